@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from smemlint.visible import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit codes: nothing found; something at or above --fail-on; the job could not be done."""

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.facts import Certainty, LayoutUse
+from smemlint.facts import Certainty, LayoutUse, SharedArray, Span
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from smemlint.facts import SharedArray, Span
-
 
 ELEMENTWISE = "cute-elementwise"
 """The family of copies that CuTe makes element by element, whatever lies together."""

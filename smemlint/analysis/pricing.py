@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from smemlint.facts import AccessKind, Certainty, Stat, WarpPattern
+from smemlint.facts import Access, AccessKind, Certainty, Stat, WarpPattern
 from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import LANES, assumption
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PATTERNS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.facts import Access
 
 
 @dataclass(slots=True, eq=False)

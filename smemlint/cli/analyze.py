@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from smemlint.cli.flags import add_flags
 from smemlint.errors import CLEAN, FAILED
 from smemlint.visible import print_lines
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

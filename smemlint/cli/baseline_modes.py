@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from smemlint.config.settings import Settings
 from smemlint.errors import CLEAN, FAILED, ConfigError
-from smemlint.finding import NOT_ANALYSED
+from smemlint.finding import NOT_ANALYSED, Finding
+from smemlint.lint.result import Result
 from smemlint.report.phrases import plural
 from smemlint.visible import print_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.finding import Finding
-    from smemlint.lint.result import Result
 
 
 def without_known(

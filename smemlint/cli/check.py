@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.cli.flags import add_flags
 from smemlint.config.options import FOR_PEOPLE
+from smemlint.config.settings import Settings
 from smemlint.errors import CLEAN, FAILED, FOUND, ConfigError
 from smemlint.files.sandbox import Sandbox
+from smemlint.lint.result import Result
+from smemlint.sources.source import Source
 from smemlint.visible import print_lines
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.lint.result import Result
-    from smemlint.sources.source import Source
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import argparse
-
-    from smemlint.config.options import Option
-
+from smemlint.config.options import Option
 
 _LONGEST_DEFAULT = 20
 

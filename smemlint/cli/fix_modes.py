@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from smemlint.cli.inputs import Inputs
+from smemlint.config.settings import Settings
 from smemlint.driver.invalidation import FixRounds
 from smemlint.driver.run import check_run, open_cache
 from smemlint.errors import CLEAN, FAILED, FOUND
 from smemlint.fix.apply import Session, repaired, written
+from smemlint.lint.result import Result
+from smemlint.sources.source import Source
 from smemlint.visible import print_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.cli.inputs import Inputs
-    from smemlint.config.settings import Settings
-    from smemlint.lint.result import Result
-    from smemlint.sources.source import Source
 
 
 def applied(inputs: Inputs, name: str) -> Session:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
-from smemlint.config.options import FORMATS, GROUPS
-
-if TYPE_CHECKING:
-    import argparse
-
-    from smemlint.config.options import Option
+from smemlint.config.options import FORMATS, GROUPS, Option
 
 
 def add_flags(command: argparse.ArgumentParser, name: str) -> dict[str, argparse._ArgumentGroup]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.config.options import OPTIONS
 from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import SourceError
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.guard import missing_guards
+from smemlint.sources.source import Source
 from smemlint.visible import print_lines
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from smemlint.sources.source import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)

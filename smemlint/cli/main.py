@@ -9,17 +9,15 @@ import gc
 import os
 import re
 import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from smemlint import __version__
 from smemlint.cli import COMMANDS
 from smemlint.errors import FAILED, INTERRUPTED, SmemlintError, suggestion
 from smemlint.limits.errors import LimitReached
 from smemlint.visible import print_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Of an error that names no file: what was printed does not go out."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Sequence
 
 from smemlint.errors import CLEAN
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from smemlint.lint.registry import Entry
+from smemlint.lint.registry import Entry
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from smemlint.config.settings import Settings
+from smemlint.lint.result import Result
 from smemlint.report.phrases import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.lint.result import Result
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _KERNEL = re.compile(r"__global__\b([^;{}]{0,300})|^def (\w+)\(", re.M)
 _CALLED = re.compile(r"(\w+)\s*\(")

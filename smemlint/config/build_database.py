@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from smemlint.config.files import is_repository
 from smemlint.errors import ConfigError
 from smemlint.limits.budgets import MAX_BUILD_NAMES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILE_NAME = "compile_commands.json"
 NONE = "none"

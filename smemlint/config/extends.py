@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from smemlint.config.files import read_config
+from smemlint.config.files import ConfigFile, read_config
 from smemlint.errors import ConfigError
 from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.limits.budgets import MAX_EXTENDED_CONFIGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from smemlint.config.files import ConfigFile
 
 KEY = "extend"
 HELP = (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from smemlint.errors import ConfigError
 from smemlint.files.sandbox import Sandbox, resolve_given
@@ -11,10 +13,6 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONFIG_BYTES
 from smemlint.limits.documents import check_toml
 from smemlint.limits.errors import TooLarge
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 FILE_NAMES = ("smemlint.toml", ".smemlint.toml", "pyproject.toml")
 """In this order in one folder."""

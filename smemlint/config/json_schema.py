@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from smemlint.config import extends, options
 from smemlint.config.options import KERNEL_KEYS, OPTIONS, Option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 _BLOCK = {"type": "array", "items": {"type": "integer", "minimum": 1}, "maxItems": 3, "minItems": 1}

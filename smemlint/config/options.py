@@ -6,14 +6,12 @@ configuration files may set it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from sys import float_info
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_LIST, MAX_LIST_ITEM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
 
 Block = tuple[int, int, int]
 _OF_RULES = (

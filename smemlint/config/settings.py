@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smemlint.config import build_database, extends
 from smemlint.config.files import ConfigFile, config_in, is_repository, parse_toml, read_config
 from smemlint.config.options import KERNEL_KEYS, NOT_OURS, OPTIONS, Block, Option, option_named
 from smemlint.errors import ConfigError, suggestion
+from smemlint.facts import Certainty
 from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from smemlint.facts import Certainty
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.errors import LimitReached, crash_reason, stop_reason
-from smemlint.reasons import ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.reasons import Reason
+from smemlint.reasons import Reason, ReasonCode
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.driver.failures import Failure
-from smemlint.driver.results import array_files
+from smemlint.driver.request import Request
+from smemlint.driver.results import UnitResult, array_files
 from smemlint.driver.schedule import run_tasks
 from smemlint.facts import NotAnalysed, Span
-from smemlint.finding import REPAIRED
+from smemlint.finding import REPAIRED, Finding
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.guard import NOTHING, Allowance
 from smemlint.reasons import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from smemlint.driver.request import Request
-    from smemlint.driver.results import UnitResult
-    from smemlint.finding import Finding
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from smemlint.driver.failures import Failure, run_guarded
 from smemlint.limits.budgets import TASK_PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

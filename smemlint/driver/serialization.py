@@ -11,12 +11,10 @@ import base64
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from smemlint import facts, finding, reasons
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 class CodecError(Exception):

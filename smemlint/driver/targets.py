@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from smemlint.config.build_database import FILE_NAME
+from smemlint.config.settings import Configuration, Settings
 from smemlint.driver.run import analyze_run, check_run
+from smemlint.facts import Facts
 from smemlint.files.sandbox import Sandbox
+from smemlint.finding import Finding
 from smemlint.frontend.cuda.build_system.lookup import number_of_builds
 from smemlint.limits.budgets import MAX_BUILDS
 from smemlint.lint.result import Result
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from smemlint.config.settings import Configuration, Settings
-    from smemlint.facts import Facts
-    from smemlint.finding import Finding
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 
 def check_targets(

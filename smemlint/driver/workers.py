@@ -12,16 +12,14 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from smemlint.driver.failures import Failure, run_guarded
 from smemlint.limits.memory import memory_limit
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

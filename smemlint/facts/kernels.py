@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
-from smemlint.facts.accesses import AccessKind
-from smemlint.facts.places import Span
+from smemlint.facts.accesses import Access, AccessKind
+from smemlint.facts.layouts import DotUse, LayoutUse
+from smemlint.facts.places import Argument, Instance, SharedArray, Span
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
-
-    from smemlint.facts.accesses import Access
-    from smemlint.facts.layouts import DotUse, LayoutUse
-    from smemlint.facts.places import Argument, Instance, SharedArray
-    from smemlint.reasons import Reason
+from smemlint.reasons import Reason
 
 Fact = TypeVar("Fact")
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.facts.places import Certainty
+from smemlint.facts.places import Certainty, SharedArray, Span
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.facts.places import SharedArray, Span
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import worded
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from smemlint.reasons import Line
+from smemlint.reasons import Line, worded
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,8 +10,8 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from smemlint.files.sandbox import is_below
 from smemlint.lazy_dataclasses import dataclass
@@ -24,8 +24,6 @@ except ImportError:  # Windows
 else:
     HAS_LIMITS = hasattr(resource, "prlimit")
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _CHUNK = 1 << 20
 

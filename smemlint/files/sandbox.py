@@ -13,15 +13,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FILE_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 _VERSION_CONTROL = frozenset((".git", ".hg", ".svn"))
 _VIRTUAL = ("/dev", "/proc", "/sys")

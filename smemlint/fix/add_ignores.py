@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Container, Mapping, Sequence
 
 from smemlint.errors import SmemlintError
 from smemlint.facts import Span
 from smemlint.files.replace import replace_file
 from smemlint.files.sandbox import Sandbox
-from smemlint.finding import Edit
+from smemlint.finding import Edit, Finding
 from smemlint.fix.edits import CannotEdit
 from smemlint.sources.languages import CommentStyle
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-
-    from smemlint.finding import Finding
 
 _FORMATTED = re.compile(r"[{}%$]")
 """What an f-string, `%`, `.format` or a `Template` would read as its own."""

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.files import is_compiled
 from smemlint.errors import SourceError
 from smemlint.files.replace import replace_file
+from smemlint.finding import Edit, Fix
 from smemlint.fix.edits import CannotEdit, applied, compatible
 from smemlint.hardware.arch import STATIC_SHARED_LIMIT
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FIX_ROUNDS
+from smemlint.lint.result import Result
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from smemlint.finding import Edit, Fix
-    from smemlint.lint.result import Result
 
 
 @dataclass(frozen=True, slots=True, eq=False)

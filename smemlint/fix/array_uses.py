@@ -7,19 +7,13 @@ meet code that counts on the old pitch.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.facts import Span
-from smemlint.fix.declarator import subscripts
-from smemlint.frontend.cuda.lexer.tokens import LineMap, lex
+from smemlint.fix.declarator import Declarator, subscripts
+from smemlint.frontend.cuda.lexer.tokens import LineMap, Token, lex
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.fix.declarator import Declarator
-    from smemlint.frontend.cuda.lexer.tokens import Token
 
 _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\\\r\n]|\\(?:\r\n|[\s\S]))*", re.M)
 _CONVERSION = "__cvta_generic_to_shared"

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from smemlint.facts import Span
+from smemlint.facts import Access, Span
 from smemlint.finding import Edit
-from smemlint.fix.declarator import decimal, is_added
+from smemlint.fix.declarator import Declarator, decimal, is_added
 from smemlint.frontend.cuda.lexer.tokens import LineMap
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from smemlint.facts import Access
-    from smemlint.fix.declarator import Declarator
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _DEFINITION = r"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+(\d+)[ \t]*(?=$|//|/\*)"
 _VARIABLE = r"\b(?:constexpr|const)\b[\w \t:]{{0,80}}?\b{name}[ \t]*=[ \t]*(\d+)[ \t]*(?=[;,])"

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from smemlint.facts import Span
+from smemlint.facts import SharedArray, Span
 from smemlint.finding import Edit
-from smemlint.frontend.cuda.lexer.tokens import LineMap, lex
+from smemlint.frontend.cuda.lexer.tokens import LineMap, Token, lex
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.facts import SharedArray
-    from smemlint.frontend.cuda.lexer.tokens import Token
 
 _LOOSER_THAN_PLUS = frozenset(("<<", ">", "<", "&", "|", "^", "?", "&&", "||", "==", "!=", ","))
 

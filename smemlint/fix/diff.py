@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from difflib import unified_diff
-from typing import TYPE_CHECKING
 
+from smemlint.fix.apply import Session
 from smemlint.visible import inert, visible
-
-if TYPE_CHECKING:
-    from smemlint.fix.apply import Session
 
 
 def diff(session: Session) -> tuple[bytes, list[str]]:

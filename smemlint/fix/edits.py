@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from smemlint.finding import Edit, Finding, Fix
 from smemlint.frontend.cuda.lexer.tokens import LineMap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from smemlint.finding import Edit, Finding, Fix
 
 
 class CannotEdit(ValueError):

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from smemlint.facts import Access, SharedArray
 from smemlint.fix.padding import ROW_BYTES, Usage
-
-if TYPE_CHECKING:
-    from smemlint.facts import Access, SharedArray
 
 
 def sized(usage: Usage) -> Usage | None:

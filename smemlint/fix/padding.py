@@ -7,25 +7,20 @@ candidate's layout and priced by the bank model.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd, isfinite, prod
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from smemlint.facts import FRAGMENT, AccessKind
+from smemlint.facts import FRAGMENT, Access, AccessKind, Facts, SharedArray, Span, WarpPattern
 from smemlint.hardware.arch import BANKS, WORD
 from smemlint.layout.solver import CopySource, Pattern, Score, freeing_swizzle, price
+from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.facts import Access, Facts, SharedArray, Span, WarpPattern
-    from smemlint.layout.swizzle import Swizzle
 
 ROW_BYTES = BANKS * WORD
 _CAST = re.compile(r"[*(]")

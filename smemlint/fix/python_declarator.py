@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from smemlint.facts import Span
+from smemlint.facts import SharedArray, Span
 from smemlint.finding import Edit
 from smemlint.fix.array_uses import Mentions
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.facts import SharedArray
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _LOOSER_THAN_PLUS = (
     ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Starred, ast.UnaryOp,

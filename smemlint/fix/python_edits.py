@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
+from libcst.metadata import (
+    CodePosition,
+    CodeRange,
+    MetadataWrapper,
+    PositionProvider,
+    WhitespaceInclusivePositionProvider,
+)
 
+from smemlint.finding import Edit
 from smemlint.fix.edits import CannotEdit
 from smemlint.frontend.cuda.lexer.tokens import LineMap
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SYNTAX_DEPTH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from libcst.metadata import CodePosition, CodeRange
-
-    from smemlint.finding import Edit
 
 _VALUES = (cst.SimpleString, cst.FormattedStringText, cst.Name, cst.Integer, cst.Float)
 _STRINGS = (cst.SimpleString, cst.FormattedString)

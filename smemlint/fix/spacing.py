@@ -8,22 +8,16 @@ element that a lane reads: nvcc 13.0.88 keeps its LDS.128 then, and makes eight 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from smemlint.fix.padding import ROW_BYTES, batches, is_worth, priced
+from smemlint.facts import SharedArray
+from smemlint.fix.padding import ROW_BYTES, Group, Usage, batches, is_worth, priced
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SPACING_RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.facts import SharedArray
-    from smemlint.fix.padding import Group, Usage
 
 
 @dataclass(frozen=True, slots=True)

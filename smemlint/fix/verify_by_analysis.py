@@ -7,29 +7,21 @@ nothing is less well known, and that every access still reaches the element that
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.analyze import analyze
-from smemlint.analysis.program.memo import AnalysisScope
-from smemlint.facts import Facts
-from smemlint.finding import REPAIRED
-from smemlint.fix.padding import Usage
+from smemlint.analysis.program.memo import AnalysisScope, Memo
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, Facts, KernelFacts, Span, WarpPattern
+from smemlint.finding import REPAIRED, Edit, Finding
+from smemlint.fix.padding import Padding, Usage
 from smemlint.hardware.arch import STATIC_SHARED_LIMIT, WIDEST_ACCESS
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.program.memo import Memo
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, KernelFacts, Span, WarpPattern
-    from smemlint.finding import Edit, Finding
-    from smemlint.fix.padding import Padding
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,14 +17,12 @@ their order is rotated, mirrored or both, and if all of them move the same halve
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from smemlint.hardware.arch import LANES
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 _LINE = 128
 """Bytes of a global line, and of a shared row across the banks."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.hardware.arch import architecture
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Serialization(Enum):

@@ -7,9 +7,10 @@ different words of a bank take turns.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from smemlint.hardware.arch import BANKS, LANES, WORD, assumption
 from smemlint.hardware.atomics import (
@@ -21,9 +22,6 @@ from smemlint.hardware.atomics import (
     serialization,
 )
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 _WIDTHS = {
     "load": (1, 2, 4, 8, 16),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from smemlint.layout.memdesc import SharedView, padded, view_of, view_of_bases
+from smemlint.layout.register_layouts import Bases
 from smemlint.layout.triton import NVMMAShared, PaddedShared, SwizzledShared
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.layout.register_layouts import Bases
 
 
 @dataclass(frozen=True, slots=True)

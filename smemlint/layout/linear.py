@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ROW_BYTES = 128
 """Bytes of one row of all banks."""

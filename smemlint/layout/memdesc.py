@@ -6,18 +6,15 @@ for every bit of every coordinate. Indexing, slicing, permuting and reshaping on
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from smemlint.layout.linear import LinearMap
 from smemlint.layout.register_layouts import Bases, Coordinate, bits_of
+from smemlint.layout.triton import PaddedShared
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.layout.triton import PaddedShared
 
 Offsets: TypeAlias = tuple[int, ...]
 

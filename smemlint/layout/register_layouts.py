@@ -9,14 +9,11 @@ Source: `toLinearLayout` of triton 3.9.0, which the bases equal on the recorded 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from smemlint.hardware.arch import LANES
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Coordinate: TypeAlias = tuple[int, ...]
 Bases: TypeAlias = tuple[Coordinate, ...]

@@ -6,20 +6,16 @@ swizzle within the bits given, and no padding, does better.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 _ROW_BYTES = BANKS * WORD
 _AT_A_TIME = 1 << 20

@@ -8,21 +8,16 @@ recorded pairs (tests/oracle/record_gluon.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.hardware.arch import WIDEST_ACCESS, architecture
 from smemlint.layout.linear import ROW_BYTES, LinearMap
+from smemlint.layout.memdesc import SharedView
+from smemlint.layout.register_layouts import Spread
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.layout.memdesc import SharedView
-    from smemlint.layout.register_layouts import Spread
 
 _MATRIX_ROW = 16
 """Bytes of a row of a matrix."""

@@ -6,17 +6,13 @@ counters the bank model reproduces. A warp is eight groups `g` of four lanes `t`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.hardware.arch import LANES
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 _GROUPS = 8
 _T = 4

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits import memory, time_limit
 from smemlint.limits.budgets import CLOCK_FACTOR, STEPS_PER_SECOND
 from smemlint.limits.memory import memory_limit
-from smemlint.limits.steps import step_limit
+from smemlint.limits.steps import StepBudget, step_limit
 from smemlint.limits.time_limit import TimeLimit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.limits.steps import StepBudget
 
 
 @dataclass(frozen=True, slots=True)

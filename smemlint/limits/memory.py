@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.limits.budgets import MAX_MEMORY_BYTES
 
@@ -15,9 +15,6 @@ except ImportError:  # Windows
     HAS_RESOURCE = False
 else:
     HAS_RESOURCE = True
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class MemoryCheck:

@@ -6,14 +6,12 @@ passes here first, whatever operator, method or format makes it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from smemlint.limits.budgets import MAX_ITEMS, MAX_LEAVES, MAX_NUMBER_BITS, MAX_PIECES, MAX_TEXT
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.steps import spend
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _CHARACTERS_A_STEP = 1 << 8
 _ITEMS_A_STEP = 1 << 7

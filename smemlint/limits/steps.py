@@ -6,13 +6,10 @@ as the processor time is: an analysis spends wherever it is, in however many obj
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from smemlint.limits.errors import OutOfSteps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 TOKENS_A_STEP = 32
 """Tokens that are read or expanded in the time of a step: 5.1 million of TransformerEngine's nested

@@ -6,12 +6,9 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from smemlint.limits.errors import LimitReached, OutOfTime
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 HAS_TIMER = hasattr(signal, "setitimer") and hasattr(signal, "SIGPROF")
 """Whether the system can interrupt work by its processor time; Windows cannot."""

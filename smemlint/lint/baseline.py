@@ -6,9 +6,9 @@ each the rule's code for people who read it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.errors import ConfigError, SmemlintError
 from smemlint.files.replace import replace_file
@@ -19,9 +19,6 @@ from smemlint.limits.budgets import MAX_BASELINE_BYTES
 from smemlint.limits.documents import check_json
 from smemlint.limits.errors import TooLarge
 from smemlint.lint.fingerprints import VERSION, fingerprints
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 DEFAULT = "smemlint-baseline.json"
 """Where `--write-baseline` writes when nothing names a file."""

@@ -6,14 +6,11 @@ Pragmas and baselines know findings by their own lines, so findings are joined a
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from smemlint.facts import Span
-    from smemlint.finding import Finding
+from smemlint.facts import Span
+from smemlint.finding import Finding
 
 FEWEST_LINES = 3
 """Neighbouring lines that are one cause: two are as likely two decisions."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from smemlint.facts import Facts, NotAnalysed, Span
+from smemlint.config.settings import Settings
+from smemlint.facts import Facts, NotAnalysed, Site, Span
 from smemlint.files.sandbox import Sandbox
+from smemlint.finding import Finding
 from smemlint.limits.errors import crash_reason
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Site
-    from smemlint.finding import Finding
 
 
 def run_rules(

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from smemlint.finding import NOT_ANALYSED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from smemlint.facts import Site
-    from smemlint.finding import Finding
+from smemlint.facts import Site
+from smemlint.finding import NOT_ANALYSED, Finding
 
 _HEADERS = (".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc")
 """Their functions are evaluated where other files call them, in this run or another."""

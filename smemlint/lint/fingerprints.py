@@ -7,15 +7,11 @@ in: a finding keeps its fingerprint when code moves, and loses it when the acces
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from smemlint.facts import Span
+from smemlint.finding import Finding
 from smemlint.sources.source import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.facts import Span
-    from smemlint.finding import Finding
 
 VERSION = 1
 """Of the recipe: a change of it makes old baselines and alerts new."""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-from smemlint.facts import AccessKind
+from smemlint.facts import Access, AccessKind, WarpPattern
 from smemlint.hardware import bank_words
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.facts import Access, WarpPattern
 
 _LANES, _BANKS, _WORD, _ROW_BYTES = 32, 32, 4, 128
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from smemlint.reasons import outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.facts import Access, Span, WarpPattern
-    from smemlint.reasons import Assumption
+from smemlint.facts import Access, Span, WarpPattern
+from smemlint.reasons import Assumption, outcome
 
 Place = tuple["Span", str]
 

@@ -7,15 +7,12 @@ has to agree that it was meant so.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.facts import Span
 from smemlint.finding import Edit, Fix
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.pragmas import MARK, Pragma
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _WHY = "the pragma begins to hide findings"
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
 
-from smemlint.facts import verdicts
+from smemlint.facts import Facts, Site, verdicts
+from smemlint.finding import Finding, Severity
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.facts import Facts, Site
-    from smemlint.finding import Finding, Severity
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
+from smemlint.config.settings import Settings
 from smemlint.errors import ConfigError
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.registry import known_rules, nearest_rule, rule_of
 from smemlint.sources.discovery import matches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from smemlint.config.settings import Settings
 
 
 def is_known(word: str) -> bool:

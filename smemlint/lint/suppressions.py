@@ -6,9 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from smemlint.finding import Finding, Fix, Severity, Suppression
 from smemlint.lazy_dataclasses import dataclass
@@ -17,9 +16,6 @@ from smemlint.lint.registry import is_prefix
 from smemlint.sources.languages import CommentStyle
 from smemlint.sources.pragmas import IGNORES, KNOWN, Pragma, nearest_pragma, pragmas_in
 from smemlint.sources.source import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 UNUSED = ("SML902", "unused-ignore")
 MALFORMED = ("SML903", "malformed-pragma")

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smemlint.facts import Access, LayoutUse, WarpPattern
 from smemlint.hardware.arch import BANKS, WORD
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.passes import passes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from smemlint.facts import Access, LayoutUse, WarpPattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 from lsprotocol import types
 
 from smemlint.facts import Span
-from smemlint.finding import Edit
+from smemlint.finding import Edit, Finding
 from smemlint.fix.add_ignores import with_ignores
 from smemlint.fix.edits import compatible
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.lsp.analysis import Analysis
 from smemlint.lsp.convert import diagnostic
 from smemlint.lsp.fix_all import COMMAND
+from smemlint.lsp.positions import Places
 from smemlint.sources.languages import CommentStyle
 from smemlint.sources.source import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.finding import Finding
-    from smemlint.lsp.analysis import Analysis
-    from smemlint.lsp.positions import Places
 
 FIX_ALL = "source.fixAll.smemlint"
 

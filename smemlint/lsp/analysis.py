@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
-from smemlint.facts import Facts
+from smemlint.facts import Access, Facts
+from smemlint.finding import Finding
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_NEIGHBOURS
 from smemlint.sources.discovery import SUFFIXES
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from smemlint.facts import Access
-    from smemlint.finding import Finding
 
 _SUFFIXES = tuple(SUFFIXES)
 

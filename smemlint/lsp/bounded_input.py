@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import logging
 from io import BufferedIOBase
-from typing import TYPE_CHECKING
+from typing import BinaryIO
 
 from smemlint.limits.budgets import MAX_LSP_HEADER, MAX_LSP_MESSAGE
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
 
 _log = logging.getLogger(__name__)
 

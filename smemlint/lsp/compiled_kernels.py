@@ -8,16 +8,13 @@ can do.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.ptx.locations import file_table
 from smemlint.limits.budgets import MAX_CACHED_KERNELS
 from smemlint.sources.languages import PTX_SUFFIX
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def default_cache() -> str:

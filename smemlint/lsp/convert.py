@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types
 
 from smemlint.errors import SmemlintError
-from smemlint.finding import Severity
+from smemlint.finding import Finding, Severity
 from smemlint.lint.places import declaration
 from smemlint.lint.registry import page_url
+from smemlint.lsp.analysis import Analysis
+from smemlint.lsp.positions import Places
 from smemlint.report.phrases import headline
-
-if TYPE_CHECKING:
-    from smemlint.finding import Finding
-    from smemlint.lsp.analysis import Analysis
-    from smemlint.lsp.positions import Places
 
 SOURCE = "smemlint"
 _SEVERITIES = {

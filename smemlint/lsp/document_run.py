@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.program.memo import Memo
+from smemlint.config.settings import Configuration
 from smemlint.driver.fixes import find_fixes, spent_on_files, with_fixes
 from smemlint.driver.request import Request
 from smemlint.driver.results import RunResult, UnitResult, merge
 from smemlint.driver.run import Evaluation, conclude, evaluate
 from smemlint.driver.schedule import IN_PROCESS
-from smemlint.facts import Facts, sites_of
+from smemlint.facts import Facts, KernelFacts, sites_of
+from smemlint.finding import Finding
 from smemlint.lint.baseline import Baseline, apply
 from smemlint.lint.check import run_rules
 from smemlint.lsp.analysis import Analysis
+from smemlint.lsp.incremental import IncrementalMemo
 from smemlint.sources.discovery import is_excluded
 from smemlint.sources.pragmas import MARK
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from smemlint.analysis.program.memo import Memo
-    from smemlint.config.settings import Configuration
-    from smemlint.facts import KernelFacts
-    from smemlint.finding import Finding
-    from smemlint.lsp.incremental import IncrementalMemo
-
 
 _OF_CELLS = ".ipynb"
 """Its JSON is no text to show anything in: clients open the cells one by one."""

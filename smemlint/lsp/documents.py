@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from smemlint.lsp.analysis import Analysis
-    from smemlint.lsp.main_thread_worker import Worker
+from smemlint.lsp.analysis import Analysis
+from smemlint.lsp.main_thread_worker import Worker
 
 DEBOUNCE = 0.15
 """Seconds without a change after which a document is analysed again; the first is at once."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
+from smemlint.config.settings import Configuration
 from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.fix.apply import repaired
 from smemlint.lint.result import Result
 from smemlint.lsp.document_run import analyses
-from smemlint.sources.source import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.config.settings import Configuration
-    from smemlint.lsp.incremental import IncrementalMemo
-    from smemlint.sources.source import Source
+from smemlint.lsp.incremental import IncrementalMemo
+from smemlint.sources.source import Source, lines_of
 
 COMMAND = "smemlint.fixAll"
 

@@ -8,21 +8,16 @@ and where lines were added to a body that it does not see, all of it stands that
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.unit import CudaFunction, CudaUnit
+from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.lsp.token_text import VisibleText
+from smemlint.lsp.token_text import TokenText, VisibleText
 from smemlint.sources.pragmas import MARK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from smemlint.frontend.program import Function, Unit
-    from smemlint.lsp.token_text import TokenText
 
 _COUNTS_OUTSIDE = re.compile(rf"{MARK}|[Ss]wizzle|(?<![a-z])cute")
 """What a body may hold that counts outside of it: pragmas, what units are asked for."""

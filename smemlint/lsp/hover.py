@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from lsprotocol import types
 
+from smemlint.facts import Access, Span
+from smemlint.finding import Finding
 from smemlint.lint.places import assumption_notes
+from smemlint.lsp.analysis import Analysis
+from smemlint.lsp.positions import Places
 from smemlint.report.diff import changes
 from smemlint.report.phrases import headline, labelled_notes
 from smemlint.report.strip import bank_strip
 from smemlint.report.terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.facts import Access, Span
-    from smemlint.finding import Finding
-    from smemlint.lsp.analysis import Analysis
-    from smemlint.lsp.positions import Places
 
 _TERMINAL = Terminal()
 

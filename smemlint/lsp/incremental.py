@@ -6,19 +6,23 @@ and a host function is run for its launches on the same terms.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.simt.analyze import DIRECT
-from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType, VoidType
+from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, PointerType, VoidType
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
-from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed, evaluate_kernel
 from smemlint.analysis.simt.launches.host_runs import HostRun, launches_of
 from smemlint.analysis.simt.launches.launches import Launch
-from smemlint.frontend.cuda.unit import load_unit
+from smemlint.config.settings import Settings
+from smemlint.facts import Instance, KernelFacts
+from smemlint.frontend.cuda.unit import LoadOptions, load_unit
+from smemlint.frontend.program import Function, Unit
 from smemlint.hardware.arch import LANES
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_REMEMBERED_NUMBERS, MAX_UNIT_CHARACTERS
@@ -26,21 +30,10 @@ from smemlint.lsp.function_fingerprints import VisibleTexts, digest, outside
 from smemlint.lsp.kept_results import KeptResults
 from smemlint.lsp.lru import LruCache
 from smemlint.lsp.relocate import Relocation
-from smemlint.lsp.token_text import CannotMove, Movement, TokenText
+from smemlint.lsp.token_text import CannotMove, Movement, TokenText, VisibleText
+from smemlint.reasons import Assumption, Reason
 from smemlint.sources.pragmas import MARK
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from smemlint.analysis.simt.domain.ctypes import CType
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Instance, KernelFacts
-    from smemlint.frontend.cuda.unit import LoadOptions
-    from smemlint.frontend.program import Function, Unit
-    from smemlint.lsp.token_text import VisibleText
-    from smemlint.reasons import Assumption, Reason
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _NOBODY = cast("Function", None)
 

@@ -7,28 +7,24 @@ and the rules are run on them again; fixes move along.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.analyze import Project
 from smemlint.config.settings import Settings
 from smemlint.driver.invalidation import is_valid
+from smemlint.driver.results import RunResult, UnitResult
+from smemlint.driver.run import Evaluation
 from smemlint.facts import sites_of
+from smemlint.finding import Finding
 from smemlint.frontend.heuristics import may_matter_in_a_comment
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
 from smemlint.lsp.relocate import Relocation
 from smemlint.lsp.token_text import CannotMove, Movement, TokenText, VisibleText
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from smemlint.analysis.simt.analyze import Project
-    from smemlint.driver.results import RunResult, UnitResult
-    from smemlint.driver.run import Evaluation
-    from smemlint.finding import Finding
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _COMPILED = (PTX_SUFFIX, CUBIN_SUFFIX)
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types
 
+from smemlint.facts import KernelFacts, Span
 from smemlint.lint.cost import total
+from smemlint.lsp.analysis import Analysis
+from smemlint.lsp.positions import Places
 from smemlint.report.table import total_text
-
-if TYPE_CHECKING:
-    from smemlint.facts import KernelFacts, Span
-    from smemlint.lsp.analysis import Analysis
-    from smemlint.lsp.positions import Places
 
 
 def lenses(analysis: Analysis, places: Places) -> list[types.CodeLens]:

@@ -11,14 +11,12 @@ import asyncio
 import contextlib
 import gc
 import signal
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import FrameType
+from typing import Any, TypeVar
 
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
 
 Answer = TypeVar("Answer")
 

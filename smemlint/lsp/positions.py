@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from lsprotocol import types
 
+from smemlint.facts import Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.source import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.facts import Span
 
 _BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pygls.lsp.server import LanguageServer
+from pygls.lsp.server import LanguageServer
 
 _SHOWN_AFTER = 0.5
 """Seconds that an analysis takes before it is shown."""

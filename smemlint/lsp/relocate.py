@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from smemlint.facts import (
     Access,
@@ -20,10 +20,8 @@ from smemlint.facts import (
     Span,
 )
 from smemlint.finding import Edit
+from smemlint.lsp.token_text import Movement
 from smemlint.reasons import Assumption, Line
-
-if TYPE_CHECKING:
-    from smemlint.lsp.token_text import Movement
 
 _TREES = (
     Access, Assumption, Caller, CallLine, DotUse, Edit, Facts, Fusion, Instance, KernelFacts,

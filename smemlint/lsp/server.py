@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, BinaryIO, cast
 
 from lsprotocol import types
 from pygls import uris
@@ -39,11 +40,6 @@ from smemlint.sources.discovery import SUFFIXES
 from smemlint.sources.languages import PTX_SUFFIX, is_python_path
 from smemlint.sources.source import Source
 from smemlint.visible import visible, without_commands
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from typing import BinaryIO
 
 _log = logging.getLogger(__name__)
 _SETTINGS = "settings"

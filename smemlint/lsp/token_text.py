@@ -9,20 +9,16 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
+from smemlint.facts import Span
 from smemlint.frontend.cuda.lexer.tokens import LineMap, lex_file
 from smemlint.frontend.heuristics import LAUNCH
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.pragmas import MARK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.facts import Span
 
 _ALONE = frozenset("()[]{},;?~")
 """Operators that make no other with the one in front of them or behind."""

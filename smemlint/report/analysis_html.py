@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import starmap
-from typing import TYPE_CHECKING
 
+from smemlint.facts import Facts, KernelFacts
 from smemlint.lint.cost import total
 from smemlint.report.page import cell, page, plain, table
 from smemlint.report.table import HEAD, row, title, total_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from smemlint.facts import Facts, KernelFacts
 
 
 def analysis_html(parts: Mapping[str, Facts]) -> str:

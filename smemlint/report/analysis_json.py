@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from smemlint.analysis.data_bounds import data_bounds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from smemlint.facts import Access, Facts, KernelFacts, NotAnalysed, Span, Stat
+from smemlint.facts import Access, Facts, KernelFacts, NotAnalysed, Span, Stat
 
 VERSION = 4
 

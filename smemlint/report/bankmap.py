@@ -6,16 +6,11 @@ colour. All cells of a kind are one path, which keeps reports of many findings s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from smemlint.facts import Access, WarpPattern
 from smemlint.hardware.arch import BANKS, LANES
-from smemlint.lint.passes import passes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from smemlint.facts import Access, WarpPattern
-    from smemlint.lint.passes import Pass
+from smemlint.lint.passes import Pass, passes
 
 _CELL_W, _CELL_H = 11, 8
 _LEFT, _TOP, _BARS, _FOOT = 44, 34, 48, 22

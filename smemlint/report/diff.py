@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from smemlint.finding import Edit
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.source import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.finding import Edit
 
 
 @dataclass(frozen=True, slots=True)

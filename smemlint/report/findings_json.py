@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from smemlint.facts import Caller, Fusion
+from smemlint.finding import Cost, Finding, Fix, Measurement
 from smemlint.report.analysis_json import access_record, span_record
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.facts import Caller, Fusion
-    from smemlint.finding import Cost, Finding, Fix, Measurement
-    from smemlint.report.context import Run
+from smemlint.report.context import Run
 
 VERSION = 1
 """Raised when a key changes its meaning or goes; new keys may come without."""

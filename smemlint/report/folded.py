@@ -7,17 +7,12 @@ A large program has more of them than findings. `--show-notes` lists them one by
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from smemlint.finding import NOT_ANALYSED
+from smemlint.finding import NOT_ANALYSED, Finding
+from smemlint.report.context import Run
 from smemlint.report.phrases import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.finding import Finding
-    from smemlint.report.context import Run
 
 FEW = 3
 """Notices that are shown as they are."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
+from smemlint.facts import Span
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.facts import Span
-    from smemlint.report.terminal import Terminal
+from smemlint.report.terminal import Terminal
 
 _MOST_LINES = 6
 _MOST_COLUMNS = 200

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 from smemlint.finding import BANK_CONFLICT, NOT_ANALYSED, Finding, Severity
-from smemlint.report.diff import changes
+from smemlint.report.context import Run
+from smemlint.report.diff import Change, changes
 from smemlint.report.frame import Mark, frame
 from smemlint.report.phrases import advice, by_cost, headline, labelled_notes, measurement_text
 from smemlint.report.strip import bank_strip
 from smemlint.report.summary import kernels_summary
-from smemlint.report.terminal import SEVERITY_COLOURS
+from smemlint.report.terminal import SEVERITY_COLOURS, Terminal
 from smemlint.report.thread_picture import picture_of, text_picture
 from smemlint.sources.source import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from smemlint.report.context import Run
-    from smemlint.report.diff import Change
-    from smemlint.report.terminal import Terminal
 
 _MOST_NOTES = 6
 _INDENT = "    "

@@ -6,15 +6,10 @@ Ten of a kind are shown beside the code in a step; the log has them all. The esc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.finding import Severity
+from smemlint.finding import Finding, Severity
+from smemlint.report.context import Run
 from smemlint.report.phrases import advice, headline, labelled_notes, measurement_text
 from smemlint.visible import visible
-
-if TYPE_CHECKING:
-    from smemlint.finding import Finding
-    from smemlint.report.context import Run
 
 _COMMANDS = {Severity.NOTE: "notice", Severity.WARNING: "warning", Severity.ERROR: "error"}
 

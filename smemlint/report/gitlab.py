@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from smemlint.finding import Severity
-
-if TYPE_CHECKING:
-    from smemlint.finding import Finding
-    from smemlint.report.context import Run
+from smemlint.finding import Finding, Severity
+from smemlint.report.context import Run
 
 _SEVERITIES = {Severity.NOTE: "info", Severity.WARNING: "major", Severity.ERROR: "critical"}
 

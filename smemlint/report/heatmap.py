@@ -6,14 +6,11 @@ is kept. Cells of one colour that are read together wait for each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from colorsys import hls_to_rgb
 from html import escape
-from typing import TYPE_CHECKING
 
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 _CELL_W, _BANK_W, _CELL_H, _LEFT, _BAR_H = 30, 24, 22, 64, 64

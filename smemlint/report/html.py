@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from smemlint import __version__
-from smemlint.finding import BANK_CONFLICT
+from smemlint.facts import Access, Span
+from smemlint.finding import BANK_CONFLICT, Finding
 from smemlint.report.bankmap import HATCH, bank_map, most_words
+from smemlint.report.context import Run
 from smemlint.report.diff import changes
 from smemlint.report.page import cell, page, plain, table
 from smemlint.report.phrases import (
@@ -20,13 +22,6 @@ from smemlint.report.phrases import (
 )
 from smemlint.report.thread_picture import picture_of, svg_picture
 from smemlint.sources.source import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.facts import Access, Span
-    from smemlint.finding import Finding
-    from smemlint.report.context import Run
 
 
 def render(run: Run) -> str:

@@ -7,18 +7,13 @@ skipped with its reason.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from smemlint.finding import Severity
+from smemlint.finding import Finding, Severity
+from smemlint.report.context import Run
 from smemlint.report.full import full
 from smemlint.report.terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.finding import Finding
-    from smemlint.report.context import Run
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.report.terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _PLAIN = Terminal()
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from smemlint import __version__
+from smemlint.facts import Span
+from smemlint.finding import Finding, Fix
 from smemlint.lint.fingerprints import VERSION
-from smemlint.lint.registry import entries, page_url
+from smemlint.lint.registry import Entry, entries, page_url
+from smemlint.report.context import Run
 from smemlint.report.findings_json import measurement_record
 from smemlint.report.phrases import (
     fix_text,
@@ -22,15 +27,6 @@ from smemlint.report.phrases import (
     measurement_text,
     safety_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from smemlint.facts import Span
-    from smemlint.finding import Finding, Fix
-    from smemlint.lint.registry import Entry
-    from smemlint.report.context import Run
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME = "https://github.com/smemlint/smemlint"

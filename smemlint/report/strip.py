@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from smemlint.facts import Access
-    from smemlint.report.terminal import Terminal
+from smemlint.facts import Access
+from smemlint.report.terminal import Terminal
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _DIGITS = ".123456789"

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from smemlint.finding import Finding
 from smemlint.report.phrases import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.finding import Finding
 
 _FEWEST = 6
 """Findings with a cost that no window shows at once."""

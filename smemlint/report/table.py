@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.data_bounds import data_bounds
-from smemlint.lint.cost import OPEN_LOOP_TRIPS, total, wavefronts
+from smemlint.facts import Access, Facts, Instance, KernelFacts
+from smemlint.lint.cost import OPEN_LOOP_TRIPS, Total, total, wavefronts
 from smemlint.report.phrases import passed_text
 from smemlint.visible import visible
-
-if TYPE_CHECKING:
-    from smemlint.facts import Access, Facts, Instance, KernelFacts
-    from smemlint.lint.cost import Total
 
 HEAD = (
     "place", "access", "bytes", "instr", "wavefronts", "ideal", "ways", "share", "certainty",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Mapping
+from typing import TextIO
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.visible import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 SEVERITY_COLOURS = {"note": "cyan", "warning": "yellow", "error": "red"}

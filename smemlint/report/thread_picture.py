@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from smemlint.facts import Access
 from smemlint.hardware.arch import BANKS
-from smemlint.lint.thread_values import thread_values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.facts import Access
-    from smemlint.lint.thread_values import ThreadValues
+from smemlint.lint.thread_values import ThreadValues, thread_values
 
 _TEXT_ROWS, _TEXT_COLUMNS = 8, 16
 _DRAWN_ROWS, _DRAWN_COLUMNS = 32, 32

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.config.files import is_repository
+from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import SourceError
 from smemlint.files.sandbox import AccessDenied, repository_of, resolve_given
 from smemlint.limits.budgets import MAX_LIST
 from smemlint.sources.gitignore import IgnoredPaths
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, PYTHON_SUFFIXES
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from smemlint.config.settings import Configuration, Settings
 
 _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx")
 SUFFIXES = frozenset((*_CUDA, *PYTHON_SUFFIXES, PTX_SUFFIX))

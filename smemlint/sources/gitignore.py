@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from smemlint.files.sandbox import Sandbox
 from smemlint.lazy_dataclasses import dataclass
@@ -21,9 +21,6 @@ from smemlint.limits.budgets import (
     MAX_IGNORE_WORK,
     MAX_PATTERN_LENGTH,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _STAR, _FOLDERS, _SPAN = "*", "**/", "**"
 _CASE = re.IGNORECASE if sys.platform in ("win32", "darwin") else 0

@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in CPython since 2.7
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smemlint.facts import Span
 from smemlint.finding import Edit
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 SUFFIX = ".ipynb"
 

@@ -7,15 +7,12 @@ and inside those of Python for C comments only, since kernels are written there.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.languages import CommentStyle
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KNOWN = (
     "ignore", "ignore-begin", "ignore-end", "ignore-file", "launch", "swizzle", "shared", "assume",

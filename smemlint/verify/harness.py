@@ -7,10 +7,7 @@ always exist.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from smemlint.verify.calls import Argument, Call
+from smemlint.verify.calls import Argument, Call
 
 ROOM = 256 << 20
 """Bytes of memory behind a pointer."""

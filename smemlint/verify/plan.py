@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from smemlint.facts import AccessKind
+from smemlint.facts import Access, AccessKind, WarpPattern
 from smemlint.hardware.arch import BANKS, LANES, WORD, architecture
 from smemlint.hardware.atomics import MEASURED, attempts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.verify.replay_kernels import Form
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.facts import Access, WarpPattern
 
 ALL = 2**LANES - 1
 _ROW = BANKS * WORD

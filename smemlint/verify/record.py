@@ -10,23 +10,19 @@ import csv
 import json
 import random
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smemlint import __version__
 from smemlint.errors import SmemlintError
-from smemlint.finding import Verdict
+from smemlint.finding import Measurement, Verdict
 from smemlint.hardware import wavefronts
 from smemlint.hardware.arch import LANES
 from smemlint.verify.device import Engine, Measured, measure
 from smemlint.verify.plan import ALL, Pattern, normal, pattern_of, yardsticks
 from smemlint.verify.replay_kernels import Form, forms
 from smemlint.verify.verdict import judged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from smemlint.finding import Measurement
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures/gpu/replay.json"
 _ARCH = "sm_90"

@@ -13,16 +13,13 @@ the sum of their wavefronts (measured on an H200 against the profiler's counters
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 
 from smemlint.hardware.arch import WORD
 from smemlint.hardware.atomics import MEASURED
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 WARPS = 16
 UNROLLED = 16

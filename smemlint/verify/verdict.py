@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from smemlint.facts import Access
 from smemlint.finding import Measurement, Verdict
-
-if TYPE_CHECKING:
-    from smemlint.facts import Access
-    from smemlint.verify.device import Measured
-    from smemlint.verify.plan import Pattern
+from smemlint.verify.device import Measured
+from smemlint.verify.plan import Pattern
 
 
 def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) -> Measurement:

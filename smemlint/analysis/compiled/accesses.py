@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from smemlint.analysis.compiled.recorder import Issued, Site
 from smemlint.analysis.compiled.values import Cause
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
-from smemlint.facts import Access, AccessKind, CallLine, Certainty, SharedArray, Span, Stat
+from smemlint.facts import (
+    Access,
+    AccessKind,
+    CallLine,
+    Certainty,
+    Instance,
+    SharedArray,
+    Span,
+    Stat,
+    WarpPattern,
+)
 from smemlint.hardware.arch import LANES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from smemlint.analysis.compiled.recorder import Issued, Site
-    from smemlint.facts import Instance, WarpPattern
 
 _Part: TypeAlias = "tuple[Site, Issued]"
 _Key = tuple[Span, AccessKind, str, str, int]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from smemlint.facts import Access, AccessKind, Facts, KernelFacts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _TOLERANCE = 0.05
 """Figures that are this close, relatively, are one: what the compiler unrolls weighs otherwise."""

@@ -5,10 +5,11 @@ Every function takes the width of the result in bits and computes modulo `2**wid
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.values import (
     NOT_LINEAR,
@@ -35,11 +36,6 @@ from smemlint.analysis.compiled.values import (
     weak,
     wrap,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 
 def add(x: Value, y: Value, width: int = 32) -> Value:

@@ -8,21 +8,17 @@ of them; where they cost more, what the figure takes for granted is named.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
-from smemlint.analysis.compiled.recorder import Issued
+from smemlint.analysis.compiled.recorder import Issued, Site
 from smemlint.analysis.compiled.values import Cause
 from smemlint.analysis.pricing import Group, priced_patterns
 from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Sites = Mapping[Site, Issued]
 
-    from smemlint.analysis.compiled.recorder import Site
-
-    Sites = Mapping[Site, Issued]
 
 ALIGNED = 1024
 """Rows of so many elements begin on lines of 128 bytes, whatever the element is."""

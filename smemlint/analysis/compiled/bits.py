@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.arithmetic import lift, multiply, shift_left, shift_right
 from smemlint.analysis.compiled.values import (
@@ -31,9 +32,6 @@ from smemlint.analysis.compiled.values import (
     wrap,
 )
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Operation: TypeAlias = Literal["and", "or", "xor"]
 

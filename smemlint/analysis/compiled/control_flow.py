@@ -7,13 +7,10 @@ so that running the first pending block lets lanes meet again at loop exits and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_LOOP_DEPTH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)

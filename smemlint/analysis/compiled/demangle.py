@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 _LENGTH = re.compile(r"\d{1,5}")
 _NUMBER = re.compile(r"n?[0-9a-f]+")

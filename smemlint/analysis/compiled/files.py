@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from smemlint.analysis.compiled.launch import SourceLaunches
+from smemlint.config.settings import Settings
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.limits.errors import crash_reason, stop_reason
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.analysis.compiled.launch import SourceLaunches
-    from smemlint.config.settings import Settings
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _MARKS = (".shared", "ldmatrix", "stmatrix")
 _TOO_DEEP = Reason(ReasonCode.NESTING_LIMIT, "nested too deeply")

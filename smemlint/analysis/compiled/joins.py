@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.values import (
     ANY,
@@ -23,10 +23,7 @@ from smemlint.analysis.compiled.values import (
     top,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Mask = NDArray[np.bool_]
+Mask = NDArray[np.bool_]
 
 
 def pick(lanes: Mask, x: Value, y: Value) -> Value:

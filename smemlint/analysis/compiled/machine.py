@@ -8,13 +8,16 @@ their end; of all others the second iteration stands for every further one (wide
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smemlint.analysis.compiled.control_flow import Loop
 from smemlint.analysis.compiled.joins import includes, join, widen
 from smemlint.analysis.compiled.predicates import truth
+from smemlint.analysis.compiled.program import Exit, Program
 from smemlint.analysis.compiled.recorder import Fork, Recorder
 from smemlint.analysis.compiled.state import Choices, Fragment, Geometry, Register, State
 from smemlint.analysis.compiled.values import PATHS, Cause, Value, is_uniform, top
@@ -28,15 +31,7 @@ from smemlint.limits.budgets import (
 )
 from smemlint.limits.steps import spend
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.compiled.control_flow import Loop
-    from smemlint.analysis.compiled.program import Exit, Program
-
-    Mask = NDArray[np.bool_]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(slots=True, eq=False)

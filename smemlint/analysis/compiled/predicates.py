@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.arithmetic import subtract
 from smemlint.analysis.compiled.joins import join_uniform, pick
@@ -27,11 +29,6 @@ from smemlint.analysis.compiled.values import (
     unsigned,
 )
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 CONDITION = Cause(
     Reason(ReasonCode.UNKNOWN_CONDITION, "which lanes take part depends on an unknown")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.control_flow import LoopNest, loop_nest
+from smemlint.analysis.compiled.state import Effect, Operand, Register
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from smemlint.analysis.compiled.state import Effect, Operand, Register
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.values import Cause, Value, alignment, common_cause, signed
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, SharedArray, Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_GROUP_BYTES, MAX_GROUPS
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import Assumption, Reason, ReasonCode
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.facts import SharedArray, Span
-
-    Mask = NDArray[np.bool_]
-    from smemlint.reasons import Assumption
+Mask = NDArray[np.bool_]
 
 WINDOW_BITS = 18
 """Shared memory of a block is smaller than this: addresses that agree here agree."""

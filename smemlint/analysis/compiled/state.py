@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.predicates import select, truth
-from smemlint.analysis.compiled.recorder import Fork, Site
+from smemlint.analysis.compiled.recorder import Fork, Recorder, Site
 from smemlint.analysis.compiled.values import (
     DATA,
     UNSET,
@@ -22,14 +24,8 @@ from smemlint.analysis.compiled.values import (
 from smemlint.hardware.arch import LANES
 from smemlint.lazy_dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+Mask = NDArray[np.bool_]
 
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.compiled.recorder import Recorder
-
-    Mask = NDArray[np.bool_]
 
 Register: TypeAlias = "Hashable"
 """A tuple is a word of thread-local memory, which is live to the end of the kernel."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from smemlint.files.sandbox import Sandbox
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_METADATA_BYTES
-
-if TYPE_CHECKING:
-    from smemlint.files.sandbox import Sandbox
 
 _MAX_WARPS = 32
 

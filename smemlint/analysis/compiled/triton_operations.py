@@ -8,17 +8,13 @@ tile, and the place in the Python source.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from smemlint.facts import AccessKind
+from smemlint.facts import Access, AccessKind
+from smemlint.files.sandbox import Sandbox
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_TTGIR_BYTES, MAX_TTGIR_DEPTH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from smemlint.facts import Access
-    from smemlint.files.sandbox import Sandbox
 
 _LOCATION = re.compile(r"^#(loc\d*) = loc\((.*)\)\s*$", re.M)
 _FILE = re.compile(r'"((?:[^"\\]|\\.){0,4096})":(\d+):(\d+)')

@@ -8,16 +8,14 @@ indices and trip counts are unknown.
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_TERMS
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Lanes: TypeAlias = "int | NDArray[np.int64]"
 """One number for all lanes, or int64 of shape (warps, 32)."""

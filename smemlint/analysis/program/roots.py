@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence, Set
 
+from smemlint.analysis.program.units import ProgramIndex
 from smemlint.frontend.heuristics import LAUNCH, instantiated_includes, may_touch_shared
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
-
-    from smemlint.analysis.program.units import ProgramIndex
 
 _LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel")
 

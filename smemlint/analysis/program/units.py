@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.config.settings import Settings
 from smemlint.facts import NotAnalysed, Span
 from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.line_searches import quoted_includes
+from smemlint.frontend.program import Unit
 from smemlint.limits.budgets import (
     MAX_BUILDS,
     MAX_FILES_ELSEWHERE,
@@ -25,13 +27,7 @@ from smemlint.limits.budgets import (
 from smemlint.limits.steps import current, spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.frontend.program import Unit
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 
 class ProgramIndex:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
-from smemlint.config.preconditions import read_precondition
-from smemlint.facts import NotAnalysed, Span
+from smemlint.analysis.program.units import ProgramIndex
+from smemlint.config.preconditions import Precondition, read_precondition
+from smemlint.facts import NotAnalysed, SharedArray, Span
+from smemlint.frontend.program import Function
 from smemlint.layout.declared import DeclaredSwizzle, declared_in, read_declared
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import CommentStyle, is_python_path
 from smemlint.sources.pragmas import MARK, Pragma, pragmas_in
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from smemlint.analysis.program.units import ProgramIndex
-    from smemlint.config.preconditions import Precondition
-    from smemlint.facts import SharedArray
-    from smemlint.frontend.program import Function
 
 
 class UserInput:

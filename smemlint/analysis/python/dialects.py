@@ -6,20 +6,16 @@ only for a file with one of the dialect's marks; what is linted is never importe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.config.settings import Settings
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.errors import crash_reason
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 
 @dataclass(frozen=True, slots=True)

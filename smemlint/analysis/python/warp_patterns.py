@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.facts import WarpPattern
 from smemlint.hardware import wavefronts
 from smemlint.limits.steps import spend
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _LANES_A_STEP = 32
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.heuristics import is_cuda_call, is_hip_call, is_hip_file
-
-if TYPE_CHECKING:
-    from smemlint.frontend.program import Unit
+from smemlint.frontend.program import Unit
 
 _BUILTIN = "__builtin_amdgcn_"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
-from smemlint.analysis.program.memo import Memo
+from smemlint.analysis.program.memo import AnalysisScope, Memo
 from smemlint.analysis.program.roots import MainFiles, main_files
 from smemlint.analysis.program.units import ProgramIndex, use_of
 from smemlint.analysis.program.user_input import UserInput
@@ -18,7 +18,7 @@ from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.elsewhere import defined_elsewhere
 from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import consensus
-from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.kernel.evaluate import KernelTask, evaluate_kernel
 from smemlint.analysis.simt.kernel.further_launches import further_launches
 from smemlint.analysis.simt.launches.host_runs import launches_of
 from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
@@ -26,7 +26,8 @@ from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.shared_functions import names_defined_in, new_words, touches_shared
 from smemlint.analysis.simt.unreached import reaches_nothing, unreached, unreached_under_guesses
 from smemlint.analysis.simt.written_layouts import written_layouts
-from smemlint.facts import Facts, KernelFacts, NotAnalysed, Span
+from smemlint.config.settings import Settings
+from smemlint.facts import Facts, KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.unit import load_unit
 from smemlint.frontend.heuristics import (
@@ -34,19 +35,10 @@ from smemlint.frontend.heuristics import (
     launched_and_not_defined,
     library_kernels,
 )
+from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import MAX_PYTHON_FRAMES
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from smemlint.analysis.program.memo import AnalysisScope
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask
-    from smemlint.config.settings import Settings
-    from smemlint.facts import LayoutUse
-    from smemlint.frontend.program import Function, Unit
-    from smemlint.sources.source import Source
-
+from smemlint.sources.source import Source
 
 DIRECT = Memo(evaluate_kernel, launches_of, load_unit)
 """Everything is done anew."""

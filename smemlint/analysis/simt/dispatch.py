@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.environment import LValue
-    from smemlint.analysis.simt.domain.values import Unknown, Value
-    from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.values import Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 Table: TypeAlias = dict[type, Callable[..., Any]]

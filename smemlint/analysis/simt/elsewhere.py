@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_without_kernels
@@ -14,11 +15,6 @@ from smemlint.frontend.heuristics import (
     library_kernels,
 )
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.program.units import ProgramIndex
 
 
 def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.facts import NotAnalysed, Span
 from smemlint.limits.errors import LimitReached, broke_off, crash_reason, stop_reason
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _TOO_MANY_BITS = Reason(ReasonCode.TOO_LARGE, "evaluation stopped: a number has more than 64 bits")
 _STOPPED_BEFORE = Reason(ReasonCode.STEP_LIMIT, "evaluation stopped before")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import members_read
-from smemlint.analysis.simt.loops.mod_ref import mod_ref_of
+from smemlint.analysis.simt.domain.ctypes import CType
+from smemlint.analysis.simt.loops.mod_ref import ModRef, mod_ref_of
 from smemlint.analysis.simt.types.keyword_types import keyword_type
 from smemlint.frontend import ir
+from smemlint.frontend.program import Unit
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import CType
-    from smemlint.analysis.simt.loops.mod_ref import ModRef
-    from smemlint.frontend.program import Unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

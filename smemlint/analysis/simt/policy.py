@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from smemlint.analysis.simt.domain.ctypes import CType, IntType
-    from smemlint.analysis.simt.domain.environment import Binding, Operand
-    from smemlint.analysis.simt.domain.values import Unknown, Value
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.analysis.simt.state import Frame
-    from smemlint.frontend import ir
-    from smemlint.frontend.program import Declaration, Function, Unit
-    from smemlint.reasons import Assumption
+from smemlint.analysis.simt.domain.ctypes import CType, IntType
+from smemlint.analysis.simt.domain.environment import Binding, Operand
+from smemlint.analysis.simt.domain.values import Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.state import Frame
+from smemlint.frontend import ir
+from smemlint.frontend.program import Declaration, Function, Unit
+from smemlint.reasons import Assumption
 
 
 class KernelPolicy:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from smemlint.frontend.heuristics import names_shared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from smemlint.frontend.program import Declaration, Function, Record, Unit
+from smemlint.frontend.program import Declaration, Function, Record, Unit
 
 _NAMES = frozenset(("__shared__", "ldmatrix", "__cvta_generic_to_shared"))
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from smemlint.facts import NotAnalysed
+from smemlint.facts import KernelFacts, NotAnalysed
+from smemlint.frontend.program import Function, Unit
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from smemlint.facts import KernelFacts
-    from smemlint.frontend.program import Function, Unit
 
 
 def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:

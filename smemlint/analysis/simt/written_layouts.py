@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from smemlint.analysis.simt import written_swizzles
 from smemlint.analysis.simt.launches import tensor_maps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.facts import LayoutUse
-    from smemlint.frontend.program import Unit
+from smemlint.facts import LayoutUse
+from smemlint.frontend.program import Unit
 
 
 def written_layouts(unit: Unit) -> Iterator[LayoutUse]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
@@ -12,11 +12,7 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.facts import LayoutUse, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.frontend.program import Unit
+from smemlint.frontend.program import Unit
 
 MENTION = re.compile(r"\bSwizzle\s*<")
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
 
+from smemlint.facts import Span
 from smemlint.frontend.program import Dropped
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from smemlint.facts import Span
 
 
 @dataclass(slots=True)

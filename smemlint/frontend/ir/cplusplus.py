@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.frontend.ir.node import Expression, Node, Statement
+from smemlint.frontend.ir.expressions import ID
+from smemlint.frontend.ir.node import Expression, Node, Statement, Type
+from smemlint.frontend.ir.types import Typename
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.frontend.ir.expressions import ID
-    from smemlint.frontend.ir.node import Type
-    from smemlint.frontend.ir.types import Typename
 
 
 @dataclass(frozen=True, slots=True, eq=False)

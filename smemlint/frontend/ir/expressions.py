@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.frontend.ir.node import Expression
+from smemlint.frontend.ir.node import Expression, Node
+from smemlint.frontend.ir.types import Typename
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.frontend.ir.node import Node
-    from smemlint.frontend.ir.types import Typename
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.frontend.ir.node import Expression, Statement
+from smemlint.frontend.ir.statements import Compound
+from smemlint.frontend.ir.types import Decl, FuncDecl
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.frontend.ir.statements import Compound
-    from smemlint.frontend.ir.types import Decl, FuncDecl
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field, fields
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PLAIN_DATA = frozenset(("bool", "int", "str", "str | None", "tuple[str, ...]"))
 """Annotations of fields that hold no node."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from smemlint.frontend.ir.node import Statement
+from smemlint.frontend.ir.node import BlockItem, Expression, Statement
+from smemlint.frontend.ir.types import Decl, DeclList
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.frontend.ir.node import BlockItem, Expression
-    from smemlint.frontend.ir.types import Decl, DeclList
 
 
 @dataclass(frozen=True, slots=True, eq=False)

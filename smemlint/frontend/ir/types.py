@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from smemlint.frontend.ir.node import Node, Statement, Type
+from smemlint.frontend.ir.node import Expression, Node, Statement, Type
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.frontend.ir.node import Expression
 
 
 @dataclass(frozen=True, slots=True, eq=False)

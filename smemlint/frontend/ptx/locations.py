@@ -8,16 +8,13 @@ Without it, LLVM's comment says the same by base names: `// file:L:C @[ caller:L
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.ptx.lexer import integer
 from smemlint.frontend.ptx.syntax import Frame, Location
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FRAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"([^"\n]*)"', re.M)
 _STRING = re.compile(r"^[ \t]*(\$?[\w$]+):[ \t]*\n?((?:[ \t]*\.b8 [^\n]*\n?)+)", re.M)

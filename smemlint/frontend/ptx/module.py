@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.ptx.lexer import integer, tokens, without_block_comments
 from smemlint.frontend.ptx.locations import debug_strings, file_table
@@ -13,9 +13,6 @@ from smemlint.frontend.ptx.syntax import Body, Unreadable, Variable
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FUNCTIONS
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _HEAD = re.compile(
     r"^[ \t]*(?:\.(?:visible|weak|extern|common|noreturn)[ \t]+)*\.(entry|func)\b", re.M

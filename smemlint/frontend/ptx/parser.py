@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.ptx.lexer import Token, integer, tokens
 from smemlint.frontend.ptx.locations import LocationReader
@@ -29,9 +29,6 @@ from smemlint.frontend.ptx.syntax import (
 )
 from smemlint.limits.budgets import MAX_OPERAND_DEPTH, MAX_STATEMENTS
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _SPACES = ("shared", "local", "const", "global", "param")
 _NAME = re.compile(r"[%$\w.]")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ast
 
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    import ast
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,11 @@ that `cuobjdump -elf` of CUDA 13.0 names.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SECTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MAGIC = b"\x7fELF\x02\x01"
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")

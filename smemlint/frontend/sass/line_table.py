@@ -8,13 +8,11 @@ DWARF 2, with an opcode of NVIDIA's for inlined functions, which is passed over 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from smemlint.frontend.sass.cubin import sections
 from smemlint.limits.budgets import MAX_LINE_TABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 Place: TypeAlias = "tuple[str, int]"
 """A file and a line."""

@@ -7,16 +7,12 @@ Nothing is known of what an instruction does here. A line that is in no known fo
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from smemlint.frontend.sass.line_table import Place
 from smemlint.frontend.sass.operands import Operand, Predicate, parse_operand, split_operands
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from smemlint.frontend.sass.line_table import Place
 
 
 @dataclass(frozen=True, slots=True)

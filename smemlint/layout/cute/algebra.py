@@ -5,8 +5,8 @@ Source: CUTLASS 4.7, `cute/layout.hpp`; checked against the compiled headers (te
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import gcd
-from typing import TYPE_CHECKING
 
 from smemlint.layout.cute.int_tuples import (
     IntTuple,
@@ -31,9 +31,6 @@ from smemlint.layout.cute.integers import (
     static,
 )
 from smemlint.layout.cute.layouts import Layout, Tiler, from_modes, make_layout
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 Modes = list[tuple[Integer, Integer]]
 

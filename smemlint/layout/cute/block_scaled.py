@@ -7,18 +7,14 @@ and `cutlass/gemm/collective/builders/sm120_common.inl`; checked against nvidia-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.layout.cute.algebra import composition, filter_zeros, logical_divide, zipped_divide
 from smemlint.layout.cute.int_tuples import repeat_underscore
 from smemlint.layout.cute.integers import UNDERSCORE, CuteError, Integer, static
 from smemlint.layout.cute.inverses import right_inverse
 from smemlint.layout.cute.layouts import Layout, flatten, group, make_layout
 from smemlint.layout.cute.products import make_fragment_like
-
-if TYPE_CHECKING:
-    from smemlint.layout.cute.tensors import Tensor
-    from smemlint.layout.cute.tiled_mma import Operand, TiledMma
+from smemlint.layout.cute.tensors import Tensor
+from smemlint.layout.cute.tiled_mma import Operand, TiledMma
 
 _ROWS = 128
 _FACTORS = 4

@@ -6,7 +6,10 @@ Source: CUTLASS 4.7, `cute/algorithm/copy.hpp`, `cute/atom/copy_atom.hpp` and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.layout.cute.algebra import zipped_divide
 from smemlint.layout.cute.copy_traits import CopyOp, Mechanism
@@ -25,10 +28,6 @@ from smemlint.layout.cute.tensors import Space, Tensor, alignment_bits, common_v
 from smemlint.layout.cute.tiled_copy import CopyAtom, Side, TiledCopy
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COPY_INSTRUCTIONS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,19 +9,16 @@ Source: CUTLASS 4.7, `cute/numeric/integral_constant.hpp`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from hashlib import blake2b
 from math import gcd
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.layout.swizzle import Swizzle
 
 Lanes: TypeAlias = Any
 """One number, an int64 array with one entry a thread, or an object with the same operators.

@@ -5,8 +5,8 @@ Source: CUTLASS 4.7, `cute/layout.hpp`, `cute/swizzle_layout.hpp` and `cute/layo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING
 
 from smemlint.layout.cute.algebra import coalesce, composition, logical_divide
 from smemlint.layout.cute.int_tuples import compact_strides, leaves
@@ -29,12 +29,7 @@ from smemlint.layout.cute.layouts import (
     from_modes,
     make_layout,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.layout.swizzle import Swizzle
-
+from smemlint.layout.swizzle import Swizzle
 
 # ---- inverses
 

@@ -8,7 +8,11 @@ Source: CUTLASS 4.7, `cute/layout.hpp` and `cute/layout_composed.hpp`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.layout.cute.int_tuples import (
     IntTuple,
@@ -35,16 +39,9 @@ from smemlint.layout.cute.integers import (
     is_static_value,
     static,
 )
+from smemlint.layout.cute.mixed_bits import MixedBits
+from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from smemlint.layout.cute.mixed_bits import MixedBits
-    from smemlint.layout.swizzle import Swizzle
 
 
 @dataclass(frozen=True, slots=True)

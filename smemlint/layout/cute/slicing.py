@@ -8,8 +8,6 @@ Source: CUTLASS 4.7, `cute/swizzle_layout.hpp`, `slice_and_offset`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.layout.cute.algebra import composition
 from smemlint.layout.cute.int_tuples import (
     Coordinate,
@@ -23,12 +21,9 @@ from smemlint.layout.cute.int_tuples import (
     split_coordinate,
 )
 from smemlint.layout.cute.integers import DynamicInt, Integer, apply_swizzle, static
-from smemlint.layout.cute.layouts import AnyLayout, Layout, compose_swizzle
+from smemlint.layout.cute.layouts import AnyLayout, ComposedLayout, Layout, compose_swizzle
 from smemlint.layout.cute.mixed_bits import MixedBits, exclusive_or, mixed_bits
-
-if TYPE_CHECKING:
-    from smemlint.layout.cute.layouts import ComposedLayout
-    from smemlint.layout.swizzle import Swizzle
+from smemlint.layout.swizzle import Swizzle
 
 
 def slice_layout(layout: AnyLayout, coordinate: Coordinate) -> tuple[AnyLayout, Integer]:

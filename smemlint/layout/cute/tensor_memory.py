@@ -11,22 +11,17 @@ nvidia-cutlass-dsl 4.8.1 (tests/layout/cute/test_tensor_memory.py).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from smemlint.layout.cute.algebra import coalesce, composition
 from smemlint.layout.cute.copy_traits import LANE_BITS, WORD
-from smemlint.layout.cute.int_tuples import compact_strides, product
+from smemlint.layout.cute.int_tuples import IntTuple, compact_strides, product
 from smemlint.layout.cute.integers import CuteError, static
 from smemlint.layout.cute.inverses import upcast
 from smemlint.layout.cute.layouts import Layout, make_layout
 from smemlint.layout.cute.mma_traits import MmaOp
 from smemlint.layout.cute.products import tiled_product
 from smemlint.layout.cute.tensors import Space, Tensor
-from smemlint.layout.cute.tiled_copy import make_cotiled_copy
-
-if TYPE_CHECKING:
-    from smemlint.layout.cute.int_tuples import IntTuple
-    from smemlint.layout.cute.tiled_copy import CopyAtom, TiledCopy
+from smemlint.layout.cute.tiled_copy import CopyAtom, TiledCopy, make_cotiled_copy
 
 _LANES, _COLUMNS = 128, 16384
 _MMA_NAME = re.compile(r"SM100_MMA_(?:F16BF16|TF32|S8)(?P<pair>_2x1SM)?_(?P<source>SS|TS)")

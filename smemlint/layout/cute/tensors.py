@@ -9,9 +9,9 @@ Source: CUTLASS 4.7, `cute/tensor_impl.hpp`, `cute/pointer_swizzle.hpp`, `cute/p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from smemlint.layout.cute.algebra import zipped_divide
 from smemlint.layout.cute.int_tuples import (
@@ -50,12 +50,8 @@ from smemlint.layout.cute.layouts import (
 from smemlint.layout.cute.mixed_bits import MixedBits, same_bits
 from smemlint.layout.cute.products import make_fragment_like
 from smemlint.layout.cute.slicing import slice_layout
+from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.layout.swizzle import Swizzle
 
 
 class Space(Enum):

@@ -6,7 +6,7 @@ Source: CUTLASS 4.7, `cute/atom/copy_atom.hpp`.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from smemlint.layout.cute.algebra import (
     coalesce,
@@ -16,18 +16,15 @@ from smemlint.layout.cute.algebra import (
     zipped_divide,
 )
 from smemlint.layout.cute.copy_traits import CopyOp
-from smemlint.layout.cute.int_tuples import product_each, repeat_underscore
+from smemlint.layout.cute.int_tuples import Coordinate, IntTuple, product_each, repeat_underscore
 from smemlint.layout.cute.integers import UNDERSCORE, CuteError, Integer, static
 from smemlint.layout.cute.inverses import left_inverse, recast_layout, right_inverse, upcast
 from smemlint.layout.cute.layouts import Layout, Tiler, make_layout
 from smemlint.layout.cute.products import logical_product, raked_product
 from smemlint.layout.cute.slicing import slice_layout
 from smemlint.layout.cute.tensors import Tensor
+from smemlint.layout.cute.tiled_mma import TiledMma
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.layout.cute.int_tuples import Coordinate, IntTuple
-    from smemlint.layout.cute.tiled_mma import TiledMma
 
 Side = Literal["S", "D"]
 """Source or destination."""

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.demangle import kernel_name
-from smemlint.analysis.compiled.launch import Bounds, LaunchInfo, with_passed
+from smemlint.analysis.compiled.launch import (
+    Bounds,
+    LaunchInfo,
+    Passed,
+    SourceLaunches,
+    with_passed,
+)
 from smemlint.analysis.compiled.ptx.kernel import KernelTask, evaluate_kernel
 from smemlint.analysis.compiled.source_places import Places
 from smemlint.analysis.compiled.triton_cache import triton_launch
 from smemlint.analysis.compiled.triton_operations import operation_of, triton_operations
-from smemlint.config.options import read_block
+from smemlint.config.options import Block, read_block
+from smemlint.config.settings import Settings
 from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
-from smemlint.frontend.ptx.module import parse_module
+from smemlint.frontend.ptx.module import Function, Module, parse_module
+from smemlint.frontend.ptx.syntax import Body, Unreadable
 from smemlint.hardware.arch import architecture
 from smemlint.limits.errors import OutOfSteps
 from smemlint.limits.steps import spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.languages import CommentStyle
 from smemlint.sources.pragmas import pragmas_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.compiled.launch import Passed, SourceLaunches
-    from smemlint.config.options import Block
-    from smemlint.config.settings import Settings
-    from smemlint.frontend.ptx.module import Function, Module
-    from smemlint.frontend.ptx.syntax import Body, Unreadable
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 MARKS = (".entry", ".target")
 """A text without any of them is no PTX."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.compiled.bits import bitwise
 from smemlint.analysis.compiled.demangle import kernel_name
 from smemlint.analysis.compiled.predicates import compare
 from smemlint.analysis.compiled.program import Block, Exit, Instruction, Program, program
 from smemlint.analysis.compiled.ptx import fragments, integers, memory, warp
+from smemlint.analysis.compiled.ptx.lowering import Lowering
 from smemlint.analysis.compiled.ptx.registry import HANDLERS, Call, Lowered
+from smemlint.analysis.compiled.state import Operand as Reader
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import ONE, Cause, Value, top
 from smemlint.frontend.ptx.opcode import Opcode
 from smemlint.frontend.ptx.syntax import (
@@ -24,13 +27,6 @@ from smemlint.frontend.ptx.syntax import (
     names_in,
 )
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.compiled.ptx.lowering import Lowering
-    from smemlint.analysis.compiled.state import Operand as Reader
-    from smemlint.analysis.compiled.state import State
 
 HANDLER_MODULES = (fragments, integers, memory, warp)
 """Importing them registers their handlers."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.compiled.arithmetic import add, multiply
 from smemlint.analysis.compiled.ptx.registry import Call, Lowered, executes
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import Value
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.syntax import Vector
 from smemlint.layout.wmma import Fragment, parts_of
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.compiled.state import State
 
 _ELEMENTS = {"s32": "i32", "s8": "i8", "u8": "i8"}
 """Names of element types where they are others than PTX's."""

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
+from smemlint.analysis.compiled.ptx.linear import LinearForms
 from smemlint.analysis.simt.codegen.ptxas_fusion import fused
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, SharedArray
 from smemlint.frontend.ptx.opcode import Opcode
-from smemlint.frontend.ptx.syntax import Address, Label, Operand, Operation, Vector, names_in
+from smemlint.frontend.ptx.syntax import (
+    Address,
+    Label,
+    Operand,
+    Operation,
+    Statement,
+    Vector,
+    names_in,
+)
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from smemlint.analysis.compiled.ptx.linear import LinearForms
-    from smemlint.facts import SharedArray
-    from smemlint.frontend.ptx.syntax import Statement
 
 _FENCES = frozenset(
     ("bar", "barrier", "membar", "fence", "call", "mbarrier", "atom", "red", "wgmma", "tcgen05")

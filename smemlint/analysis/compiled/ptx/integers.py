@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import CO_VARARGS
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from smemlint.analysis.compiled import arithmetic as a
 from smemlint.analysis.compiled import bits as b
 from smemlint.analysis.compiled.predicates import COMPARISONS, compare, select
 from smemlint.analysis.compiled.ptx.operands import LOCAL_WINDOW, SHARED_WINDOW, bits_of
 from smemlint.analysis.compiled.ptx.registry import Call, Lowered, executes
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import ONE, ZERO, Value, weak, wrap
 from smemlint.frontend.ptx.opcode import Opcode, is_integer
 from smemlint.frontend.ptx.syntax import Immediate, Pair, Vector
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.compiled.state import State
-
-    Function: TypeAlias = Callable[..., Value]
+Function: TypeAlias = Callable[..., Value]
 
 
 def assign(call: Call, function: Function, first: int = 1) -> Lowered:

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.accesses import accesses
 from smemlint.analysis.compiled.async_copies import ALIGNED, Probe, with_copies
 from smemlint.analysis.compiled.machine import Machine
+from smemlint.analysis.compiled.program import Program
 from smemlint.analysis.compiled.ptx.blocks import kernel_program
 from smemlint.analysis.compiled.ptx.fusion import fusion_of
 from smemlint.analysis.compiled.ptx.linear import LinearForms
 from smemlint.analysis.compiled.ptx.lowering import PARAMETER_BITS, Lowering
 from smemlint.analysis.compiled.ptx.operands import Names
 from smemlint.analysis.compiled.ptx.shared_memory import shared_memory
-from smemlint.analysis.compiled.recorder import Recorder
+from smemlint.analysis.compiled.recorder import Issued, Recorder, Site
 from smemlint.analysis.compiled.state import Geometry
 from smemlint.analysis.compiled.values import Value
-from smemlint.facts import KernelFacts, NotAnalysed
-from smemlint.frontend.ptx.syntax import Operation, Variable, names_in
+from smemlint.facts import Instance, KernelFacts, NotAnalysed, Span
+from smemlint.frontend.ptx.module import Module, Parameter
+from smemlint.frontend.ptx.syntax import Body, Location, Operation, Statement, Variable, names_in
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
-
-    from smemlint.analysis.compiled.program import Program
-    from smemlint.analysis.compiled.recorder import Issued, Site
-    from smemlint.facts import Instance, Span
-    from smemlint.frontend.ptx.module import Module, Parameter
-    from smemlint.frontend.ptx.syntax import Body, Location, Statement
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption, Reason, ReasonCode
 
 WIDEST_SCALAR = 8
 """Bytes of the largest parameter that is one number or pointer."""

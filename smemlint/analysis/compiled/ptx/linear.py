@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from smemlint.analysis.simt.domain.scev import (
     CONSTANT,
@@ -15,9 +15,6 @@ from smemlint.analysis.simt.domain.scev import (
 )
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Operation, Sum
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 _LANE = ("%tid", "%laneid", "%lanemask")
 _TRANSPARENT = ("mov", "cvta", "cvt")

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.ptx.fusion import Fused
+from smemlint.analysis.compiled.ptx.linear import LinearForms
+from smemlint.analysis.compiled.ptx.operands import Names
 from smemlint.analysis.compiled.recorder import Site
 from smemlint.analysis.compiled.values import Symbol, Value
 from smemlint.analysis.simt.builtins.atomics import issuing
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.facts import AccessKind, SharedArray, Span
+from smemlint.frontend.ptx.opcode import Opcode
+from smemlint.frontend.ptx.syntax import Operand, Operation
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.reasons import Reason
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.compiled.ptx.linear import LinearForms
-    from smemlint.analysis.compiled.ptx.operands import Names
-    from smemlint.facts import AccessKind, SharedArray, Span
-    from smemlint.frontend.ptx.opcode import Opcode
-    from smemlint.frontend.ptx.syntax import Operand, Operation
-
-    Mask = NDArray[np.bool_]
-    from smemlint.reasons import Reason
+Mask = NDArray[np.bool_]
 
 PARAMETER_BITS = 20
 """Addresses of a parameter's bytes have so many bits; above them stands its number."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.compiled.arithmetic import subtract
 from smemlint.analysis.compiled.ptx.operands import LOCAL_WINDOW, SHARED_WINDOW
 from smemlint.analysis.compiled.ptx.registry import Call, Lowered, executes
+from smemlint.analysis.compiled.recorder import Site
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import DATA, WORD_BITS, Cause, Symbol, Value, is_uniform, top
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operand, Vector
 from smemlint.hardware.atomics import ONE, executed
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.compiled.recorder import Site
-    from smemlint.analysis.compiled.state import State
 
 _SHARED_WINDOW = Value(SHARED_WINDOW)
 _LOCAL_WINDOW = Value(LOCAL_WINDOW)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smemlint.analysis.compiled.arithmetic import add
 from smemlint.analysis.compiled.bits import bitwise
+from smemlint.analysis.compiled.state import Operand as Reader
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import ONE, Symbol, Value, uniform, wrap
 from smemlint.frontend.ptx.syntax import (
     Address,
@@ -22,12 +24,6 @@ from smemlint.frontend.ptx.syntax import (
     Vector,
 )
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from smemlint.analysis.compiled.state import Operand as Reader
-    from smemlint.analysis.compiled.state import State
 
 SHARED_WINDOW = 1 << 40
 """Added to an address of shared memory that was made generic, so that it is known again."""

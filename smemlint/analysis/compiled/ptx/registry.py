@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
+from smemlint.analysis.compiled.ptx.lowering import Lowering
 from smemlint.analysis.compiled.state import Effect
+from smemlint.analysis.compiled.state import Operand as Reader
+from smemlint.frontend.ptx.opcode import Opcode
+from smemlint.frontend.ptx.syntax import Operand, Operation
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.compiled.ptx.lowering import Lowering
-    from smemlint.analysis.compiled.state import Operand as Reader
-    from smemlint.frontend.ptx.opcode import Opcode
-    from smemlint.frontend.ptx.syntax import Operand, Operation
 
 
 @dataclass(frozen=True, slots=True)

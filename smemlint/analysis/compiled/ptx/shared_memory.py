@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from smemlint.analysis.compiled.demangle import variable_name
-from smemlint.facts import SharedArray
+from smemlint.facts import SharedArray, Span
 from smemlint.frontend.ptx.module import sizeof
+from smemlint.frontend.ptx.syntax import Variable
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.facts import Span
-    from smemlint.frontend.ptx.syntax import Variable
 
 _DYNAMIC_ALIGNMENT = 16
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.predicates import compare
 from smemlint.analysis.compiled.ptx.integers import assign
 from smemlint.analysis.compiled.ptx.registry import Call, Lowered, executes
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import (
     DATA,
     ZERO,
@@ -22,12 +22,7 @@ from smemlint.analysis.compiled.values import (
 from smemlint.frontend.ptx.syntax import Pair
 from smemlint.hardware.arch import LANES
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.compiled.state import State
-
-    _Lanes = NDArray[np.int64]
+_Lanes = NDArray[np.int64]
 
 
 def shuffled(x: Value, lane: Value, clamp: Value, mode: str) -> Value:

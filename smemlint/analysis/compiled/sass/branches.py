@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.compiled.program import Instruction as Operation
 from smemlint.analysis.compiled.sass.registers import results
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import Cause, top
 from smemlint.frontend.sass.operands import Label
+from smemlint.frontend.sass.parser import Function, Instruction
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.parser import Function, Instruction
 
 JUMPS = frozenset({"BRA", "JMP"})
 TABLES = frozenset({"BRX", "JMX"})

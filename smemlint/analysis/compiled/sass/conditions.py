@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.analysis.compiled.bits import bitwise, logic3
+from smemlint.analysis.compiled.bits import Operation, bitwise, logic3
 from smemlint.analysis.compiled.predicates import compare, select
-from smemlint.analysis.compiled.sass.instructions import numbers_and_predicates, translates, writes
+from smemlint.analysis.compiled.sass.instructions import (
+    Read,
+    Step,
+    numbers_and_predicates,
+    translates,
+    writes,
+)
 from smemlint.analysis.compiled.sass.reading import BITS, predicate, reader
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import ONE, ZERO, Value
 from smemlint.frontend.sass.operands import Immediate, Predicate
-
-if TYPE_CHECKING:
-    from smemlint.analysis.compiled.bits import Operation
-    from smemlint.analysis.compiled.sass.instructions import Read, Step
-    from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.frontend.sass.parser import Instruction
 
 _STRICT = {"le": "lt", "ge": "gt"}
 _ALWAYS = {"T": ONE, "F": ZERO}

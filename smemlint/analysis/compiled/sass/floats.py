@@ -5,21 +5,15 @@ ptxas divides integers by a reciprocal in single precision and moves constants w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.arithmetic import lift
-from smemlint.analysis.compiled.sass.instructions import opaque, sources, translates, writes
+from smemlint.analysis.compiled.sass.instructions import Step, opaque, sources, translates, writes
 from smemlint.analysis.compiled.sass.reading import BITS, reader
 from smemlint.analysis.compiled.values import Value, signed
 from smemlint.frontend.sass.operands import Immediate, Register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.compiled.sass.instructions import Step
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.frontend.sass.parser import Instruction
 
 _LARGEST = 0xFFFFFFFF
 

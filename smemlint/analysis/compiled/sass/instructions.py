@@ -7,18 +7,14 @@ it writes: one number a warp where all that it reads is so, and nothing known ot
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from smemlint.analysis.compiled.sass.reading import reader
 from smemlint.analysis.compiled.sass.registers import PREDICATES_AFTER_RESULT, results
-from smemlint.analysis.compiled.values import DATA, top, weak
-from smemlint.frontend.sass.operands import Predicate, Register
-
-if TYPE_CHECKING:
-    from smemlint.analysis.compiled.state import State
-    from smemlint.analysis.compiled.values import Value
-    from smemlint.frontend.sass.operands import Operand
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.analysis.compiled.state import State
+from smemlint.analysis.compiled.values import DATA, Value, top, weak
+from smemlint.frontend.sass.operands import Operand, Predicate, Register
+from smemlint.frontend.sass.parser import Instruction
 
 Step: TypeAlias = "Callable[[State], None]"
 Translate: TypeAlias = "Callable[[Instruction], Step]"

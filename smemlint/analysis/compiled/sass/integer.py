@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.arithmetic import (
     absolute,
@@ -18,6 +19,7 @@ from smemlint.analysis.compiled.arithmetic import (
 )
 from smemlint.analysis.compiled.bits import funnel_shift
 from smemlint.analysis.compiled.sass.instructions import (
+    Step,
     general_registers,
     numbers_and_predicates,
     predicates_written,
@@ -26,18 +28,10 @@ from smemlint.analysis.compiled.sass.instructions import (
     writes,
 )
 from smemlint.analysis.compiled.sass.reading import BITS, Read, predicate, reader
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import Value, signed, trailing_zeros, unsigned, weak
-from smemlint.frontend.sass.operands import Immediate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.compiled.sass.instructions import Step
-    from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.operands import Operand, Predicate
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.frontend.sass.operands import Immediate, Operand, Predicate
+from smemlint.frontend.sass.parser import Instruction
 
 _LOW = 0xFFFFFFFF
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.arithmetic import lift, shift_left, shift_right
 from smemlint.analysis.compiled.bits import (
@@ -17,6 +16,7 @@ from smemlint.analysis.compiled.bits import (
 )
 from smemlint.analysis.compiled.predicates import compare
 from smemlint.analysis.compiled.sass.instructions import (
+    Step,
     numbers_and_predicates,
     predicates_written,
     sources,
@@ -24,15 +24,10 @@ from smemlint.analysis.compiled.sass.instructions import (
     writes,
 )
 from smemlint.analysis.compiled.sass.reading import BITS, TOP, reader
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import ONE, ZERO, Value
 from smemlint.frontend.sass.operands import Immediate, Register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.compiled.sass.instructions import Step
-    from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.frontend.sass.parser import Instruction
 
 _PREDICATES = range(7)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemlint.analysis.compiled.joins import pick
 from smemlint.analysis.compiled.recorder import Site
 from smemlint.analysis.compiled.sass.instructions import (
+    Step,
     general_registers,
     opaque,
     predicates_written,
@@ -16,15 +15,11 @@ from smemlint.analysis.compiled.sass.instructions import (
 )
 from smemlint.analysis.compiled.sass.reading import TOP, Read, address, reader
 from smemlint.analysis.compiled.sass.targets import SHARED_WINDOW
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import DATA, UNSET, ZERO, Value, top
 from smemlint.facts import AccessKind, Span
-from smemlint.frontend.sass.operands import Address, Constant, next_register
-
-if TYPE_CHECKING:
-    from smemlint.analysis.compiled.sass.instructions import Step
-    from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.operands import Operand
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.frontend.sass.operands import Address, Constant, Operand, next_register
+from smemlint.frontend.sass.parser import Instruction
 
 _WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 _ROW_OF_MATRIX = 16

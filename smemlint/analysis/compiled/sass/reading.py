@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from smemlint.analysis.compiled.arithmetic import absolute, add, multiply, negate
 from smemlint.analysis.compiled.bits import bitwise, invert
 from smemlint.analysis.compiled.sass.targets import constant
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import ONE, UNSET, ZERO, Value, top, uniform, weak
 from smemlint.frontend.sass.operands import (
     Address,
@@ -19,10 +20,7 @@ from smemlint.frontend.sass.operands import (
     Register,
     next_register,
 )
-
-if TYPE_CHECKING:
-    from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.frontend.sass.parser import Instruction
 
 Read: TypeAlias = "Callable[[State], Value]"
 

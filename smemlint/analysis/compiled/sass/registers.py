@@ -7,7 +7,6 @@ of this.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.sass.operands import (
     TRUE_PREDICATES,
@@ -16,9 +15,7 @@ from smemlint.frontend.sass.operands import (
     Register,
     next_register,
 )
-
-if TYPE_CHECKING:
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.frontend.sass.parser import Instruction
 
 _WITHOUT_RESULT = frozenset(
     [

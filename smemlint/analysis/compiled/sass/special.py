@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.compiled.predicates import compare
 from smemlint.analysis.compiled.sass.instructions import (
+    Step,
     general_registers,
     predicates_written,
     sources,
@@ -17,15 +18,10 @@ from smemlint.analysis.compiled.sass.instructions import (
 )
 from smemlint.analysis.compiled.sass.reading import BITS, TOP, predicate, reader
 from smemlint.analysis.compiled.sass.targets import SHARED_WINDOW
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import DATA, ZERO, Value, is_uniform, top, uniform
 from smemlint.frontend.sass.operands import Predicate, Word
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.compiled.sass.instructions import Step
-    from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.parser import Instruction
+from smemlint.frontend.sass.parser import Instruction
 
 _LANE_BITS = 31
 _THREAD = ("SR_TID.X", "SR_TID.Y", "SR_TID.Z")

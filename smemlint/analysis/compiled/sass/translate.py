@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 # The modules below register what they translate.
 from smemlint.analysis.compiled.program import Block, Exit, Program, program
@@ -16,18 +16,13 @@ from smemlint.analysis.compiled.sass.branches import (
     without_jumping_calls,
 )
 from smemlint.analysis.compiled.sass.conditions import conjunction
-from smemlint.analysis.compiled.sass.instructions import step_of
+from smemlint.analysis.compiled.sass.instructions import Read, step_of
 from smemlint.analysis.compiled.sass.reading import TOP, predicate, registers_read
 from smemlint.analysis.compiled.sass.registers import results
+from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import uniform
 from smemlint.frontend.sass.operands import Label, Predicate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from smemlint.analysis.compiled.sass.instructions import Read
-    from smemlint.analysis.compiled.state import State
-    from smemlint.frontend.sass.parser import Function, Instruction
+from smemlint.frontend.sass.parser import Function, Instruction
 
 _KEPT = frozenset(
     ["LDS", "STS", "LDSM", "STSM", "ATOMS", "LDGSTS", "LD", "ST", "ATOM", "STL", "CALL"]

@@ -5,15 +5,20 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy.model import CupyModel, OpenFile, PartialText, RawText
 from smemlint.analysis.python.cupy.source_map import MappedText, Position, literal
 from smemlint.analysis.python.cupy.string_methods import percent
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call
-from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, STATEMENTS
+from smemlint.analysis.python.interpreter.dispatch import (
+    EXPRESSIONS,
+    STATEMENTS,
+    ExpressionHandlers,
+    StatementHandlers,
+)
 from smemlint.analysis.python.interpreter.expressions import (
     evaluate_attribute,
     evaluate_call,
@@ -23,19 +28,21 @@ from smemlint.analysis.python.interpreter.expressions import (
 )
 from smemlint.analysis.python.interpreter.path_sensitive import PathSensitive, enter_contexts
 from smemlint.analysis.python.interpreter.statements import execute_import_from, execute_with
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Symbol, Unknown
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Function,
+    Scope,
+    Scopes,
+    Symbol,
+    Unknown,
+    Value,
+)
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IMPORTED_STEPS, MAX_TEXT
 from smemlint.limits.sizes import decimal, require_text
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.python.interpreter.dispatch import ExpressionHandlers, StatementHandlers
-    from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
 
 
 def interpreter_of(text: PythonText, files: Files) -> Interpreter:

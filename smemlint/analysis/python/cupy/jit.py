@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.program.dependencies import Dependencies
-
-if TYPE_CHECKING:
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Facts
-    from smemlint.sources.source import Source
+from smemlint.config.settings import Settings
+from smemlint.facts import Facts
+from smemlint.sources.source import Source
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:

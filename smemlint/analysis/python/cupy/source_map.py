@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.sizes import require_pieces, require_text, spend_on_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _TOKEN = re.compile(
     r"""(?P<prefix>[A-Za-z]{0,2})(?P<quote>'''|\"\"\"|'|")|\#[^\n]*|[\s()+\\]+""",

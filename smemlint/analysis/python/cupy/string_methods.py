@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy.source_map import MappedText, joined
-from smemlint.analysis.python.interpreter.values import UNKNOWN
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Value
 from smemlint.limits.sizes import decimal, require_items
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 
 def method(owner: str, name: str, arguments: list[Value], named: Scope) -> Value:

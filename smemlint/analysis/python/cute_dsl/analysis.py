@@ -8,9 +8,9 @@ open, since not every combination need occur.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cute_dsl.imported_layouts import MAKER, Siblings, find_imported_maker
@@ -19,7 +19,7 @@ from smemlint.analysis.python.cute_dsl.memory import struct_of
 from smemlint.analysis.python.cute_dsl.model import DTYPES, CuteModel
 from smemlint.analysis.python.interpreter import Interpreter, Policy
 from smemlint.analysis.python.interpreter.calls import call, instance_from_outside
-from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
+from smemlint.analysis.python.interpreter.dispatch import STATEMENTS, StatementHandlers
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.objects import instance_of_unknown_history
 from smemlint.analysis.python.interpreter.statements import execute_class
@@ -29,21 +29,18 @@ from smemlint.analysis.python.interpreter.values import (
     DType,
     Function,
     Instance,
+    Scope,
+    Scopes,
     Symbol,
+    Value,
 )
+from smemlint.config.settings import Settings
 from smemlint.facts import Facts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_OPEN_CONDITIONS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from smemlint.analysis.python.interpreter.dispatch import StatementHandlers
-    from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
-    from smemlint.config.settings import Settings
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _MARKS = ("cute.kernel", "cutlass.cute.kernel")
 _COPIER = "autovec_copy("

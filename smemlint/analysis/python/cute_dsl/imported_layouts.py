@@ -5,23 +5,18 @@ Their files are interpreted like the kernel's own; a node of theirs knows which 
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.interpreter.values import Function
+from smemlint.analysis.python.interpreter.values import Function, Scope
+from smemlint.facts import Span
 from smemlint.files.sandbox import Sandbox
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
 from smemlint.limits.budgets import MAX_LAYOUT_FILES
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.interpreter.values import Scope
-    from smemlint.facts import Span
 
 MAKER = "make_swizzle("
 _IMPORT = re.compile(

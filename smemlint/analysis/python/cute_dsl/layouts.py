@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.cute_dsl.memory import Modes
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue, Value, is_known
+from smemlint.facts import Span
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.cute_dsl.memory import Modes
-    from smemlint.analysis.python.interpreter.arguments import BoundArguments
-    from smemlint.facts import Span
 
 
 @dataclass(frozen=True, slots=True, eq=False)

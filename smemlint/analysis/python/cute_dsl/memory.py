@@ -10,14 +10,11 @@ from __future__ import annotations
 import ast
 from dataclasses import field
 from math import gcd
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from smemlint.analysis.python.interpreter.values import DType, ModelValue, Value
+from smemlint.analysis.python.interpreter import Interpreter
+from smemlint.analysis.python.interpreter.values import DType, ModelValue, Scopes, Value
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scopes
 
 WIDEST = 16
 """Bytes of the widest vector, and what the first allocation of a kernel is aligned to at least."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.layouts import (
     ComposedValue,
@@ -43,18 +43,15 @@ from smemlint.analysis.python.interpreter.values import (
     DType,
     Function,
     Method,
+    Scope,
     Symbol,
+    Value,
 )
 from smemlint.facts import Certainty, LayoutUse, Span
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption
 
 DTYPES = {
     "Float64": 64, "Float32": 32, "TFloat32": 32, "Float16": 16, "BFloat16": 16, "Float8E5M2": 8,

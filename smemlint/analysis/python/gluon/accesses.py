@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.pricing import on_architecture, stat_of
-from smemlint.analysis.python.gluon.values import NO_SHARED_LAYOUT
+from smemlint.analysis.python.gluon.values import NO_SHARED_LAYOUT, TileAccess
 from smemlint.analysis.python.warp_patterns import patterns_of
-from smemlint.facts import Access, AccessKind, Certainty, WarpPattern
+from smemlint.facts import Access, AccessKind, Certainty, Instance, WarpPattern
 from smemlint.layout.tensor_access import Instructions, lowered
 from smemlint.limits.budgets import MAX_PATTERNS, MAX_REGISTER_BITS, MAX_TILE_ELEMENTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.python.gluon.values import TileAccess
-    from smemlint.facts import Instance
 
 LOWERING = Assumption(Topic.COMPILER, "lowered as triton 3.9 does")
 _NO_REGISTER_LAYOUT = Reason(ReasonCode.UNKNOWN_LAYOUT, "its register layout is not known")

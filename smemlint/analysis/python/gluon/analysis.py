@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.gluon.model import GluonModel
@@ -13,22 +13,16 @@ from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.calls import call_from_outside, functions_of
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
-from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
-from smemlint.facts import Facts, Instance, KernelFacts, NotAnalysed
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Launch, Scope, is_known
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed
 from smemlint.frontend.heuristics import is_barrier_allocation, names_amd_module
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.layout.register_layouts import RegisterLayout
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_GLUON_LAUNCHES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.interpreter.values import Function, Launch, Scope
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 KERNEL_MARKS = ("gluon.jit", "ttgluon.jit", "triton.experimental.gluon.jit")
 

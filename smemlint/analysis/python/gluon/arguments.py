@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.python.gluon.values import Tensor
-from smemlint.analysis.python.interpreter.arguments import integers
-from smemlint.analysis.python.interpreter.values import Unknown
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter.arguments import BoundArguments
-    from smemlint.analysis.python.interpreter.values import Value
-    from smemlint.reasons import Reason
+from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
+from smemlint.analysis.python.interpreter.values import Unknown, Value
+from smemlint.reasons import Reason
 
 _CLUSTER_NAMES = ("cga_layout", "ctas_per_cga", "block_bases")
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.gluon.values import TileAccess
+from smemlint.facts import Access, SharedArray
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled, identity_bases
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_ADVISED_ACCESSES, MAX_ADVISED_ELEMENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from smemlint.analysis.python.gluon.values import TileAccess
-    from smemlint.facts import Access, SharedArray
 
 _PHASES = (2, 4, 8, 16, 32)
 _VECTOR_BITS = 128

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.gluon.arguments import bases, is_clustered, is_one_cta, reason_of
 from smemlint.analysis.python.gluon.values import AMD, AUTOMATIC, NO_SHARED_LAYOUT, LayoutLiteral
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
 from smemlint.layout.gluon import (
     Nvmma,
     Padded,
@@ -17,15 +18,9 @@ from smemlint.layout.gluon import (
     default_nvmma,
     identity_bases,
 )
+from smemlint.layout.memdesc import SharedView
 from smemlint.layout.register_layouts import Blocked, DotOperand, Linear, Mma, RegisterLayout, Slice
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.interpreter.arguments import BoundArguments
-    from smemlint.analysis.python.interpreter.values import Value
-    from smemlint.layout.memdesc import SharedView
 
 
 def _blocked(given: BoundArguments) -> Value:

@@ -6,9 +6,9 @@ Source: triton 3.9.0, experimental/gluon/language (`_layouts.py`, `_core.py`, `_
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import field, fields, replace
 from math import prod
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.element_types import (
     DTYPES,
@@ -33,6 +33,7 @@ from smemlint.analysis.python.gluon.values import (
     LayoutLiteral,
     Tensor,
     TileAccess,
+    ViewArguments,
 )
 from smemlint.analysis.python.interpreter import RecordingModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
@@ -40,23 +41,19 @@ from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
     Method,
+    Scope,
     Symbol,
     Unknown,
+    Value,
     is_known,
 )
 from smemlint.facts import LayoutUse, SharedArray, Span
 from smemlint.frontend.heuristics import is_barrier_allocation, names_amd_module
 from smemlint.layout.gluon import Nvmma, Padded, SharedLayout, Swizzled
+from smemlint.layout.memdesc import SharedView
 from smemlint.layout.register_layouts import Blocked, DotOperand, Mma, RegisterLayout, Slice
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.gluon.values import ViewArguments
-    from smemlint.analysis.python.interpreter.values import Scope, Value
-    from smemlint.layout.memdesc import SharedView
 
 _NO_PARAMETERS = Reason(ReasonCode.UNKNOWN_LAYOUT, "the layout's parameters are not known")
 _NO_SLICE = Reason(ReasonCode.UNKNOWN_VALUE, "a slice at an unknown place")

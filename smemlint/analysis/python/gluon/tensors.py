@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.gluon.values import AUTOMATIC, HostTensor, Tensor
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, are_integers, integers
 from smemlint.analysis.python.interpreter.constant_folding import call_builtin
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Method, Unknown
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Method, Unknown, Value
 from smemlint.layout.register_layouts import RegisterLayout, Slice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.analysis.python.interpreter.values import Value
 
 _TRANSPARENT = frozenset(("constexpr", "to_tensor", "multiple_of", "max_contiguous", "assume"))
 _ELEMENTWISE = frozenset((

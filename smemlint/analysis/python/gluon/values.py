@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue, Unknown, Value
+from smemlint.facts import SharedArray, Span
+from smemlint.layout.gluon import SharedLayout
+from smemlint.layout.memdesc import SharedView
+from smemlint.layout.register_layouts import RegisterLayout
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.facts import SharedArray, Span
-    from smemlint.layout.gluon import SharedLayout
-    from smemlint.layout.memdesc import SharedView
-    from smemlint.layout.register_layouts import RegisterLayout
 
 ViewArguments: TypeAlias = tuple[int | tuple[int, ...], ...]
 AMD = Unknown(Reason(ReasonCode.OTHER_HARDWARE, "warps of 64 lanes"))

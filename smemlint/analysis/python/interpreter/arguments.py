@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.analysis.python.interpreter.values import UNKNOWN
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Value
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 LARGEST_INTEGER = (1 << 31) - 1
 """What libraries hold extents, strides and parameters of layouts in."""

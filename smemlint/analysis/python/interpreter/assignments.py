@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.constant_folding import forget
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Instance
+from smemlint.analysis.python.interpreter.interpreter import Interpreter
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Instance, Scopes, Value
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.sizes import require_tree
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scopes, Value
 
 
 def assign(interpreter: Interpreter, target: ast.expr, value: Value, scopes: Scopes) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.interpreter.interpreter import Frame
+from smemlint.analysis.python.interpreter.interpreter import Frame, Interpreter
 from smemlint.analysis.python.interpreter.objects import (
     Binding,
     binding_of,
@@ -21,17 +21,13 @@ from smemlint.analysis.python.interpreter.values import (
     Class,
     Function,
     Instance,
+    Scope,
+    Scopes,
     Super,
+    Value,
 )
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.limits.budgets import MAX_PYTHON_CALLS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.python.interpreter.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
-
 
 # ---- arguments
 

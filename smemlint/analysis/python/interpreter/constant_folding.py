@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Key, Value, is_known
 from smemlint.limits import sizes
 from smemlint.limits.budgets import MAX_ITEMS, MAX_OPERAND, MAX_RANGE_END
 from smemlint.limits.errors import TooLarge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.analysis.python.interpreter.values import Key, Value
 
 _Container: TypeAlias = "list[Value] | tuple[Value, ...] | range | str"
 

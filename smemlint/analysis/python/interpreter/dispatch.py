@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter.values import Value
+from smemlint.analysis.python.interpreter.values import Value
 
 ExpressionHandlers: TypeAlias = "Mapping[type[ast.expr], Callable[..., Value]]"
 """Node type -> returns the value of `(interpreter, node, scopes)`."""

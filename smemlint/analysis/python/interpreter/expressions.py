@@ -6,8 +6,8 @@ What calls, attributes and subscripts of a library's values mean, its model know
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.calls import (
@@ -30,6 +30,7 @@ from smemlint.analysis.python.interpreter.constant_folding import (
     slice_of,
 )
 from smemlint.analysis.python.interpreter.dispatch import evaluates
+from smemlint.analysis.python.interpreter.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.values import (
     REST,
     UNKNOWN,
@@ -37,24 +38,21 @@ from smemlint.analysis.python.interpreter.values import (
     Class,
     Function,
     Instance,
+    Key,
     Launch,
     Method,
+    Scope,
+    Scopes,
     Super,
     Symbol,
     Unknown,
+    Value,
     is_known,
     join,
 )
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.limits.budgets import MAX_ITEMS
 from smemlint.limits.sizes import require_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.python.interpreter.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Key, Scope, Scopes, Value
-
 
 # ---- names and constants
 

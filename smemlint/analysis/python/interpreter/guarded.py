@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from smemlint.analysis.python.interpreter.interpreter import OverBudget
 from smemlint.facts import NotAnalysed, Span
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _TOO_LONG = Reason(ReasonCode.STEP_LIMIT, "its functions take too long to follow")
 

@@ -6,32 +6,34 @@ joined; a loop of unknown length is executed once for any iteration.
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, STATEMENTS
-from smemlint.analysis.python.interpreter.values import UNKNOWN, is_known, join
+from smemlint.analysis.python.interpreter.dispatch import (
+    EXPRESSIONS,
+    STATEMENTS,
+    ExpressionHandlers,
+    StatementHandlers,
+)
+from smemlint.analysis.python.interpreter.model import LibraryModel
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Class,
+    Function,
+    Instance,
+    Launch,
+    Scope,
+    Scopes,
+    Value,
+    is_known,
+    join,
+)
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PYTHON_STEPS
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.steps import spend
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Sequence
-
-    from smemlint.analysis.python.interpreter.dispatch import ExpressionHandlers, StatementHandlers
-    from smemlint.analysis.python.interpreter.model import LibraryModel
-    from smemlint.analysis.python.interpreter.values import (
-        Class,
-        Function,
-        Instance,
-        Launch,
-        Scope,
-        Scopes,
-        Value,
-    )
 
 
 class OverBudget(Exception):

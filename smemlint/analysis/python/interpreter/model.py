@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, join
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Symbol, Value, join
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.python.interpreter.values import Scope, Symbol, Value
 
 
 class LibraryModel:

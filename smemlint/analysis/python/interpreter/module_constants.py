@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter import Interpreter, LibraryModel, OverBudget
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Symbol
-from smemlint.frontend.python.python_source import belong
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter.values import Scope, Value
-    from smemlint.frontend.python.python_source import PythonText
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Symbol, Value
+from smemlint.frontend.python.python_source import PythonText, belong
 
 
 def module_constants(text: PythonText) -> dict[str, ast.expr]:

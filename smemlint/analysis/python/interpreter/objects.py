@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.interpreter.values import Instance
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.python.interpreter.values import Class, Function, Scope
+from smemlint.analysis.python.interpreter.values import Class, Function, Instance, Scope
 
 _GENERATES_INIT = ("dataclass", "aggregate", "NamedTuple")
 """Decorators and bases of classes whose `__init__` takes their annotated names."""

@@ -7,22 +7,29 @@ assigned. Objects, lists and dictionaries are joined behind all paths.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.constant_folding import forget
-from smemlint.analysis.python.interpreter.interpreter import Policy, join_scopes, replace_scope
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Instance, join
+from smemlint.analysis.python.interpreter.interpreter import (
+    Interpreter,
+    Policy,
+    join_scopes,
+    replace_scope,
+)
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Instance,
+    Key,
+    Scope,
+    Scopes,
+    Value,
+    join,
+)
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONTAINERS, MAX_SPLITS, MAX_SPLITS_IN_ALL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.python.interpreter.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Key, Scope, Scopes, Value
 
 
 @dataclass(slots=True)

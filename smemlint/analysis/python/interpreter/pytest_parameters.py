@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from itertools import islice, product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from smemlint.analysis.python.interpreter.values import Scope, Value
 from smemlint.limits.budgets import MAX_PARAMETER_ROWS, MAX_PARAMETRIZATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 
 class Parametrizations(NamedTuple):

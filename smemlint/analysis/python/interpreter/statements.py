@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.constant_folding import forget
 from smemlint.analysis.python.interpreter.dispatch import executes
 from smemlint.analysis.python.interpreter.expressions import operate
 from smemlint.analysis.python.interpreter.interpreter import (
+    Interpreter,
     PendingJumps,
     join_scopes,
     replace_scope,
 )
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Class, Function, Symbol
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Class,
+    Function,
+    Scope,
+    Scopes,
+    Symbol,
+)
 from smemlint.limits.budgets import MAX_UNROLLED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.python.interpreter.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scope, Scopes
-
 
 # ---- assignments and expressions
 

@@ -7,31 +7,26 @@ matrix product's operands is contiguous, and how much a software pipeline keeps.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Container, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.calls import call, call_from_outside, functions_of
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
-from smemlint.analysis.python.interpreter.values import Function, Launch
+from smemlint.analysis.python.interpreter.values import Function, Launch, Scope
 from smemlint.analysis.python.triton.hidden_parameters import hidden_parameters
 from smemlint.analysis.python.triton.launches import choices_of
 from smemlint.analysis.python.triton.model import TritonModel
 from smemlint.analysis.python.triton.tiles import Descriptor, HostTensor
+from smemlint.config.settings import Settings
 from smemlint.facts import DotUse, Facts, NotAnalysed
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.limits.budgets import MAX_TRITON_LAUNCHES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 from smemlint.sources.pragmas import MARK
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
-
-    from smemlint.analysis.python.interpreter.values import Scope
-    from smemlint.config.settings import Settings
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 KERNEL_MARKS = ("triton.jit", "jit")
 _DEFAULT_STAGES = 3

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from smemlint.analysis.python.interpreter.values import Scope, Value
 from smemlint.analysis.python.triton.tiles import Hidden
 from smemlint.frontend.python.parameters import parameters_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 _INTEGER = re.compile(r"(?:u?int(?:8|16|32|64)|[iu](?:8|16|32|64)|int)(?:_t)?")
 _OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment")

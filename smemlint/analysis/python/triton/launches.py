@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from smemlint.analysis.python.interpreter.values import ModelValue
+from smemlint.analysis.python.interpreter.values import Launch, ModelValue, Scope, Value
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONFIGURATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.interpreter.values import Launch, Scope, Value
 
 _OPTIONS = ("num_warps", "num_stages")
 

@@ -7,8 +7,8 @@ and nothing is concluded from it.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.element_types import (
     DTYPES,
@@ -17,7 +17,15 @@ from smemlint.analysis.python.element_types import (
 )
 from smemlint.analysis.python.interpreter import RecordingModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Method, Symbol, is_known
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    Method,
+    Scope,
+    Symbol,
+    Value,
+    is_known,
+)
 from smemlint.analysis.python.triton.launches import config
 from smemlint.analysis.python.triton.tiles import (
     Descriptor,
@@ -40,12 +48,7 @@ from smemlint.analysis.python.triton.tiles import (
 )
 from smemlint.facts import DotUse, Span
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption
 
 _TORCH_8_BIT = {
     "float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "int8": "int8", "uint8": "uint8",

@@ -6,10 +6,12 @@ What is not known keeps the reason, so that a comment which asks for a figure ge
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.python.element_types import DTYPES
 from smemlint.analysis.python.interpreter import LibraryModel
@@ -20,19 +22,14 @@ from smemlint.analysis.python.interpreter.values import (
     DType,
     Method,
     ModelValue,
+    Scope,
     Symbol,
     Unknown,
+    Value,
 )
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_OFFSETS
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 Numbers: TypeAlias = "NDArray[np.int64 | np.bool_]"
 _LARGEST = (1 << 31) - 1

@@ -6,19 +6,15 @@ hides from the compiler stays what it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from smemlint.analysis.python.interpreter.arguments import integers
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue, Scope, Value
 from smemlint.facts import DotOperand
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.copy_sources import source_of_event
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Object,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+    number,
+)
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
+from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.builtins.table import BuiltinCall
-    from smemlint.analysis.simt.domain.values import Object
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 
 def record_copy(

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.builtins import atomics
-from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Space, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import record_access
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.facts import AccessKind
 from smemlint.hardware.atomics import LOOPS
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.builtins.table import BuiltinCall
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _ATOMICS = {
     "atomicAdd": "add", "atomicSub": "add", "atomicExch": "exch", "atomicMin": "min",

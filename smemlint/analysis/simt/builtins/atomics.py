@@ -22,19 +22,13 @@ is, and in the place of REDUX stands a butterfly over SHFL, in warps whose lanes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.hardware.arch import architecture
 from smemlint.hardware.atomics import ONE, executed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.values import Value
 
 _REDUCED = frozenset(("add", "min", "max", "and", "or", "xor"))
 _WARP = 32

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.builtins import (
     async_copies,
     atomic_functions,
@@ -21,11 +19,9 @@ from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import NAMED, RecordType
 from smemlint.analysis.simt.domain.values import LanePredicate, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 TABLES = (
     async_copies, atomic_functions, cooperative_groups, intrinsics, math_functions,

@@ -7,9 +7,7 @@ block's own memory, through the cluster's window, cost what they cost without it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import U32, RecordType
 from smemlint.analysis.simt.domain.values import (
@@ -23,12 +21,9 @@ from smemlint.analysis.simt.domain.values import (
     number,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.builtins.table import BuiltinCall
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 CLUSTER_GROUP = RecordType("cluster_group", (), 1, 1)
 """cooperative_groups::cluster_group"""

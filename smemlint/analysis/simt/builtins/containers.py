@@ -7,18 +7,21 @@ launch. A `std::vector` that begins with a list is an array, until a method chan
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.ctypes import U64, ArrayType, OpaqueType, array_member, lay_out
-from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Space, offset_of
+from smemlint.analysis.simt.domain.ctypes import (
+    U64,
+    ArrayType,
+    CType,
+    OpaqueType,
+    RecordType,
+    array_member,
+    lay_out,
+)
+from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Space, Value, offset_of
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import CType, RecordType
-    from smemlint.analysis.simt.domain.environment import LValue
-    from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _CONTAINER = re.compile(
     r"(?:thrust::|std::|cutlass::)?"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemlint.analysis.simt.builtins.clusters import CLUSTER_GROUP, call_cluster_method
 from smemlint.analysis.simt.builtins.intrinsics import SHUFFLES, shuffled
-from smemlint.analysis.simt.builtins.table import builtin
+from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.domain.ctypes import FLOAT, NAMED, U32, Member, RecordType
@@ -22,14 +20,11 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate
 from smemlint.analysis.simt.types.template_arguments import value_argument
+from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.builtins.table import BuiltinCall
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 BLOCK_GROUP = RecordType("thread_block", (), 1, 1)
 """cooperative_groups::thread_block"""

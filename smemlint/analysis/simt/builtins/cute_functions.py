@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smemlint.analysis.simt.builtins.cute_types import is_cute_name, uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates
@@ -30,6 +31,7 @@ from smemlint.analysis.simt.cute.values import (
 from smemlint.analysis.simt.domain.ctypes import StaticType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Pointer, Unknown, Value, number
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.pointers import lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_value
@@ -37,11 +39,6 @@ from smemlint.analysis.simt.types.template_arguments import split_qualified, typ
 from smemlint.frontend import ir
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _ELEMENTS = frozenset(("data", "begin"))
 _BANK_ROW = 128

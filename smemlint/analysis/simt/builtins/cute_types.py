@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.cute.types import is_enumeration, tuple_type, typed_value
 from smemlint.analysis.simt.domain.ctypes import I32, CType, StaticType
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def uses_cute(ev: Evaluator) -> bool:

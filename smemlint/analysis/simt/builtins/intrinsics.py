@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -25,19 +26,13 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import pointer_to_int
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import ROUNDED_UP_QUOTIENTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.domain.scev import Scev
-    from smemlint.analysis.simt.evaluator import Evaluator
-
 
 _BARRIERS = frozenset(
     (

@@ -5,30 +5,24 @@ What a function returns is recorded from the headers of CUDA 13.0 in `cuda_funct
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, register
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.codegen.slow_paths import slow_path
 from smemlint.analysis.simt.domain.applied_functions import applied
-from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType, builtin
-from smemlint.analysis.simt.domain.integer_functions import FUNCTIONS
+from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, RecordType, builtin
+from smemlint.analysis.simt.domain.integer_functions import FUNCTIONS, IntegerFunction
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import same
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, FloatValue, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.simt.domain.ctypes import CType
-    from smemlint.analysis.simt.domain.integer_functions import IntegerFunction
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _RECORDED = Path(__file__).with_name("cuda_functions.txt")
 _PRODUCTS = frozenset(("__mul24", "__umul24"))

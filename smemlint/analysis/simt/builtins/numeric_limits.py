@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
 from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _MEMBERS = frozenset(("max", "min", "lowest", "epsilon", "infinity", "quiet_NaN", "denorm_min"))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from smemlint.analysis.simt.dispatch import evaluates
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import common
-from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.lanes import Lanes, settled
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -17,15 +18,9 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.simt.domain.affine import AffineDomain
-    from smemlint.analysis.simt.domain.lanes import Lanes
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _MAYBE_NEGATIVE = Assumption(Topic.NUMBER, "an index that is not known does not count from the end")
 

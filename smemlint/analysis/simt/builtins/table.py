@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
+from smemlint.analysis.simt.domain.values import Value
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import I32, U32
 from smemlint.analysis.simt.domain.data_ranges import one_for_a_warp
 from smemlint.analysis.simt.domain.environment import WARP
-from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.lanes import Array, settled
 from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.lanes import Array
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _VOTE = Unknown(Reason(ReasonCode.DATA, "a vote of the warp"), is_data=True)
 _REDUCTIONS = tuple(f"__reduce_{name}_sync" for name in ("add", "min", "max", "and", "or", "xor"))

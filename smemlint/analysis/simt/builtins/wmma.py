@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
@@ -11,16 +9,13 @@ from smemlint.analysis.simt.domain.ctypes import I64, CType, FloatType, IntType,
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.facts import FRAGMENT, AccessKind
+from smemlint.frontend import ir
 from smemlint.layout.wmma import Fragment, Part, parts_of
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
-
 
 _FLOATS = {"half": "f16", "__nv_bfloat16": "bf16", "tf32": "tf32", "float": "f32", "double": "f64"}
 _INTEGERS = {1: "i8", 4: "i32"}

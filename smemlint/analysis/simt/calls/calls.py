@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.builtins.call import call_builtin
 from smemlint.analysis.simt.builtins.containers import call_container_method
 from smemlint.analysis.simt.builtins.cooperative_groups import call_group_method
@@ -37,6 +35,7 @@ from smemlint.analysis.simt.domain.values import (
     number,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import place_of_value
@@ -45,9 +44,6 @@ from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_extent, is_warp_size
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 @executes(ir.FuncCall)

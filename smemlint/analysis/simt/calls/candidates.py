@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable, Iterator
+from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import members_of, signature_of
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Function, Record
+from smemlint.frontend.program import Function, Record
 
 
 def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
@@ -42,10 +43,11 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
-from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.state import Frame, State
 from smemlint.analysis.simt.types.overloads import (
     best_fit,
     parameters_of,
@@ -58,15 +60,9 @@ from smemlint.analysis.simt.types.specializations import class_fit, definitions_
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.analysis.simt.state import State
-    from smemlint.frontend.program import Function
 
 _T = TypeVar("_T")
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.calls.inlining import entered_frame, returned_value
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import OpaqueType
+from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import CallableValue, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.environment import Scope
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 @dataclass(frozen=True, slots=True, eq=False)

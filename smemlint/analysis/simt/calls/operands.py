@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.dispatch import REFERENCES
 from smemlint.analysis.simt.domain.environment import LValue, Operand
-from smemlint.analysis.simt.domain.values import Pointer, Unknown
+from smemlint.analysis.simt.domain.values import Pointer, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def operand_of(ev: Evaluator, node: ir.Node) -> Operand:

@@ -5,22 +5,18 @@ The operands that a pack takes are bound one by one under names that C++ cannot 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import number
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.domain.environment import Scope
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Function
 
 _REFERRING = frozenset(("forward", "move"))
 """Functions whose result is their argument."""

@@ -9,7 +9,7 @@ functions that it may call; whether a call of it is, off what its parameters are
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from smemlint.analysis.simt.builtins import intrinsics, math_functions, warp_functions
 from smemlint.analysis.simt.builtins.table import BUILTINS
@@ -35,19 +35,15 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.analysis.simt.shared_functions import new_words, shared_names
+from smemlint.analysis.simt.state import Frame, State
 from smemlint.analysis.simt.types.overloads import target_qualifiers
+from smemlint.frontend import ir
 from smemlint.frontend.heuristics import names_shared
+from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import MAX_RESULT_CELLS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.analysis.simt.state import Frame, State
-    from smemlint.frontend import ir
-    from smemlint.frontend.program import Function, Unit
 
 _EFFECTS = re.compile(
     r"\b(?:ld|st|ldmatrix|stmatrix|atom|red|cp|bar|barrier|mbarrier|fence|membar|shared|wgmma"

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.cute.values import shared_tensor_of
-from smemlint.analysis.simt.domain.ctypes import RecordType, is_opaque
+from smemlint.analysis.simt.domain.ctypes import CType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.state import State
+from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_macro_name
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.domain.ctypes import CType
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.analysis.simt.state import State
-    from smemlint.frontend import ir
 
 
 def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:

@@ -19,19 +19,16 @@ first way here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
-from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+Items: TypeAlias = "Sequence[Event | Fence]"
 
-    from smemlint.analysis.simt.domain.trace import Fence
-
-    Items: TypeAlias = "Sequence[Event | Fence]"
 _ARITHMETIC = frozenset(("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"))
 _SIGNS = frozenset(("-", "+", "~"))
 _END = ""

@@ -16,14 +16,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _WORD = re.compile(r"\w+")
 _NUMBERS = frozenset(

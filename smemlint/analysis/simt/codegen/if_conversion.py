@@ -15,17 +15,13 @@ blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import Space
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 MAX_COST = 4
 """Instructions that are computed on both ways (LLVM's `-two-entry-phi-node-folding-threshold`)."""

@@ -18,22 +18,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.slots import fused_slot, may_meet, root_of, run_and_position
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.scev import Scev
+from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
 from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from smemlint.analysis.simt.domain.scev import Scev
-    from smemlint.analysis.simt.domain.trace import Fence
 
 _FUSIBLE = {AccessKind.LOAD: (1, 4, 8), AccessKind.STORE: (1, 2, 4, 8)}
 _PAIR = 2

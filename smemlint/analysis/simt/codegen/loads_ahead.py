@@ -20,19 +20,15 @@ How much a branch may hold for that is not modelled: the figures of loads that i
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from smemlint.analysis.simt.codegen.slots import SLOT, fused_slot, largest_slot
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.steps import spend
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from smemlint.analysis.simt.domain.trace import Event
 
 
 @dataclass(frozen=True, slots=True, eq=False)

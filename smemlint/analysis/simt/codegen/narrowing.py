@@ -7,12 +7,9 @@ That is what becomes of loads of the members one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _LOADS = (ir.ArrayRef, ir.UnaryOp, ir.StructRef, ir.FuncCall)
 

@@ -15,7 +15,7 @@ LDS.64; with a store to shared memory there, or a `break`, they stay LDS, as do 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from smemlint.analysis.simt.codegen.unroll import unrolled
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _WIDTHS = (2, 4, 8)
 

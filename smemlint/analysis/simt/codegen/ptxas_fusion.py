@@ -19,8 +19,8 @@ one basic block, after unrolling:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
 from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads
@@ -34,14 +34,9 @@ from smemlint.analysis.simt.codegen.slots import (
 )
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType
-from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.trace import Event, Fence, Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from smemlint.analysis.simt.domain.trace import Fence, Trace
 
 
 def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import power_of_two
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.analysis.simt.domain.values import Object
-
 
 SLOT = {2: 8, 4: 16, 8: 16}
 """Bytes of a slot, by width of the element."""

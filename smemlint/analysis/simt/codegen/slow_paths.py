@@ -17,12 +17,8 @@ have no branch: that neighbours stay apart is no more certain than that they fus
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.ctypes import FloatType
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import CType
+from smemlint.analysis.simt.domain.ctypes import CType, FloatType
 
 
 class SlowPath(IntEnum):

@@ -22,24 +22,19 @@ stores it each time.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smemlint.analysis.simt.codegen.slots import may_meet, root_of, run_and_position
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FORWARDED
 from smemlint.reasons import Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from smemlint.analysis.simt.domain.trace import Fence, LoopEntry
 
 
 def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:

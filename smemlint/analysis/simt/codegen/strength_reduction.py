@@ -20,18 +20,13 @@ Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import gcd
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.scev import power_of_two
+from smemlint.analysis.simt.domain.scev import Scev, Terms, power_of_two
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SUMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.simt.domain.scev import Scev, Terms
 
 _REACH = 5
 """New sums that LLVM looks back over: six of `v += in[k * y + x]` are more than 50 candidates."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
@@ -14,17 +12,13 @@ from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, SharedArray
 from smemlint.frontend import ir
 from smemlint.hardware.arch import WIDEST_ACCESS
-from smemlint.layout.cute import DynamicInt, Integer
+from smemlint.layout.cute import CopiedFrom, DynamicInt, Instruction, Integer, Tensor
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.facts import SharedArray
-    from smemlint.layout.cute import CopiedFrom, Instruction, Tensor
 
 KINDS = {
     "load": AccessKind.LOAD,

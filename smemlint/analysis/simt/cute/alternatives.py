@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.cute.values import Origin, payload_of, tensor_of
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.values import Cute, Unknown, Value
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.affine import AffineDomain
 
 
 def elements_of(a: Value, b: Value) -> list[tuple[Value, Value]] | None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.cute.types import type_bits
 from smemlint.analysis.simt.cute.values import Converter, payload_of, tensor_of
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import value_argument
+from smemlint.frontend import ir
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.identity import identity_tensor
@@ -18,10 +19,8 @@ from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Handler = Callable[[Call], Value]
 
-    Handler = Callable[[Call], Value]
 
 FUNCTIONS: dict[str, Handler] = {}
 

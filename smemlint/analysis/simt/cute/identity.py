@@ -7,18 +7,14 @@ number.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemlint.analysis.simt.cute.run_time import from_engine
 from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.lanes import Lanes
 
 _DIGITS = {1: 28, 2: 28, 3: 19}
 """Modes -> bits of a coordinate; the highest is for those that fell below zero."""

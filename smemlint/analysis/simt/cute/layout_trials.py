@@ -6,9 +6,9 @@ not computed from the addresses that were seen: the kernel is evaluated again wi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.swizzle_advice import (
     all_of,
@@ -16,8 +16,17 @@ from smemlint.analysis.simt.cute.swizzle_advice import (
     may_lack_patterns,
     offsets_of,
 )
-from smemlint.facts import AccessKind
+from smemlint.facts import (
+    Access,
+    AccessKind,
+    KernelFacts,
+    LayoutUse,
+    NotAnalysed,
+    SharedArray,
+    Span,
+)
 from smemlint.layout import cute
+from smemlint.layout.cute import AnyLayout
 from smemlint.layout.solver import best_padding
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
@@ -26,15 +35,10 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import ReasonCode
 from smemlint.sources.languages import is_python_path
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+Evaluate = Callable[["LayoutTrial"], KernelFacts | None]
+_Place = tuple[tuple[Span, int, str], int]
+_Form = tuple[int, tuple[int, int, int] | None, str]
 
-    from smemlint.facts import Access, KernelFacts, LayoutUse, NotAnalysed, SharedArray, Span
-    from smemlint.layout.cute import AnyLayout
-
-    Evaluate = Callable[["LayoutTrial"], KernelFacts | None]
-    _Place = tuple[tuple[Span, int, str], int]
-    _Form = tuple[int, tuple[int, int, int] | None, str]
 
 _CHUNK = 16
 """Bytes that swizzles of TMA and of MMA descriptors move together."""

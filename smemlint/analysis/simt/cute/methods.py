@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 from smemlint.analysis.simt.cute import numbers, selectors, tiled
 from smemlint.analysis.simt.cute.call import Call, result
@@ -14,10 +15,8 @@ from smemlint.analysis.simt.cute.values import ThreadSlice, payload_of, value_of
 from smemlint.analysis.simt.domain.values import Cute, Value
 from smemlint.layout import cute
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Method = Callable[[Any, Call], Value]
 
-    Method = Callable[[Any, Call], Value]
 
 _REGISTERED = (numbers, selectors, tiled)
 """Modules that add functions to the table by being imported."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.types import static_number
 from smemlint.analysis.simt.cute.values import value_of
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.cute.call import Call
-    from smemlint.analysis.simt.domain.values import Value
 
 
 @function("product")

@@ -8,22 +8,18 @@ compiler makes of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.hardware import wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WIDEST_ACCESS, WORD
+from smemlint.layout.cute import Instruction, Tensor
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.layout.cute import Instruction, Tensor
 
 Located: TypeAlias = "tuple[Instruction, AffineInt | Unknown]"
 _PARTLY = "the compiler merges only some of these accesses of single elements of a swizzled tensor"

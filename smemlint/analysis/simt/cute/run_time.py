@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I64, StaticIntType
 from smemlint.analysis.simt.domain.swizzled import swizzled
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.layout.cute import DynamicInt, Integer
+from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.affine import AffineDomain
-    from smemlint.layout.swizzle import Swizzle
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,6 @@ Source: CUTLASS 4.7, `cutlass/gemm/collective/builders/sm90_common.inl`,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.types import static_argument, static_number
@@ -16,10 +14,8 @@ from smemlint.analysis.simt.domain.ctypes import OpaqueType
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.layout import cute
+from smemlint.layout.cute import IntTuple
 from smemlint.layout.swizzle import Swizzle
-
-if TYPE_CHECKING:
-    from smemlint.layout.cute import IntTuple
 
 
 @function("ss_op_selector", "rs_op_selector")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from smemlint.facts import AccessKind
+from smemlint.facts import Access, AccessKind
 from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.layout.solver import CopySource, Pattern, freeing_swizzle, score
 from smemlint.layout.swizzle import Swizzle
 from smemlint.limits.budgets import MAX_ADVISED_BITS, MAX_PATTERNS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.facts import Access
 
 
 def all_of(accesses: Sequence[Access]) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.tensors import register_tensor
 from smemlint.analysis.simt.cute.values import payload_of, value_of
+from smemlint.analysis.simt.domain.values import Value
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.values import Value
 
 
 def accumulator(mma: cute.MmaOp, partition: cute.Tensor) -> cute.Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.cute_facts import tensor_use
 from smemlint.analysis.simt.cute.run_time import to_engine
@@ -17,14 +16,12 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.facts import LayoutUse
+from smemlint.frontend import ir
 from smemlint.layout import cute
+from smemlint.layout.cute import AnyLayout
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.facts import LayoutUse
-    from smemlint.frontend import ir
-    from smemlint.layout.cute import AnyLayout
 
 _SPACES = {Space.SHARED: cute.Space.SHARED, Space.LOCAL: cute.Space.REGISTER}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from smemlint.analysis.cute_facts import elementwise_use, thread_layout_use
 from smemlint.analysis.simt.cute.accesses import issue, note_without_lanes
@@ -15,11 +15,7 @@ from smemlint.analysis.simt.cute.values import payload_of, shared_tensor_of, ten
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.values import Aggregate, Cute, Unknown, Value, number
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from typing import Literal
-
-    from smemlint.layout.cute import Instruction
+from smemlint.layout.cute import Instruction
 
 ALGORITHMS = frozenset(("copy", "copy_if", "copy_aligned", "cooperative_copy", "gemm"))
 """Functions that access memory: where an operand is not known, that is said."""

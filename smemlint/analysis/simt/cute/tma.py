@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.cute.call import Call, result
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.identity import identity_tensor
+from smemlint.analysis.simt.domain.values import Value
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.values import Value
 
 _SMALLEST = 8
 """Bits: of a box only the layouts of whole tiles matter."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.cute.values import Converter, payload_of
 from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def user_mma_op(ev: Evaluator, spelling: str) -> cute.MmaOp | None:

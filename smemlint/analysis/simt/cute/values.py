@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.values import Cute, Pointer, Unknown, Value
+from smemlint.facts import LayoutUse
 from smemlint.layout import cute
+from smemlint.layout.cute import AnyLayout, Coordinate, IntTuple, Order, Tiler
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.affine import AffineDomain
-    from smemlint.facts import LayoutUse
-    from smemlint.layout.cute import AnyLayout, Coordinate, IntTuple, Order, Tiler
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,9 +9,10 @@ is not affine is `Unknown`, with the symbol whose residues would decide it.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
 from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
 from smemlint.analysis.simt.domain.lanes import (
+    Lanes,
     digest,
     is_zero,
     largest,
@@ -52,11 +54,6 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from smemlint.analysis.simt.domain.lanes import Lanes
 
 BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
 """Operators whose result by a constant hangs on residues."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
+from smemlint.analysis.simt.domain.integer_functions import IntegerFunction
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.lanes import digest, settled
-from smemlint.analysis.simt.domain.scev import CONSTANT, atom
+from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, atom
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, depends_on
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.domain.affine import AffineDomain
-    from smemlint.analysis.simt.domain.integer_functions import IntegerFunction
-    from smemlint.analysis.simt.domain.scev import Scev
 
 
 def applied(

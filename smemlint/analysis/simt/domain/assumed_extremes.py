@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.intervals import is_bound, lower, upper
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -12,12 +13,7 @@ from smemlint.analysis.simt.domain.values import (
     assuming_as,
     without_assumptions,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.simt.domain.affine import AffineDomain
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption
 
 
 def assumed_extreme(

@@ -6,17 +6,12 @@ factors of five thousand bits, and every operation on it would go through all of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import gcd
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.lanes import Lanes, settled
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol
 from smemlint.limits.budgets import MAX_SUMMED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.simt.domain.lanes import Lanes
 
 ADDRESS = "base:"
 """How the keys of symbols begin that stand for the address of an object."""

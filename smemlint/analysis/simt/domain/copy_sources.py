@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown, assumed_by
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown, assumed_by
 from smemlint.reasons import Assumption, Topic
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.values import Object
 
 BASE_ALIGNMENT = 256
 """Bytes that cudaMalloc aligns to (CUDA C++ Programming Guide, "device memory accesses")."""

@@ -8,15 +8,11 @@ one address, or tell one another, differs between warps only: `table[begins[warp
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
-from smemlint.analysis.simt.domain.lanes import largest, smallest, varies_in_a_warp
-from smemlint.analysis.simt.domain.values import AffineInt, DataRange, Unknown
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import IntType
-    from smemlint.analysis.simt.domain.lanes import Lanes
-    from smemlint.analysis.simt.domain.values import Value
+from smemlint.analysis.simt.domain.ctypes import IntType
+from smemlint.analysis.simt.domain.lanes import Lanes, largest, smallest, varies_in_a_warp
+from smemlint.analysis.simt.domain.values import AffineInt, DataRange, Unknown, Value
 
 _BOUND = 1 << 31
 _BYTE = 8

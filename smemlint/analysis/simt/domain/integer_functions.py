@@ -7,19 +7,15 @@ what it returns is wrapped to the type of its result.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.ctypes import I32, I64, U32, U64, IntType
+from smemlint.analysis.simt.domain.lanes import Array
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.lanes import Array
 
 _WORD = 0xFFFFFFFF
 _BITS = 32

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemlint.analysis.simt.domain.lanes import digest
@@ -16,9 +14,7 @@ from smemlint.analysis.simt.domain.scev import (
     scaled,
     sum_of,
 )
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt
 
 
 def scev_of(value: AffineInt) -> Scev:

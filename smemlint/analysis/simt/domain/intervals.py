@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.lanes import largest, smallest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt
 
 _INFINITY = 1 << 62
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array: TypeAlias = NDArray[np.int64]
-    Lanes: TypeAlias = int | Array
+Array: TypeAlias = NDArray[np.int64]
+Lanes: TypeAlias = int | Array
 
 
 def digest(data: bytes) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.lanes import is_zero, settled
+from smemlint.analysis.simt.domain.ctypes import IntType
+from smemlint.analysis.simt.domain.lanes import Lanes, is_zero, settled
+from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
 from smemlint.limits.budgets import MAX_SPLIT
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import IntType
-    from smemlint.analysis.simt.domain.lanes import Lanes
-    from smemlint.analysis.simt.domain.scev import Scev
 
 _SMALL = 1 << 31
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -14,16 +14,12 @@ from smemlint.analysis.simt.domain.values import (
     LanePredicate,
     PartialValue,
     Pointer,
+    Symbol,
     Unknown,
+    Value,
 )
 from smemlint.layout.cute import Tensor
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.lanes import Lanes
-    from smemlint.analysis.simt.domain.values import Symbol, Value
 
 
 def same(a: Value | None, b: Value | None) -> bool:

@@ -7,13 +7,14 @@ condition is run, rolled back and joined with its alternative.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -39,12 +40,6 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.limits.budgets import MAX_SCATTER
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
 
 _PARTED = frozenset((RecordType, ArrayType))
 """Types of values that lie in more cells than one."""

@@ -7,28 +7,21 @@ threads: blockIdx, sizes, loop counters without a known bound. A coefficient may
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from smemlint.analysis.simt.domain.ctypes import I32, I64
-from smemlint.analysis.simt.domain.lanes import identity
+from smemlint.analysis.simt.domain.ctypes import I32, I64, CType, IntType
+from smemlint.analysis.simt.domain.lanes import Lanes, identity
+from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.spelling import abbreviated, sum_of_products
+from smemlint.facts import LayoutUse, SharedArray
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.ctypes import CType, IntType
-    from smemlint.analysis.simt.domain.lanes import Lanes
-    from smemlint.analysis.simt.domain.scev import Scev
-    from smemlint.facts import LayoutUse, SharedArray
-
 
 TEMPLATE_KEY = "template:"
 """How keys of template arguments begin that no launch gives."""

@@ -6,17 +6,12 @@ lanes are inside of it is another matter in each iteration, whatever its length.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.intervals import decided_by_lane
-from smemlint.analysis.simt.domain.values import AffineInt, LanePredicate, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, LanePredicate, Unknown, Value
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.values import Value
 
 
 def wandering_range(op: str, a: Value, b: Value) -> LanePredicate | None:

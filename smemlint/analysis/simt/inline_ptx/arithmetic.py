@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,19 +19,13 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
-from smemlint.analysis.simt.inline_ptx.registers import INTEGERS, RESULT, loaded
+from smemlint.analysis.simt.inline_ptx.instruction import Instruction
+from smemlint.analysis.simt.inline_ptx.registers import INTEGERS, RESULT, Registers, loaded
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import convert, pointer_to_int, to_condition
-from smemlint.frontend.ptx.syntax import Pair
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.inline_ptx.instruction import Instruction
-    from smemlint.analysis.simt.inline_ptx.registers import Registers
-    from smemlint.frontend import ir
-    from smemlint.frontend.ptx.opcode import Opcode
-    from smemlint.frontend.ptx.syntax import Operand
+from smemlint.frontend import ir
+from smemlint.frontend.ptx.opcode import Opcode
+from smemlint.frontend.ptx.syntax import Operand, Pair
 
 _BINARY = {
     "add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "shl": "<<",

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from smemlint.frontend import ir
+from smemlint.frontend.ptx.opcode import Opcode
+from smemlint.frontend.ptx.syntax import Operand
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.frontend import ir
-    from smemlint.frontend.ptx.opcode import Opcode
-    from smemlint.frontend.ptx.syntax import Operand
 
 
 @dataclass(frozen=True, slots=True, eq=False)

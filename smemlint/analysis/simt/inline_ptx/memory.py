@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.builtins import atomics
 from smemlint.analysis.simt.builtins.async_copies import record_copy
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
-from smemlint.analysis.simt.inline_ptx.registers import loaded
+from smemlint.analysis.simt.inline_ptx.instruction import Instruction
+from smemlint.analysis.simt.inline_ptx.registers import Registers, loaded
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.analysis.simt.interpreter.conversions import shared_pointer
 from smemlint.facts import AccessKind
-from smemlint.frontend.ptx.syntax import Address
+from smemlint.frontend.ptx.opcode import Opcode
+from smemlint.frontend.ptx.syntax import Address, Operand
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.inline_ptx.instruction import Instruction
-    from smemlint.analysis.simt.inline_ptx.registers import Registers
-    from smemlint.frontend.ptx.opcode import Opcode
-    from smemlint.frontend.ptx.syntax import Operand
 
 _KINDS = {
     "ld": AccessKind.LOAD, "st": AccessKind.STORE, "ldmatrix": AccessKind.LDMATRIX,

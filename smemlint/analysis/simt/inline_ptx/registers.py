@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.ctypes import FLOAT, I8, I16, I32, I64, U8, U16, U32, U64
-from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.ctypes import (
+    FLOAT,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    IntType,
+)
+from smemlint.analysis.simt.domain.environment import WARP, Mask
 from smemlint.analysis.simt.domain.masking import same, select
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
@@ -19,17 +29,12 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import convert, pointer_to_int, to_condition
 from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate
-from smemlint.frontend.ptx.syntax import Immediate, Name, Negated, Sum, Vector
+from smemlint.frontend.ptx.syntax import Immediate, Name, Negated, Operand, Sum, Vector
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import IntType
-    from smemlint.analysis.simt.domain.environment import Mask
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.ptx.syntax import Operand
 
 INTEGERS: dict[str, IntType] = {
     "b8": U8, "u8": U8, "s8": I8, "b16": U16, "u16": U16, "s16": I16,

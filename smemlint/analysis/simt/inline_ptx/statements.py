@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.domain.ctypes import FloatType
-from smemlint.analysis.simt.domain.environment import LValue, is_any, kept
+from smemlint.analysis.simt.domain.environment import LValue, Mask, is_any, kept
 from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.values import AffineInt, FloatValue, Space, Value, number
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.inline_ptx.arithmetic import (
     complement,
     computed,
@@ -22,13 +21,8 @@ from smemlint.analysis.simt.interpreter.accesses import write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.frontend import ir
 from smemlint.frontend.ptx.opcode import Opcode
-from smemlint.frontend.ptx.syntax import Address, Immediate, Label, Name, Operation, Vector
+from smemlint.frontend.ptx.syntax import Address, Body, Immediate, Label, Name, Operation, Vector
 from smemlint.reasons import Reason, ReasonCode, outcome
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.environment import Mask
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.ptx.syntax import Body
 
 _BARRIERS = ("bar", "barrier", "fence", "membar", "mbarrier")
 _WAITS = ("wait_group", "wait_all")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.ptx.lexer import without_block_comments
 from smemlint.frontend.ptx.parser import parse_body
-
-if TYPE_CHECKING:
-    from smemlint.frontend.ptx.syntax import Body
+from smemlint.frontend.ptx.syntax import Body
 
 _ESCAPE = re.compile(r"\\(.)|%%")
 _SPACES = {"n": "\n", "t": "\t", "r": "\r"}

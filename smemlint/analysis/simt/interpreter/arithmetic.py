@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import frexp
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.slow_paths import quotient_path
 from smemlint.analysis.simt.domain.affine import COMPARISONS
@@ -22,12 +21,10 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.pointers import advance_or_forget, summed_scev
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> Value:

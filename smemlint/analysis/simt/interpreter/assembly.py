@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.dispatch import evaluates
+from smemlint.analysis.simt.domain.values import Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 @evaluates(ir.Assembly)

@@ -5,28 +5,23 @@ Each way is run, rolled back, and the two are joined; accesses under it say what
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
 from smemlint.analysis.simt.domain.masking import truth_bounds
+from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conditional import note_data_condition
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Reason, ReasonCode, outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.domain.memory import UndoLog
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption, Reason, ReasonCode, outcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)

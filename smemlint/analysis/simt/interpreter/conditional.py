@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
@@ -13,14 +11,11 @@ from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.masking import is_staggered, select, truth_bounds
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode, outcome
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption, Reason, ReasonCode, outcome
 
 
 @evaluates(ir.TernaryOp)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.affine import truth
 from smemlint.analysis.simt.domain.bounded import ADDRESS
@@ -36,11 +34,9 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def convert(ev: Evaluator, value: Value, kind: CType) -> Value:

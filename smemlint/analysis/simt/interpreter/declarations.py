@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.builtins.containers import list_type
 from smemlint.analysis.simt.calls.construction import (
     construct_at,
@@ -35,6 +33,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.state import BudgetExceeded
@@ -44,9 +43,6 @@ from smemlint.facts import SharedArray
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_ARRAY_BYTES
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 @executes(ir.Typedef)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
@@ -19,6 +17,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.lvalues import variable_lvalue
 from smemlint.analysis.simt.interpreter.pointers import (
@@ -29,9 +28,6 @@ from smemlint.analysis.simt.interpreter.pointers import (
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:

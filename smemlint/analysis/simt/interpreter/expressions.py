@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import DOUBLE, FLOAT, I8, I32, I64, U32, U64, ArrayType
@@ -18,12 +17,10 @@ from smemlint.analysis.simt.domain.values import (
     number,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.integers import read_integer
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 """Types of which a local variable holds one value, which a name reads."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.calls.construction import with_extent
 from smemlint.analysis.simt.cute.types import enumerator, member_value
 from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import Binding, Variable
 from smemlint.analysis.simt.domain.values import CallableValue, Object, Space
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.declarations import declare
 from smemlint.analysis.simt.interpreter.initializers import initialize
@@ -21,10 +20,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     template_scope,
 )
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Declaration
+from smemlint.frontend.program import Declaration
 
 
 def find_global(ev: Evaluator, name: str) -> Binding | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from smemlint.analysis.simt.calls.construction import (
     construct_at,
@@ -15,15 +15,13 @@ from smemlint.analysis.simt.calls.inlining import inline
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Unknown, Value, offset_of
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.types.overloads import members_of
 from smemlint.frontend import ir
+from smemlint.frontend.program import Record
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Record
 
 
 def initialize(ev: Evaluator, variable: Variable, init: ir.Node) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.calls import calls
 from smemlint.analysis.simt.dispatch import EXPRESSIONS, LVALUES, STATEMENTS
 from smemlint.analysis.simt.domain.affine import AffineDomain
+from smemlint.analysis.simt.domain.environment import Geometry, LValue
+from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import Unknown, Value
+from smemlint.analysis.simt.evaluator import Policy, TypeResolver
 from smemlint.analysis.simt.interpreter import (
     assembly,
     bindings,
@@ -33,15 +34,10 @@ from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, State
 from smemlint.analysis.simt.types.cache import Resolution
 from smemlint.analysis.simt.types.resolve import Resolver
+from smemlint.frontend import ir
+from smemlint.frontend.program import Unit
 from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.environment import Geometry, LValue
-    from smemlint.analysis.simt.domain.trace import Trace
-    from smemlint.analysis.simt.evaluator import Policy, TypeResolver
-    from smemlint.frontend import ir
-    from smemlint.frontend.program import Unit
 
 HANDLERS = (
     assembly, bindings, branches, calls, conditional, conversions, declarations, elements,

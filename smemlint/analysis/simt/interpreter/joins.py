@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.cute.alternatives import elements_of, places_of, tensor_at
 from smemlint.analysis.simt.domain.assumed_extremes import assumed_extreme
@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.masking import (
     truth_bounds,
     under_mask,
 )
+from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -27,19 +28,13 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Space,
     Unknown,
+    Value,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
 from smemlint.frontend import ir
 from smemlint.limits.steps import spend
-from smemlint.reasons import outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.simt.domain.memory import UndoLog
-    from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption, outcome
 
 _CELLS_A_STEP = 8
 _ORDERS = frozenset(("<", "<=", ">", ">="))

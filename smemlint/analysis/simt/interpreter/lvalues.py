@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import I64, U32, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
@@ -17,14 +15,12 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.pointers import dereference, lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "clusterDim"))
 

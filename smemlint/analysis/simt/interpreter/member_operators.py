@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.values import Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.environment import LValue
-    from smemlint.analysis.simt.domain.values import Value
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def call_member_operator(

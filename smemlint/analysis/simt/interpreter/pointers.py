@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.domain import data_ranges
 from smemlint.analysis.simt.domain.ctypes import I32, I64, ArrayType, CType, is_sized
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
-from smemlint.analysis.simt.domain.scev import divided_by, scaled
+from smemlint.analysis.simt.domain.scev import Scev, divided_by, scaled
 from smemlint.analysis.simt.domain.unknown_offset import LOST
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -22,12 +20,9 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.scev import Scev
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
 
 
 def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from smemlint.analysis.simt.calls.candidates import with_bases
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import CType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import Unknown, Value, number
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
+from smemlint.frontend.program import Record
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Record
 
 
 @evaluates(ir.Requires)

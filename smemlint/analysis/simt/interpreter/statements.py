@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.dispatch import executes
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 @executes(ir.Compound)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_construct
 from smemlint.analysis.simt.dispatch import evaluates, executes
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_packs import pack_size
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 @evaluates(ir.Unparsed)

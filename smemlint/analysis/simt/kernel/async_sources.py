@@ -7,28 +7,23 @@ are priced, and where they differ the cheapest, in which whole lines are moved, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, product
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.spelling import abbreviated
+from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Conditional, Symbol, Unknown
 from smemlint.hardware import async_wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COPY_CLASSES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.lanes import Lanes
-    from smemlint.analysis.simt.domain.trace import Event
 
 LINE = BANKS * WORD
 """Bytes of a line of global memory, and of a row of shared memory."""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.environment import MAX_THREADS
-from smemlint.facts import Certainty, KernelFacts
+from smemlint.facts import Access, Certainty, Instance, KernelFacts
 from smemlint.reasons import Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.facts import Access, Instance
 
 _DIFFERS = Reason(
     ReasonCode.UNKNOWN_BLOCK, "the block shape is not known, and the figure depends on it"

@@ -10,20 +10,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.environment import WARP
-from smemlint.analysis.simt.domain.values import DataRange
+from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.values import DataRange, Object
 from smemlint.facts import AccessKind, DataAddresses
 from smemlint.hardware.arch import BANKS, WIDEST_ACCESS, WORD
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.analysis.simt.domain.values import Object
 
 _ROW = BANKS * WORD
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import lcm
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial, with_layout_advice
@@ -21,7 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Scope, Variable
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.swizzled import placed
-from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.domain.trace import Event, Trace
 from smemlint.analysis.simt.domain.values import (
     TEMPLATE_KEY,
     AffineInt,
@@ -33,6 +33,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
@@ -42,6 +43,7 @@ from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
+from smemlint.config.preconditions import Precondition
 from smemlint.facts import (
     Access,
     Argument,
@@ -52,6 +54,8 @@ from smemlint.facts import (
     SharedArray,
 )
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function, Unit
+from smemlint.layout.declared import DeclaredSwizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_EVENTS,
@@ -64,15 +68,6 @@ from smemlint.limits.budgets import (
 from smemlint.limits.errors import OutOfSteps, stop_reason
 from smemlint.limits.steps import spend
 from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.config.preconditions import Precondition
-    from smemlint.frontend.program import Function, Unit
-    from smemlint.layout.declared import DeclaredSwizzle
 
 _STEPS_TO_BEGIN = 50
 

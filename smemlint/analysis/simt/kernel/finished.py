@@ -7,15 +7,11 @@ the one under way are complete, unless what follows may call the function that m
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from smemlint.analysis.simt.domain.trace import Event
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.frontend.program import Unit
+from smemlint.frontend.program import Unit
 
 _WORD = re.compile(r"\w+")
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.kernel.consensus import are_alike
-from smemlint.analysis.simt.kernel.evaluate import Passed
+from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
+from smemlint.facts import KernelFacts
 from smemlint.limits.budgets import MAX_FURTHER_LAUNCHES, MAX_STEPS_OF_INSTANCES
 from smemlint.reasons import Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set
-
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask
-    from smemlint.facts import KernelFacts
 
 
 def further_launches(

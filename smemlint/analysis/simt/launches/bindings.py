@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.environment import CTYPES, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Unknown
 from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
+from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
-
-if TYPE_CHECKING:
-    from smemlint.frontend.program import Function
 
 _MOST_TEXT = 80
 """Characters of a type's text."""

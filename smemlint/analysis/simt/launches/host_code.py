@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from smemlint.frontend.program import Function, Unit
+from smemlint.frontend.program import Function, Unit
 
 LAUNCH_WORDS = frozenset(
     (

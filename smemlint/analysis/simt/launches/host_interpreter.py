@@ -7,8 +7,8 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.environment import (
 )
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.policy import KernelPolicy
@@ -30,6 +31,7 @@ from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
 from smemlint.frontend import ir
+from smemlint.frontend.program import Declaration, Function, Unit
 from smemlint.limits.budgets import (
     MAX_HELPER_STEPS,
     MAX_HELPER_WORDS,
@@ -38,12 +40,6 @@ from smemlint.limits.budgets import (
     MAX_SWITCHED,
 )
 from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Declaration, Function, Unit
 
 LAUNCHERS = {
     "cudaLaunchKernel": (0, 2, 4),

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.launches.bindings import scope_text
 from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
 from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
 from smemlint.analysis.simt.state import Frame
+from smemlint.frontend import ir
+from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HOST_PATHS
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-
-    from smemlint.analysis.simt.domain.environment import Scope
-    from smemlint.frontend import ir
-    from smemlint.frontend.program import Function, Unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

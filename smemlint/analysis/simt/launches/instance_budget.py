@@ -6,12 +6,15 @@ as large are a family; each family is looked at before any gets a second instanc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
 from smemlint.analysis.simt.domain.environment import CTYPES
+from smemlint.analysis.simt.kernel.evaluate import KernelTask
 from smemlint.analysis.simt.launches.bindings import type_text
+from smemlint.facts import AccessKind, KernelFacts, Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_HOPELESS,
@@ -19,13 +22,6 @@ from smemlint.limits.budgets import (
     MAX_STEPS_OF_INSTANCES,
     MAX_STEPS_TO_AGREE,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask
-    from smemlint.facts import AccessKind, KernelFacts, Span
-
 
 Family: TypeAlias = "tuple[object, tuple[object, ...]]"
 _Figures: TypeAlias = "dict[tuple[Span, AccessKind], float | None]"

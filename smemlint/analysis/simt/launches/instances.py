@@ -7,12 +7,16 @@ mention its launching functions; `__launch_bounds__`; the shape of the code.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, reduce
 from math import isqrt, prod
 from operator import and_
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.program.memo import Memo
+from smemlint.analysis.program.roots import MainFiles
+from smemlint.analysis.program.units import ProgramIndex
+from smemlint.analysis.program.user_input import UserInput
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Scope
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -20,24 +24,16 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed, guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
+from smemlint.analysis.simt.launches.launches import Launch
 from smemlint.analysis.simt.launches.search import LaunchSearch, Wanted
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block
 from smemlint.facts import Instance
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import MAX_CALLED
 from smemlint.reasons import PLACE, Assumption, Line, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from smemlint.analysis.program.memo import Memo
-    from smemlint.analysis.program.roots import MainFiles
-    from smemlint.analysis.program.units import ProgramIndex
-    from smemlint.analysis.program.user_input import UserInput
-    from smemlint.analysis.simt.launches.launches import Launch
-    from smemlint.frontend.program import Function, Unit
 
 _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))

@@ -7,20 +7,17 @@ instantiates all methods of a class.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.environment import Scope
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import MAX_INSTANTIATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from smemlint.analysis.simt.domain.environment import Scope
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Function, Unit
 
 
 class Instantiations(NamedTuple):

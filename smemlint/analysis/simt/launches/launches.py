@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.values import (
     number,
     one_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.launches.host_interpreter import (
     CONFIGURED_LAUNCHERS,
@@ -28,17 +29,11 @@ from smemlint.analysis.simt.launches.repeated_calls import key_of_call
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.facts import Span
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.facts import Span
-    from smemlint.frontend.program import Function, Unit
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption, Reason, ReasonCode
 
 Extents = tuple[int | None, int | None, int | None]
 _CLUSTER_BLOCK, _CLUSTER_BYTES = 12, 36

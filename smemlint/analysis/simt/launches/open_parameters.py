@@ -7,19 +7,16 @@ among them cannot make a launch known, whoever calls the function.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from smemlint.analysis.simt.launches.host_interpreter import LAUNCHERS
 from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
-
-    from smemlint.frontend.program import Function
 
 THIS = "this"
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -5,9 +5,9 @@ A loop that measures calls the same launcher a hundred times; each of them would
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Mapping
 
-from smemlint.analysis.simt.domain.environment import CTYPES, Lazy, Variable
+from smemlint.analysis.simt.domain.environment import CTYPES, Binding, Lazy, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -18,13 +18,8 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
-
-    from smemlint.analysis.simt.domain.environment import Binding
-    from smemlint.analysis.simt.state import Frame
-    from smemlint.frontend.program import Function
+from smemlint.analysis.simt.state import Frame
+from smemlint.frontend.program import Function
 
 
 def key_of_call(

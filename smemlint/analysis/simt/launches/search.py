@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.program.memo import Memo
+from smemlint.analysis.program.roots import MainFiles
+from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.simt.launches.bindings import is_known
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
 from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import is_instantiated, is_of_template
-from smemlint.analysis.simt.launches.open_parameters import Flows, open_parameters
+from smemlint.analysis.simt.launches.launches import Launch
+from smemlint.analysis.simt.launches.open_parameters import Flows, OpenParameters, open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import names_another
+from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import (
     MAX_CALLERS_UP,
     MAX_LINKED_CHARACTERS,
@@ -29,16 +34,6 @@ from smemlint.limits.budgets import (
 )
 from smemlint.reasons import Topic
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from smemlint.analysis.program.memo import Memo
-    from smemlint.analysis.program.roots import MainFiles
-    from smemlint.analysis.program.units import ProgramIndex
-    from smemlint.analysis.simt.launches.launches import Launch
-    from smemlint.analysis.simt.launches.open_parameters import OpenParameters
-    from smemlint.frontend.program import Function, Unit
 
 _PARAMETER = re.compile(r"[\w>]\s*&+\s*\w*$")
 """`const Params &p`: text that declares a reference, and passes none."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Value, offset_of
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import parameter_binding
 from smemlint.analysis.simt.policy import KernelPolicy
@@ -16,14 +17,9 @@ from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.facts import LayoutUse
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function, Unit
 from smemlint.layout.swizzle import Swizzle
 from smemlint.limits.budgets import MAX_TENSOR_MAP_STEPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Function, Unit
 
 MENTION = re.compile(r"\bCU_TENSOR_MAP_SWIZZLE_\w+")
 _ARGUMENTS = 12

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from smemlint.limits.budgets import MAX_WRITTEN_CALL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PIECE = re.compile(r"[()\[\]{},]|[^()\[\]{},]+")
 

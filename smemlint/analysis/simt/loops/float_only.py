@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.builtins.math_functions import pure_functions
 from smemlint.analysis.simt.domain.ctypes import FLOAT, ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, is_any
@@ -16,14 +14,12 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of
 from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.analysis.simt.state import Loop
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend import ir
+from smemlint.frontend import ir
 
 
 def is_float_only(ev: Evaluator, node: ir.Node) -> bool:

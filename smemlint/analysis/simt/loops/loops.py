@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.masking import same
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
@@ -21,12 +22,6 @@ from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks
 from smemlint.analysis.simt.loops.ranges import counted_loop
 from smemlint.analysis.simt.state import LoopPlan, State
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-
 
 _TRIED = 2
 """Iterations that tell what one costs and changes."""

@@ -9,13 +9,10 @@ each time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _PLAIN = (
     ir.Compound, ir.If, ir.DeclList, ir.EmptyStatement, ir.BinaryOp,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.calls.candidates import takes_by_value
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
@@ -17,11 +15,9 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Space, Unknown
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.loops.mod_ref import Escape
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.analysis.simt.loops.mod_ref import Escape
 
 _NEVER_IDLE = (ir.Decl, ir.DeclList, ir.Typedef, ir.Return)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.domain.environment import kept
 from smemlint.analysis.simt.domain.masking import same, under_mask
+from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
@@ -15,16 +16,10 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
-from smemlint.analysis.simt.loops.known_trips import execute_iterations
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.loops.known_trips import Carried, LoopParts, execute_iterations
 from smemlint.analysis.simt.loops.translation import at_block, moved, put_in, repeats, step_between
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.domain.memory import UndoLog
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.analysis.simt.loops.known_trips import Carried, LoopParts
-    from smemlint.analysis.simt.state import State
+from smemlint.analysis.simt.state import State
 
 REPEATED = 4
 """Blocks of a loop from which on they are not run one by one."""

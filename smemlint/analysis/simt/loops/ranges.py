@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt, offset_of
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _INDEX, _LIST = "index of the range", "list of the range"  # no name of the source has blanks
 

@@ -7,21 +7,17 @@ stands for all: addresses are affine in the number, so two points settle them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.lanes import is_zero, settled
 from smemlint.analysis.simt.domain.scev import atom, sum_of
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Symbol, Unknown, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from smemlint.analysis.simt.domain.affine import AffineDomain
 
 _LINE = 128
 """Bytes of a line of global memory, and of a row of shared memory."""

@@ -7,7 +7,6 @@ becomes unknown.
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
 from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
@@ -24,15 +23,13 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
 from smemlint.analysis.simt.interpreter.pointers import forget_offset
+from smemlint.analysis.simt.state import Loop
+from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_WIDENINGS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.analysis.simt.state import Loop
-    from smemlint.frontend import ir
 
 _OPEN_TRIPS = Reason(ReasonCode.LOOP, "how often the loop runs is not known")
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from smemlint.analysis.simt.domain.ctypes import CType, RecordType
+from smemlint.analysis.simt.domain.environment import Scope
+from smemlint.analysis.simt.domain.values import Value
+from smemlint.frontend.program import Declaration, Unit
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-
-    from smemlint.analysis.simt.domain.ctypes import CType, RecordType
-    from smemlint.analysis.simt.domain.environment import Scope
-    from smemlint.analysis.simt.domain.values import Value
-    from smemlint.frontend.program import Declaration, Unit
 
 _Found = TypeVar("_Found")
 

@@ -7,17 +7,14 @@ bindings that it names.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import IntType, RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Variable
 from smemlint.analysis.simt.domain.values import AffineInt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.state import Frame
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.simt.domain.environment import Scope
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def enumerators(ev: Evaluator) -> dict[str, Value]:

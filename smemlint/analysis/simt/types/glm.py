@@ -7,7 +7,6 @@ a matrix is an array of columns.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
@@ -21,10 +20,8 @@ from smemlint.analysis.simt.domain.ctypes import (
     lay_out,
 )
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _NAME = re.compile(r"(?:highp_|mediump_|lowp_)?([bdfiu]?)(vec|mat)([2-4])(?:x([2-4]))?")
 _COMPONENTS: dict[str, CType] = {

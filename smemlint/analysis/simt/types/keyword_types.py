@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.analysis.simt.domain.ctypes import KEYWORDS, PointerType, builtin
+from smemlint.analysis.simt.domain.ctypes import KEYWORDS, CType, PointerType, builtin
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.ctypes import CType
 
 _WORDS = frozenset((*KEYWORDS, "signed", "const", "volatile"))
 

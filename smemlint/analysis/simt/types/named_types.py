@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.builtins.cute_types import cute_type
 from smemlint.analysis.simt.cute.types import element_type, member_value, typed_value
 from smemlint.analysis.simt.domain import ctypes
@@ -23,6 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
@@ -36,9 +35,6 @@ from smemlint.analysis.simt.types.template_arguments import (
 )
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _SAME_TYPE = frozenset(
     (

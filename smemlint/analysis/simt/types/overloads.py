@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, FloatType, IntType, PointerType
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from smemlint.frontend.program import Function, Record
 
 UNBOUNDED = 1 << 30
 _INTEGRAL = frozenset(("int", "unsigned", "long", "short", "bool", "uint32_t", "size_t"))

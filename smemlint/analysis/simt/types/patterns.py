@@ -7,7 +7,8 @@ template parameters that stand in the class template of a function's parameter a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias, cast
+from collections.abc import Sequence, Set
+from typing import TypeAlias, cast
 
 from smemlint.analysis.simt.cute.types import STATIC_INTEGERS, member_value
 from smemlint.analysis.simt.domain.ctypes import (
@@ -18,16 +19,12 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
 )
 from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.frontend.cuda.parser.parse import template_arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Function, Record
+from smemlint.frontend.program import Function, Record
 
 Argument: TypeAlias = CType | Value | None
 _WORD = re.compile(r"[A-Za-z_]\w*")

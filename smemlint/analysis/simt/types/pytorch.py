@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     DOUBLE,
@@ -17,10 +15,8 @@ from smemlint.analysis.simt.domain.ctypes import (
     FloatType,
     IntType,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import type_argument
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _SPACES = frozenset(("at", "c10", "torch", "at::native", "c10::impl"))
 _OWN: dict[str, CType] = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, lay_out
 from smemlint.analysis.simt.domain.environment import Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.patterns import Argument
 from smemlint.analysis.simt.types.specializations import Specialization, specialization_for
@@ -18,10 +19,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     value_argument,
 )
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Record
+from smemlint.frontend.program import Record
 
 
 def record_named(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:

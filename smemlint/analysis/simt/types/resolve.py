@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
     FUNCTION,
@@ -15,6 +13,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.node_facts import node_facts
 from smemlint.analysis.simt.types.cache import type_cache
 from smemlint.analysis.simt.types.cache_keys import cache_key
@@ -22,10 +21,7 @@ from smemlint.analysis.simt.types.enums import bind_enumerators
 from smemlint.analysis.simt.types.named_types import resolve_spelling
 from smemlint.analysis.simt.types.records import local_record, record_named
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Unit
+from smemlint.frontend.program import Unit
 
 _WRAPPERS = (ir.TypeDecl, ir.Typename, ir.Decl, ir.Typedef)
 _REFERENCES = frozenset(("&", "&&"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.domain.ctypes import CType, RecordType, StaticType, unreferenced
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.patterns import (
@@ -14,13 +15,8 @@ from smemlint.analysis.simt.types.patterns import (
     same_argument,
     template_value,
 )
+from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import Function, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -25,15 +24,13 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
+from smemlint.frontend.program import TemplateParameter
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
 from smemlint.reasons import Assumption, Topic
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-    from smemlint.frontend.program import TemplateParameter
 
 
 def template_scope(

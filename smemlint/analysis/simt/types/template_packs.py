@@ -6,14 +6,10 @@ their number.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.domain.values import AffineInt
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.evaluator import Evaluator
 
 
 def pack_element(pack: str, index: int) -> str:

@@ -6,7 +6,7 @@ of a type that is not known has no value.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -18,12 +18,8 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
 )
 from smemlint.analysis.simt.domain.values import Value, number
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _STANDARD_FLOATS = frozenset(("float", "double", "long double"))
 """Of which `std::is_floating_point` holds; `__half` and its like are classes."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of, split_command
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BUILD_COMMANDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _TOKEN = re.compile(
     r"\#\[(=*)\[.*?(?:\]\1\]|\Z) | \#[^\n]* | \[(=*)\[(?P<bracket>.*?)\]\2\]"

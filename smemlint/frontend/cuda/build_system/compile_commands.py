@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import json
 import posixpath
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.build_system.flags import split_command
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BUILD_ENTRIES
 from smemlint.limits.documents import check_json
 from smemlint.limits.errors import TooLarge
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)

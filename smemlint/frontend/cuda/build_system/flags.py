@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BUILD_ARGUMENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _TAKES_NEXT = {
     "-D": "define", "--define-macro": "define",

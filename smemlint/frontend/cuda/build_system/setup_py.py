@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import ast
 import posixpath
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _EXTENSIONS = ("CUDAExtension", "CppExtension", "Extension")
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.tokens import OPENING, Token
+from smemlint.frontend.cuda.scanner.definition_tokens import FileTable
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_LOST_BRACKETS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.cuda.scanner.definition_tokens import FileTable
 
 _STARTERS = frozenset(
     ("__global__", "__device__", "__host__", "template", "namespace", "void", "int")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Sequence
+from typing import Literal, cast
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_ANGLES, MAX_COMPARISONS, MAX_TOKENS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Kind = Literal["identifier", "number", "string", "character", "operator", "pragma"]
 

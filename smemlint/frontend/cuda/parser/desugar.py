@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.parser.desugar_expressions import desugar_arguments, desugar_expression
 from smemlint.frontend.cuda.parser.desugar_statements import desugar_statements
 from smemlint.frontend.cuda.parser.grammar import Grammar
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.cuda.parser.qualified_names import Word
+from smemlint.frontend.cuda.parser.qualified_names import Word
 
 
 class Desugarer(Grammar):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import FUNCTION_SPECIFIERS
 from smemlint.frontend.cuda.parser import markers
@@ -18,11 +18,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
     text_at,
 )
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.cuda.parser.qualified_names import Word
+from smemlint.frontend.cuda.parser.qualified_names import Word
 
 
 def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool]:

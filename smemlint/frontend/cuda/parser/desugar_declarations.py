@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import (
     ATTRIBUTES,
@@ -24,11 +24,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
     text_at,
 )
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.cuda.parser.qualified_names import Word
+from smemlint.frontend.cuda.parser.qualified_names import Word
 
 DECLARATION_WORDS = frozenset((*STORAGE, *QUALIFIERS, "auto", *RECORD_WORDS))
 _AFTER_NAME = frozenset(("=", ";", "[", ",", ")", "{", ":", ""))

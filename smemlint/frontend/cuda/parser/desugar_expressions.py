@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import (
     BUILTIN_TYPES,
@@ -36,9 +36,6 @@ from smemlint.frontend.cuda.parser.desugar_types import (
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar
 from smemlint.frontend.cuda.parser.qualified_names import Word
 from smemlint.limits.budgets import MAX_BRACKETS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NUMBERS = (
     (re.compile(r"0[xX][0-9a-fA-F]+[uUlL]*"), "INT_CONST_HEX"),

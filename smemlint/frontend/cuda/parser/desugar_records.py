@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import ALIGNMENTS, ATTRIBUTES, RECORD_WORDS, STORAGE
 from smemlint.frontend.cuda.parser.desugar_declarations import (
@@ -26,12 +26,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
 )
 from smemlint.frontend.cuda.parser.grammar import Aside, CannotDesugar, Grammar, Lost
 from smemlint.frontend.cuda.parser.qualified_names import Word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.cuda.parser.token_stream import GrammarToken
-
+from smemlint.frontend.cuda.parser.token_stream import GrammarToken
 
 _NO_MEMBERS = frozenset(("using", "friend", "static_assert", "template"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import QUALIFIERS, STATEMENT_WORDS
 from smemlint.frontend.cuda.parser import markers
@@ -29,9 +29,6 @@ from smemlint.frontend.cuda.parser.desugar_types import (
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar, Lost, Region
 from smemlint.frontend.cuda.parser.qualified_names import Word
 from smemlint.frontend.heuristics import is_macro_word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _BEHIND_MACRO_STATEMENTS = frozenset(
     (

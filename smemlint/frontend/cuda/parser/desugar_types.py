@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import (
     ALIGNMENTS,
@@ -16,12 +16,8 @@ from smemlint.frontend.cuda.lexer.keywords import (
     is_known_type,
 )
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar
+from smemlint.frontend.cuda.parser.qualified_names import Word
 from smemlint.frontend.heuristics import is_macro_word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.cuda.parser.qualified_names import Word
 
 _NOT_IN_TYPES = frozenset(
     ("static", "extern", "register", "typedef", "__shared__", "__constant__", "mutable")

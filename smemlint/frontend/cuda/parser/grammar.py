@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import OPERATORS
+from smemlint.frontend.cuda.parser.qualified_names import Word
 from smemlint.frontend.cuda.parser.token_stream import GrammarToken
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.cuda.parser.qualified_names import Word
 
 
 class CannotDesugar(Exception):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from smemlint.frontend.cuda.lexer.keywords import (
     ALTERNATIVE_OPERATORS,
@@ -14,9 +15,6 @@ from smemlint.frontend.cuda.lexer.keywords import (
 )
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, nesting, spelling_of
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Kind = Literal["identifier", "number", "string", "character", "operator", "pragma", "cast"]
 

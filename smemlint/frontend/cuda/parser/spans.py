@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from smemlint.facts import Span
 from smemlint.frontend import ir
-from smemlint.frontend.cuda.lexer.tokens import nesting
+from smemlint.frontend.cuda.lexer.tokens import Token, nesting
+from smemlint.frontend.cuda.scanner.definition_tokens import FileTable
 from smemlint.limits.budgets import MAX_TOKENS_BEFORE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.frontend.cuda.lexer.tokens import Token
-    from smemlint.frontend.cuda.scanner.definition_tokens import FileTable
 
 
 class SpanTable:

@@ -6,17 +6,13 @@ takes whatever the parser constructs it with, and tokens are our own class.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pycparser import CParser
+from pycparser import CParser, c_ast
 
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pycparser import c_ast
 
 
 @dataclass(slots=True)

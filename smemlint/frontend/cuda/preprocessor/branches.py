@@ -6,7 +6,7 @@ branch wins, because kernels behind `#ifdef SOME_FEATURE` are to be seen.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from smemlint.frontend.cuda.preprocessor.conditions import (
     NOTHING_DEFINED,
@@ -15,14 +15,10 @@ from smemlint.frontend.cuda.preprocessor.conditions import (
     read_condition,
     truth,
 )
+from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
+from smemlint.frontend.cuda.preprocessor.macros import Expander
 from smemlint.frontend.cuda.preprocessor.options import SPECIFIERS, UNDEFINED
 from smemlint.limits.budgets import MAX_BRANCHES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
-    from smemlint.frontend.cuda.preprocessor.macros import Expander
 
 _KNOWN_QUESTIONS = frozenset(
     ("__has_include", "__has_attribute", "__has_cpp_attribute", "__has_builtin")

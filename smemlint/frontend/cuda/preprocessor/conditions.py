@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.integers import read_integer
 from smemlint.frontend.cuda.lexer.tokens import Token, matching
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONDITION_DEPTH, MAX_CONDITION_TOKENS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # A parsed condition: ("int", n), ("name", text), ("!", x), ("&&", a, b), ("?", c, a, b), ...
 # A name is a macro without a value, or `defined X` for the question whether there is one.

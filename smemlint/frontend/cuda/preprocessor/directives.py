@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, count
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Lexed, Token, lex_file
 from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DIRECTIVES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 KERNEL, SHARED = "__global__", "__shared__"
 _CONDITIONALS = ("if", "ifdef", "ifndef")

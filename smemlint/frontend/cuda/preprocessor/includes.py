@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.limits.budgets import MAX_CACHED_CHARACTERS, MAX_INCLUDE_FOLDERS_UP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _INCLUDE_FOLDERS = ("", "include", "inc", "Common", "common", "src")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.lazy_dataclasses import dataclass
@@ -15,9 +15,6 @@ from smemlint.limits.budgets import (
 )
 from smemlint.limits.steps import TOKENS_A_STEP, spend
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)

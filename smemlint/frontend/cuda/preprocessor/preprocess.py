@@ -6,9 +6,9 @@ What the choice of branches assumed is kept by place; see `branches`.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.notices import Notices
@@ -21,6 +21,8 @@ from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.pytorch import may_name_pytorch, pytorch_macros
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
+from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
+from smemlint.frontend.program import Dropped
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_CONDITIONS,
@@ -31,13 +33,6 @@ from smemlint.limits.budgets import (
 )
 from smemlint.limits.steps import TOKENS_A_STEP, spend
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
-    from smemlint.frontend.program import Dropped
-
 
 _MODELLED_FOLDERS = frozenset(("cute", "cutlass"))
 """Libraries whose headers are not read: what is used of them is known without."""

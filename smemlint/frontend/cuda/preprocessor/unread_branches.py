@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
-from smemlint.frontend.cuda.lexer.tokens import matching
-from smemlint.frontend.cuda.preprocessor.conditions import Assumptions, truth
-from smemlint.frontend.cuda.preprocessor.directives import KERNEL
+from smemlint.frontend.cuda.lexer.tokens import Token, matching
+from smemlint.frontend.cuda.preprocessor.conditions import Assumptions, Condition, truth
+from smemlint.frontend.cuda.preprocessor.directives import KERNEL, PreparedFile
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CHAINS, MAX_TOKENS_TO_NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from smemlint.frontend.cuda.lexer.tokens import Token
-    from smemlint.frontend.cuda.preprocessor.conditions import Condition
-    from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, words
 from smemlint.frontend.cuda.scanner.definition_heads import ATTRIBUTE_WORDS, NOT_NAMES, RECORD_WORDS
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COMPARISONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _IGNORED = words(
     """friend static_assert _Static_assert concept template namespace return if for while switch

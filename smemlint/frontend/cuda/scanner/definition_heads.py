@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.tokens import (
     Token,
@@ -15,12 +15,8 @@ from smemlint.frontend.cuda.lexer.tokens import (
     words,
 )
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
+from smemlint.frontend.program import TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.program import TemplateParameter
 
 RECORD_WORDS = ("struct", "class", "union")
 ATTRIBUTE_WORDS = words(

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from smemlint.facts import Span
 from smemlint.frontend.cuda.lexer.tokens import LineMap, Token
+from smemlint.frontend.program import TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.frontend.program import TemplateParameter
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING
 
+from smemlint.frontend.cuda.lexer.tokens import Token
 from smemlint.frontend.cuda.notices import Notices
+from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens
+from smemlint.frontend.program import TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SCAN_NOTICES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.frontend.cuda.lexer.tokens import Token
-    from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens
-    from smemlint.frontend.program import TemplateParameter
 
 
 @dataclass(slots=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from smemlint.frontend.cuda.lexer.brackets import Brackets
+from smemlint.frontend.cuda.lexer.tokens import Token
 from smemlint.frontend.cuda.scanner.definition_heads import RecordHead, record_head
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.frontend.cuda.lexer.brackets import Brackets
-    from smemlint.frontend.cuda.lexer.tokens import Token
 
 _KEYWORDS = ("struct", "class")
 _END = frozenset(("{", ";", "(", ")", "=", ",", ">", *_KEYWORDS))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.frontend.cuda.lexer.brackets import Brackets, find_brackets
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, spelling_of, words
@@ -30,9 +30,6 @@ from smemlint.frontend.program import TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HEAD, MAX_RECORDS, MAX_SCOPES
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _DEFINITION_WORDS = ("template", "namespace", "inline", "extern", "struct", "class", "union")
 _ACCESS_WORDS = ("public", "private", "protected")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.tokens import (
     Token,
@@ -12,9 +12,6 @@ from smemlint.frontend.cuda.lexer.tokens import (
     split_commas,
 )
 from smemlint.frontend.program import TemplateParameter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _STANDARD_CONCEPTS = frozenset(
     ("integral", "floating_point", "same_as", "convertible_to", "derived_from", "invocable")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, spelling_of, split_commas
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_RESULT_TYPE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 _DECLARING = frozenset(("struct", "class", "union", "enum"))
 _ENDS = frozenset((";", "{", "}", "("))

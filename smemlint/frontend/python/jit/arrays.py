@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from smemlint.frontend import ir
 from smemlint.frontend.python.imports import dotted, is_none
 from smemlint.frontend.python.jit.dialects import element_type
 from smemlint.frontend.python.jit.ir_builder import array_of
-from smemlint.frontend.python.jit.lowering import LocalArray
+from smemlint.frontend.python.jit.lowering import LocalArray, Lowering
 from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer, keyword
-
-if TYPE_CHECKING:
-    from smemlint.frontend.python.jit.lowering import Lowering
 
 _SEQUENCE = (ast.Tuple, ast.List)
 

@@ -7,12 +7,10 @@ its statements, which stands for itself.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from smemlint.frontend.python.syntax_walk import is_definition, suites
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 Block: TypeAlias = list[ast.stmt]
 Path: TypeAlias = tuple[Block, ...]

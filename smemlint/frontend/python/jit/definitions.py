@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from smemlint.frontend.python.imports import dotted
+from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.jit.dialects import DIALECTS, Dialect
-from smemlint.frontend.python.parameters import parameters_of
+from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import is_definition, suites, walk
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_ALIASES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.frontend.python.imports import Imports
-    from smemlint.frontend.python.parameters import Parameter
 
 _MODULE = "<module>"
 Body = ast.FunctionDef | ast.Module

@@ -6,12 +6,9 @@ Sources: cupyx/jit/_builtin_funcs.py of CuPy 14.2, the CUDA Python reference of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 AXES = "xyz"

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ast
+from collections.abc import Sequence
 
+from smemlint.facts import Span
 from smemlint.frontend import ir
-from smemlint.frontend.python.python_source import text_of
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Sequence
-
-    from smemlint.facts import Span
-    from smemlint.frontend.python.python_source import PythonText
+from smemlint.frontend.python.python_source import PythonText, text_of
 
 
 class Builder:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.frontend import ir
 from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.jit.dialects import AXES, element_type
 from smemlint.frontend.python.jit.ir_builder import pointer_to
 from smemlint.frontend.python.jit.lower_expressions import lower_index
-from smemlint.frontend.python.jit.lowering import lowers
+from smemlint.frontend.python.jit.lowering import Lowering, lowers
 from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer, keyword
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.python.jit.lowering import Lowering
 
 _PYTHON = frozenset(("min", "max", "abs", "int", "float"))
 

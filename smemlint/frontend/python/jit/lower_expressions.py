@@ -8,16 +8,12 @@ count from the end.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from smemlint.frontend import ir
 from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.jit.dialects import AXES, COORDINATES
-from smemlint.frontend.python.jit.lowering import lowers
+from smemlint.frontend.python.jit.lowering import Lowering, lowers
 from smemlint.frontend.python.jit.syntax import indices_of, integer
-
-if TYPE_CHECKING:
-    from smemlint.frontend.python.jit.lowering import Lowering
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.LShift: "<<", ast.RShift: ">>",

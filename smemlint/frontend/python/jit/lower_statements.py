@@ -6,31 +6,25 @@ A name is declared in the block that `block_scopes` finds, or at the head of the
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from smemlint.frontend import ir
 from smemlint.frontend.program import Dropped, ParsedFunction
-from smemlint.frontend.python.imports import dotted, is_none
+from smemlint.frontend.python.imports import Imports, dotted, is_none
 from smemlint.frontend.python.jit.arrays import declare_array, find_arrays
 from smemlint.frontend.python.jit.block_scopes import Block, declaring_blocks
-from smemlint.frontend.python.jit.ir_builder import array_of, type_of
+from smemlint.frontend.python.jit.definitions import Definition
+from smemlint.frontend.python.jit.ir_builder import Builder, array_of, type_of
 from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type
 from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lower_operator
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
 from smemlint.frontend.python.jit.syntax import integer, keyword
+from smemlint.frontend.python.parameters import Parameter
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CAPTURED
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from smemlint.frontend.python.imports import Imports
-    from smemlint.frontend.python.jit.definitions import Definition
-    from smemlint.frontend.python.jit.ir_builder import Builder
-    from smemlint.frontend.python.parameters import Parameter
 
 
 def lower_function(definition: Definition, imports: Imports, make: Builder) -> ParsedFunction:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from smemlint.frontend import ir
+from smemlint.frontend.python.imports import Imports
+from smemlint.frontend.python.jit.definitions import Definition
+from smemlint.frontend.python.jit.dialects import Dialect
+from smemlint.frontend.python.jit.ir_builder import Builder
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.frontend.python.imports import Imports
-    from smemlint.frontend.python.jit.definitions import Definition
-    from smemlint.frontend.python.jit.dialects import Dialect
-    from smemlint.frontend.python.jit.ir_builder import Builder
 
 _Handler = TypeVar("_Handler", bound="Callable[..., ir.Expression]")
 _EXPRESSIONS: dict[type[ast.expr], Callable[..., ir.Expression]] = {}

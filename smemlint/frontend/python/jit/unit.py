@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from smemlint.facts import Span
 from smemlint.frontend import ir
-from smemlint.frontend.program import Dropped, ParsedFunction
+from smemlint.frontend.cuda.lexer.tokens import Token
+from smemlint.frontend.cuda.scanner.template_ids import TemplateId
+from smemlint.frontend.program import Dropped, ParsedFunction, Record, TemplateParameter
 from smemlint.frontend.python.imports import Imports
 from smemlint.frontend.python.jit.definitions import Definition, Definitions
 from smemlint.frontend.python.jit.imported_names import Constants, ImportedNames, Read
@@ -20,13 +23,6 @@ from smemlint.frontend.python.python_source import NotPython, PythonText, text_o
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from smemlint.frontend.cuda.lexer.tokens import Token
-    from smemlint.frontend.cuda.scanner.template_ids import TemplateId
-    from smemlint.frontend.program import Record, TemplateParameter
 
 
 def load_python_unit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from smemlint.analysis.cute_facts import thread_layout_use
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
@@ -18,11 +18,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import DType, Symbol, Unknown, Value
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from smemlint.layout.cute import CopyOp, MmaOp
+from smemlint.layout.cute import CopyOp, MmaOp
 
 _TENSOR_MEMORY = {
     "16x256b": (16, 256), "16x128b": (16, 128), "16x64b": (16, 64), "16x32bx2": (16, 32),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
     Cute,
@@ -15,17 +17,12 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     layout_of,
     payload_of,
 )
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
 from smemlint.layout import cute
+from smemlint.layout.cute import AnyLayout, Coordinate, Integer, IntTuple, Tiler
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    import ast
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter.arguments import BoundArguments
-    from smemlint.layout.cute import AnyLayout, Coordinate, Integer, IntTuple, Tiler
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import (
@@ -13,6 +14,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     needed_tensor,
     reason_of,
 )
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     AnyTensor,
@@ -24,6 +26,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     array_of,
     payload_of,
 )
+from smemlint.analysis.python.interpreter.values import Value
 from smemlint.analysis.simt.cute.accesses import KINDS, thread_form
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine
@@ -32,21 +35,13 @@ from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
+from smemlint.layout.cute import CopiedFrom, Instruction
 from smemlint.limits.budgets import MAX_ARRAY_BYTES
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable, Sequence
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter.values import Value
-    from smemlint.analysis.simt.domain.values import Object
-    from smemlint.layout.cute import CopiedFrom, Instruction
 
 _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""

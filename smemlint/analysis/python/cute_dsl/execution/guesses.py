@@ -7,27 +7,28 @@ is one of two, and what they disagree on is a sample only. Of a tensor the rank 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.host import dtype_named
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, UnknownTensor
-from smemlint.analysis.python.interpreter import calls
-from smemlint.analysis.python.interpreter.values import Class, DType, Function, Instance, Value
+from smemlint.analysis.python.interpreter import Interpreter, calls
+from smemlint.analysis.python.interpreter.values import (
+    Class,
+    DType,
+    Function,
+    Instance,
+    Scope,
+    Value,
+)
 from smemlint.frontend.heuristics import guessed_extents, names_flag
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scope
 
 _BLOCKS = ((128, 1, 1), (256, 1, 1))
 HALF = DType("Float16", 16)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DTYPES,
     FLOAT32,
@@ -19,11 +19,8 @@ from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelVal
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
+from smemlint.layout.cute import Integer
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.layout.cute import Integer
 
 TORCH_TYPES = {
     "float64": "Float64", "double": "Float64", "float32": "Float32", "float": "Float32",

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.state import MAX_THREADS, Kernel
-from smemlint.analysis.python.interpreter import OverBudget
+from smemlint.analysis.python.cute_dsl.execution.state import MAX_THREADS, Execution, Kernel
+from smemlint.analysis.python.cute_dsl.execution.values import Prepared
+from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call
-from smemlint.analysis.python.interpreter.values import BoundMethod
+from smemlint.analysis.python.interpreter.values import BoundMethod, Function, Scope, Value
 from smemlint.analysis.simt.codegen.ptxas_fusion import merged
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
-from smemlint.facts import Instance, KernelFacts, NotAnalysed
+from smemlint.facts import Instance, KernelFacts, NotAnalysed, Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_KERNELS
-from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Sequence
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.cute_dsl.execution.values import Prepared
-    from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Function, Scope, Value
-    from smemlint.facts import Span
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption, Reason, ReasonCode
 
 _STOPPED = Reason(ReasonCode.STEP_LIMIT, "evaluation stopped: the kernel takes too long to follow")
 

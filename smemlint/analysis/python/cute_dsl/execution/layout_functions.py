@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.values import UnknownTensor, layout_of, payload_of
+from smemlint.analysis.python.interpreter.values import Value
 from smemlint.layout import cute
+from smemlint.layout.cute import AnyLayout
 from smemlint.layout.cute.int_tuples import dice_tuple, slice_tuple
 from smemlint.layout.swizzle import Swizzle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from smemlint.analysis.python.interpreter.values import Value
-    from smemlint.layout.cute import AnyLayout
 
 IDENTITY = Swizzle(0, 4, 3)
 

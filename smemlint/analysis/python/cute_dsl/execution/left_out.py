@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import field
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Pointer,
@@ -13,19 +14,14 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     array_of,
     payload_of,
 )
+from smemlint.analysis.python.interpreter.values import Value
+from smemlint.analysis.simt.domain.values import Object
 from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.heuristics import has_no_lanes, names_shared_tensor
+from smemlint.frontend.python.python_source import PythonText
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Set
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter.values import Value
-    from smemlint.analysis.simt.domain.values import Object
-    from smemlint.frontend.python.python_source import PythonText
 
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
 _ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ast
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.copies import access_element
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of, pointer_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -31,11 +32,6 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    import ast
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
 
 
 def attribute(run: Execution, owner: Value, name: str) -> Value:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Cute,
     Number,
@@ -19,7 +21,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     UnknownTensor,
 )
 from smemlint.analysis.python.cute_dsl.memory import StructType
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, Value, join
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Unknown, Value, join
 from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.lanes import settled
@@ -28,16 +30,9 @@ from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Merge = Callable[[AffineInt, AffineInt], AffineInt | UnknownNumber]
+"""What covers two numbers that differ."""
 
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter.values import Scope
-
-    Merge = Callable[[AffineInt, AffineInt], AffineInt | UnknownNumber]
-    """What covers two numbers that differ."""
 
 _DIFFERS = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, "a number that hangs on a condition"))
 

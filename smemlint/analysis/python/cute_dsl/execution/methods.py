@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     reason_of,
 )
 from smemlint.analysis.python.cute_dsl.execution.copies import access_pointer
+from smemlint.analysis.python.cute_dsl.execution.state import Kernel
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import aligned
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
@@ -33,9 +33,6 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.cute_dsl.execution.state import Kernel
 
 _WARP = 32
 _GROUP = 128

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import members, numbers
 from smemlint.analysis.python.cute_dsl.execution.host import (
@@ -11,7 +10,7 @@ from smemlint.analysis.python.cute_dsl.execution.host import (
     dtype_named,
     torch_attribute,
 )
-from smemlint.analysis.python.cute_dsl.execution.state import rename
+from smemlint.analysis.python.cute_dsl.execution.state import Execution, rename
 from smemlint.analysis.python.cute_dsl.execution.storage import range_of
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import moved
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -35,9 +34,6 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
 
 _ARITHMETIC = Number | Opaque
 _CONSTANTS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}

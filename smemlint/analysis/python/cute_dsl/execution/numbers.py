@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque
 from smemlint.analysis.python.interpreter.values import Symbol, Unknown, Value
 from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
@@ -14,13 +16,8 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.layout import cute
+from smemlint.layout.cute import Coordinate, Integer, IntTuple, Tiler
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.layout.cute import Coordinate, Integer, IntTuple, Tiler
 
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%", ast.LShift: "<<",

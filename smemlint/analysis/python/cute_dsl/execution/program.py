@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 # The modules below register what they call.
 from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
@@ -31,6 +30,7 @@ from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F40
 )
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
 from smemlint.analysis.python.cute_dsl.execution.python_functions import call_builtin, range_of
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     Cute,
@@ -46,7 +46,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.cute_dsl.memory import Allocator, StructType
-from smemlint.analysis.python.interpreter import expressions
+from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.calls import member
 from smemlint.analysis.python.interpreter.constant_folding import fold_membership
@@ -59,6 +59,8 @@ from smemlint.analysis.python.interpreter.values import (
     Function,
     Instance,
     Method,
+    Scope,
+    Scopes,
     Symbol,
     Unknown,
     Value,
@@ -71,11 +73,6 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.sizes import require_tree
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scope, Scopes
 
 _LIBRARIES = ("cutlass.", "cute.", "math.", "quack.")
 _INTEGER_TYPES = frozenset(

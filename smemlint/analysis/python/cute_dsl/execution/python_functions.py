@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ast
 
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, Call, executed
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     LoopRange,
@@ -14,7 +15,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Pointer,
     payload_of,
 )
-from smemlint.analysis.python.interpreter import expressions
+from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
 from smemlint.analysis.python.interpreter.calls import member
 from smemlint.analysis.python.interpreter.values import (
@@ -23,6 +24,8 @@ from smemlint.analysis.python.interpreter.values import (
     Class,
     Function,
     Instance,
+    Scope,
+    Scopes,
     Symbol,
     Unknown,
     Value,
@@ -31,13 +34,6 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
 from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUEST
 from smemlint.limits.sizes import require_tree
-
-if TYPE_CHECKING:
-    import ast
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scope, Scopes
 
 _CLASSES = {
     "Layout": cute.Layout, "ComposedLayout": cute.ComposedLayout, "Tensor": cute.Tensor,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.call import (
     Call,
@@ -13,6 +13,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     needed_layout,
     reason_of,
 )
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import tensor_at
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Origin,
@@ -28,11 +29,6 @@ from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    import ast
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
 
 _BYTE = DType("Uint8", 8)
 _LARGEST_ALIGNMENT = 1024

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from itertools import zip_longest
 from math import gcd
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.cute_facts import tensor_use
 from smemlint.analysis.python.cute_dsl.execution import numbers
@@ -18,6 +18,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     needed_tensor,
     reason_of,
 )
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
     Opaque,
@@ -31,16 +32,11 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
+from smemlint.facts import SharedArray
 from smemlint.layout import cute
+from smemlint.layout.cute import AnyLayout
 from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import ReasonCode
-
-if TYPE_CHECKING:
-    import ast
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.facts import SharedArray
-    from smemlint.layout.cute import AnyLayout
 
 INDEX = DType("coordinate", 32)
 _BYTE = DType("Uint8", 8)

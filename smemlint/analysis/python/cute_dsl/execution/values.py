@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import ast
+from typing import TypeAlias
 
-from smemlint.analysis.python.interpreter.values import DType, Function, ModelValue
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.python.interpreter.values import (
+    BoundMethod,
+    DType,
+    Function,
+    ModelValue,
+    Scope,
+    Value,
+)
+from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.facts import LayoutUse
 from smemlint.layout import cute
+from smemlint.layout.cute import AnyLayout, Integer
+from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    import ast
-
-    from smemlint.analysis.python.interpreter.values import BoundMethod, Scope, Value
-    from smemlint.analysis.simt.domain.values import Object
-    from smemlint.facts import LayoutUse
-    from smemlint.layout.cute import AnyLayout, Integer
-    from smemlint.layout.swizzle import Swizzle
 
 DTYPES = {
     "Float64": 64, "Float32": 32, "TFloat32": 32, "Float16": 16, "BFloat16": 16, "Float8E5M2": 8,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pycparser import c_ast
 
 from smemlint.frontend import ir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _Conversion = TypeVar("_Conversion", bound="Callable[[Any], ir.Node]")
 _CONVERSIONS: dict[type[c_ast.Node], Callable[[Any], ir.Node]] = {}

@@ -5,8 +5,6 @@ Source: nvidia-cutlass-dsl 4.8.1, `cutlass/utils/blackwell_helpers.py` and `bloc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import smem_store
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import registers
@@ -16,10 +14,8 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     UnknownTensor,
     payload_of,
 )
+from smemlint.analysis.python.interpreter.values import Value
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter.values import Value
 
 
 def _mma(call: Call, at: int, name: str) -> cute.TiledMma:

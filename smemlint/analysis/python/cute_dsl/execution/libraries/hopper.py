@@ -6,8 +6,6 @@ Source: CUTLASS 4.7, `python/CuTeDSL/cutlass/utils/hopper_helpers.py`, `utils/la
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.copies import copy_plainly
 from smemlint.analysis.python.cute_dsl.execution.members import leading_mode
@@ -23,10 +21,8 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.interpreter.values import DType, Symbol, Value
 from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
+from smemlint.layout.cute import AnyLayout
 from smemlint.layout.swizzle import Swizzle
-
-if TYPE_CHECKING:
-    from smemlint.layout.cute import AnyLayout
 
 ROW, COLUMN = (Symbol(f"cutlass.utils.LayoutEnum.{n}_MAJOR") for n in ("ROW", "COL"))
 K_MAJOR, MN_MAJOR = (Symbol(f"cutlass.cute.nvgpu.OperandMajorMode.{n}") for n in ("K", "MN"))

@@ -6,7 +6,6 @@ Source: quack-kernels 0.4, `quack/layout_utils.py` and `quack/copy_utils.py`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import (
@@ -37,14 +36,10 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Symbol, Unknown
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Symbol, Unknown, Value
 from smemlint.hardware.arch import WIDEST_ACCESS, architecture
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.interpreter.values import Value
-
 
 # ---- views
 

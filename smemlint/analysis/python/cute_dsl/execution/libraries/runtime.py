@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function
 from smemlint.analysis.python.cute_dsl.execution.host import (
     ALIGNMENT,
@@ -12,14 +10,12 @@ from smemlint.analysis.python.cute_dsl.execution.host import (
     tensor_of_layout,
     unknown_stride,
 )
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Number, UnknownTensor
 from smemlint.analysis.python.interpreter.arguments import integers
 from smemlint.analysis.python.interpreter.values import DType, Value
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
 
 
 def symbolic_tensor(run: Execution, dtype: DType, rank: int) -> Value:
