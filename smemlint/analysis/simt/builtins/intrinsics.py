@@ -294,7 +294,11 @@ def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 @builtin("elect_one_sync")
-def _elected_lane(ev: Evaluator, call: BuiltinCall) -> Value:
+def _elect_one(ev: Evaluator, call: BuiltinCall) -> Value:
+    return elected_lane(ev)
+
+
+def elected_lane(ev: Evaluator) -> AffineInt:
     """Returns 1 in one active lane of each warp; which one the hardware takes costs the same."""
     active = ev.state.mask.reshape(-1, WARP)
     first = active & (active.cumsum(axis=1) == 1)

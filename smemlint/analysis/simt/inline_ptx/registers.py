@@ -132,8 +132,11 @@ class Registers:
             return RESULT
         shift = AffineInt(1 << low.type.bits, U64)
         domain = self.ev.state.domain
-        above = domain.multiply(AffineInt(rest[0].base, U64, rest[0].terms), shift)
-        return domain.add(low, above) if isinstance(above, AffineInt) else above
+        try:
+            above = domain.multiply(AffineInt(rest[0].base, U64, rest[0].terms), shift)
+            return domain.add(low, above) if isinstance(above, AffineInt) else above
+        except OverflowError:  # numbers that vary by lane end at 2^63
+            return RESULT
 
     def _special(self, text: str) -> Value:
         state = self.ev.state

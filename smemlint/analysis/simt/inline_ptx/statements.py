@@ -17,6 +17,7 @@ from smemlint.analysis.simt.inline_ptx.instruction import Instruction
 from smemlint.analysis.simt.inline_ptx.memory import access_memory, is_memory
 from smemlint.analysis.simt.inline_ptx.registers import RESULT, Registers
 from smemlint.analysis.simt.inline_ptx.template import instructions
+from smemlint.analysis.simt.inline_ptx.warp import exchanged
 from smemlint.analysis.simt.interpreter.accesses import write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.frontend import ir
@@ -128,7 +129,8 @@ class _Statement:
 
     def _compute(self, instruction: Instruction) -> None:
         registers = self._registers
-        value = computed(registers, instruction)
+        given = exchanged(registers, instruction)
+        value, predicate = given or (computed(registers, instruction), None)
         first, *second = destinations(instruction.operands[0])
         if isinstance(first, Vector):
             parts = unpacked(registers, value, instruction.opcode.type, len(first.items))
@@ -137,8 +139,9 @@ class _Statement:
             return
         registers.write_under(first, value, is_certain=instruction.is_certain)
         for other in second:
-            opposite = complement(registers, value, self._node)
-            registers.write_under(other, opposite, is_certain=instruction.is_certain)
+            if predicate is None:
+                predicate = complement(registers, value, self._node)
+            registers.write_under(other, predicate, is_certain=instruction.is_certain)
 
     def _note(self, opcode: Opcode) -> None:
         name = ".".join((opcode.name, *opcode.parts)).split(".shared")[0]
