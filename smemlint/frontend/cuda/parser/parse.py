@@ -320,7 +320,8 @@ def parse_members(
     words = piece.words(tokens)
     low = piece.desugarer
     at = words[0] if words else piece.at()
-    low.emit("UNION" if kind == "union" else "STRUCT", kind, at)
+    # pycparser takes every word but `struct` for a union
+    low.emit(*(("UNION", kind) if kind == "union" else ("STRUCT", "struct")), at)
     low.name(name or "__anonymous", at)
     low.op("{", at)
     if not words:

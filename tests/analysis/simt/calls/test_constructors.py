@@ -55,3 +55,12 @@ void go(float *o) { k<<<1, 32>>>(o); }
 def test_members_have_what_the_constructor_gave_them(statements, words, ways):
     (store,) = ways_of(BASES + KERNEL % (statements, words))
     assert store[1:3] == ("store", ways)
+
+
+@pytest.mark.parametrize(("word", "first"), [("struct", 4), ("class", 4), ("union", 8)])
+def test_members_of_a_class_lie_behind_each_other(word, first):
+    text = f"{word} Pair {{ public: int a; int b; }};" + KERNEL % (
+        "Pair p; p.a = 4; p.b = 8",
+        "p.a",
+    )
+    assert ways_of(text)[0][1:] == ("store", first)
