@@ -138,9 +138,6 @@ def _bounds(kind: AccessKind, width: int, elements: int, operation: str) -> Data
     shaped = np.stack([lane * 0, lane % elements * width, lane % in_bank * _ROW])
     drawn = np.random.default_rng(_SEED).integers(0, elements, (_DRAWS, LANES)) * width
     spent = wavefronts(
-        np.concatenate([shaped, drawn]),
-        kind=str(kind),
-        width=width,
-        operation=operation,
+        np.concatenate([shaped, drawn]), kind=str(kind), width=width, operation=operation
     ).wavefronts
     return DataBounds(int(spent.min()), int(spent.max()), float(spent[len(shaped) :].mean()))

@@ -68,12 +68,7 @@ def priced_patterns(
 
 
 def _patterns_of_width(
-    groups: Sequence[Group],
-    width: int,
-    kind: AccessKind,
-    matrices: int,
-    operation: str,
-    arch: str,
+    groups: Sequence[Group], width: int, kind: AccessKind, matrices: int, operation: str, arch: str
 ) -> list[WarpPattern]:
     addresses = np.concatenate([g.addresses.reshape(-1, LANES) for g in groups])
     active = np.concatenate([g.mask.reshape(-1, LANES) for g in groups])

@@ -48,10 +48,7 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
 
     overrides = {o.name: getattr(arguments, o.attribute, None) for o in OPTIONS}
     configuration = Configuration(
-        overrides,
-        arguments.config,
-        isolated=arguments.isolated,
-        require_rules=require_known_rules,
+        overrides, arguments.config, isolated=arguments.isolated, require_rules=require_known_rules
     )
     reads_stdin = _reads_stdin(arguments)
     stdin_name = arguments.stdin_filename or "stdin.cu"

@@ -11,11 +11,7 @@ from smemlint.visible import without_commands
 
 
 def write(
-    text: str,
-    output_file: str | None,
-    stream: TextIO | None = None,
-    *,
-    is_for_tools: bool = False,
+    text: str, output_file: str | None, stream: TextIO | None = None, *, is_for_tools: bool = False
 ) -> None:
     """Writes a report and a line end to a file or a stream; nothing when it is empty.
 

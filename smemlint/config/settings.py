@@ -388,11 +388,7 @@ def _quoted(line: str) -> str:
 
 
 def _with(
-    settings: Settings,
-    option: Option,
-    values: Sequence[Any],
-    where: str,
-    require_rules: RuleCheck,
+    settings: Settings, option: Option, values: Sequence[Any], where: str, require_rules: RuleCheck
 ) -> Settings:
     result: Any = None
     for value in values:

@@ -90,11 +90,7 @@ class Cache:
     """
 
     def __init__(
-        self,
-        name: str,
-        sources: Sequence[Source],
-        configuration: Configuration,
-        settings: Settings,
+        self, name: str, sources: Sequence[Source], configuration: Configuration, settings: Settings
     ) -> None:
         self._name = name
         self._sources = sources

@@ -22,27 +22,8 @@ from smemlint.facts.layouts import DotOperand, DotUse, LayoutUse
 from smemlint.facts.places import Argument, Certainty, Instance, SharedArray, Span
 
 __all__ = [
-    "FRAGMENT",
-    "Access",
-    "AccessKind",
-    "Argument",
-    "CallLine",
-    "Caller",
-    "Certainty",
-    "DataAddresses",
-    "DotOperand",
-    "DotUse",
-    "Facts",
-    "Fusion",
-    "Instance",
-    "KernelFacts",
-    "LayoutUse",
-    "NotAnalysed",
-    "SharedArray",
-    "Site",
-    "Span",
-    "Stat",
-    "WarpPattern",
-    "sites_of",
+    "FRAGMENT", "Access", "AccessKind", "Argument", "CallLine", "Caller", "Certainty",
+    "DataAddresses", "DotOperand", "DotUse", "Facts", "Fusion", "Instance", "KernelFacts",
+    "LayoutUse", "NotAnalysed", "SharedArray", "Site", "Span", "Stat", "WarpPattern", "sites_of",
     "verdicts",
-]
+]  # fmt: skip

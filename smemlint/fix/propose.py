@@ -50,11 +50,7 @@ THOROUGH = 1_000_000
 
 
 def with_fixes(
-    findings: Sequence[Finding],
-    facts: Facts,
-    run: Run,
-    *,
-    steps_of_a_file: int = MAX_FIX_STEPS,
+    findings: Sequence[Finding], facts: Facts, run: Run, *, steps_of_a_file: int = MAX_FIX_STEPS
 ) -> list[Finding]:
     """Returns the findings, bank conflicts with what repairs their array where that was shown.
 

@@ -13,15 +13,7 @@ if TYPE_CHECKING:
     from smemlint.layout.solver import Pattern, Solution, solve
     from smemlint.layout.swizzle import Swizzle
 
-__all__ = [
-    "ComposedLayout",
-    "Layout",
-    "LinearMap",
-    "Pattern",
-    "Solution",
-    "Swizzle",
-    "solve",
-]
+__all__ = ["ComposedLayout", "Layout", "LinearMap", "Pattern", "Solution", "Swizzle", "solve"]
 
 _HOMES = {
     "ComposedLayout": "cute",

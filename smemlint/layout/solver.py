@@ -294,10 +294,7 @@ def _swizzled(offsets: NDArray[np.int64], swizzles: Sequence[Swizzle]) -> NDArra
 
 
 def price(
-    moved: Sequence[ArrayLike],
-    patterns: Sequence[Pattern],
-    element_bytes: int,
-    banks: int = BANKS,
+    moved: Sequence[ArrayLike], patterns: Sequence[Pattern], element_bytes: int, banks: int = BANKS
 ) -> list[Score]:
     """Returns what candidate layouts achieve.
 
@@ -342,11 +339,7 @@ def _cost(
         )
         return copied.wavefronts, np.broadcast_to(pattern.copy.accepted, copied.wavefronts.shape)
     cost = wavefronts(
-        addresses,
-        kind=pattern.kind,
-        width=pattern.width,
-        active=active,
-        matrices=pattern.matrices,
+        addresses, kind=pattern.kind, width=pattern.width, active=active, matrices=pattern.matrices
     )
     return cost.wavefronts, np.maximum(cost.ideal, cost.profiler_ideal)
 

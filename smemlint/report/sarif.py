@@ -58,10 +58,7 @@ def render(run: Run) -> str:
                 "columnKind": "unicodeCodePoints",
                 "originalUriBaseIds": {BASE: {"uri": _directory_uri(run.root)}},
                 "invocations": [
-                    {
-                        "executionSuccessful": not run.result.crashed,
-                        "exitCode": run.exit_code,
-                    }
+                    {"executionSuccessful": not run.result.crashed, "exitCode": run.exit_code}
                 ],
                 "properties": {"arch": run.arch},
                 "results": results,
@@ -224,10 +221,7 @@ def _fix(fix: Fix, run: Run) -> dict[str, Any]:
 
 def _location(span: Span, run: Run) -> dict[str, Any]:
     return {
-        "physicalLocation": {
-            "artifactLocation": _artifact(span.path, run),
-            "region": _region(span),
-        }
+        "physicalLocation": {"artifactLocation": _artifact(span.path, run), "region": _region(span)}
     }
 
 

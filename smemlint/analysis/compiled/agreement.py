@@ -51,9 +51,7 @@ def _line_of(access: Access) -> _Line:
 
 
 def _joined(
-    kernel: KernelFacts,
-    sources: dict[_Line, list[Access]],
-    compiled: dict[_Line, list[Access]],
+    kernel: KernelFacts, sources: dict[_Line, list[Access]], compiled: dict[_Line, list[Access]]
 ) -> KernelFacts:
     found = []
     for access in kernel.accesses:

@@ -29,8 +29,7 @@ _ON_ARGUMENTS = Reason(ReasonCode.RESIDUES, "the cost of the copy hangs on the k
 _IN_FULL = Assumption(Topic.NUMBER, "every thread copies in full")
 _FIRST = Assumption(Topic.ARGUMENT, f"arguments of {ALIGNED}, in the first block")
 _OTHERS = Assumption(
-    Topic.ARGUMENT,
-    f"arguments of {', '.join(map(str, (ALIGNED, *SHIFTED)))}, in the first block",
+    Topic.ARGUMENT, f"arguments of {', '.join(map(str, (ALIGNED, *SHIFTED)))}, in the first block"
 )
 
 

@@ -238,11 +238,7 @@ def _copy_by_atom(
         instruction
         for i in _count(d.mode(1))
         for instruction in _call(
-            atom,
-            s.slice(UNDERSCORE, i),
-            d.slice(UNDERSCORE, i),
-            is_predicated,
-            skips_repeated,
+            atom, s.slice(UNDERSCORE, i), d.slice(UNDERSCORE, i), is_predicated, skips_repeated
         )
     ]
 
@@ -259,22 +255,14 @@ def _representatives(tensor: Tensor, repeated: Layout) -> Tensor:
 
 
 def _call(
-    atom: CopyAtom,
-    source: Tensor,
-    destination: Tensor,
-    is_predicated: bool,
-    skips_repeated: bool,
+    atom: CopyAtom, source: Tensor, destination: Tensor, is_predicated: bool, skips_repeated: bool
 ) -> list[Instruction]:
     """Executes the operation, or peels off a mode until it fits."""
     if source.size == atom.source.mode(1).size or destination.size == atom.destination.mode(1).size:
         return _execute(atom.op, source, destination, is_predicated)
     if isinstance(source.shape, tuple) and isinstance(destination.shape, tuple):
         return _copy_by_atom(
-            atom,
-            source.mode(0),
-            destination.mode(0),
-            is_predicated,
-            skips_repeated=skips_repeated,
+            atom, source.mode(0), destination.mode(0), is_predicated, skips_repeated=skips_repeated
         )
     raise CuteError(f"{atom.op.name}: the partitioning does not match: {source} -> {destination}")
 

@@ -262,8 +262,7 @@ def funnel(call: Call) -> Lowered:
     """Executes `shf.l` and `shf.r`."""
     is_right, clamps = call.opcode.has("r"), call.opcode.has("clamp")
     return assign(
-        call,
-        lambda low, high, n: b.funnel_shift(low, high, n, is_right=is_right, clamps=clamps),
+        call, lambda low, high, n: b.funnel_shift(low, high, n, is_right=is_right, clamps=clamps)
     )
 
 

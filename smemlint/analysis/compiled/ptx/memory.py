@@ -130,11 +130,7 @@ def _window_of(address: Value) -> str:
 
 
 def _record(
-    state: State,
-    call: Call,
-    sites: tuple[Site, ...],
-    address: Value,
-    source: Value | None = None,
+    state: State, call: Call, sites: tuple[Site, ...], address: Value, source: Value | None = None
 ) -> None:
     """Records an access of shared memory; a generic one only where it is known to be one."""
     space = call.opcode.space

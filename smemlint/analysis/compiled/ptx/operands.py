@@ -181,11 +181,5 @@ def special_register(text: str) -> Reader:
 def _lane_mask(state: State, relation: str) -> Value:
     one = np.left_shift(np.int64(1), np.asarray(state.geometry.lane.base))
     below, upto = one - 1, 2 * one - 1
-    masks = {
-        "eq": one,
-        "lt": below,
-        "le": upto,
-        "gt": 0xFFFFFFFF ^ upto,
-        "ge": 0xFFFFFFFF ^ below,
-    }
+    masks = {"eq": one, "lt": below, "le": upto, "gt": 0xFFFFFFFF ^ upto, "ge": 0xFFFFFFFF ^ below}
     return Value(masks[relation])

@@ -109,8 +109,7 @@ def _multiply_add(instruction: Instruction) -> Step:
         return wide
     if "HI" in instruction.modifiers:
         return writes(
-            instruction,
-            lambda s: _high_word(x(s), y(s), z(s), upper(s), is_signed=is_signed),
+            instruction, lambda s: _high_word(x(s), y(s), z(s), upper(s), is_signed=is_signed)
         )
     carries = _carries(instruction, conditions)
     return _sum(instruction, [lambda s: multiply(x(s), y(s), BITS), z], carries)

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.sizes import require_pieces, require_text, spend_on_text
 
-_TOKEN = re.compile(
-    r"""(?P<prefix>[A-Za-z]{0,2})(?P<quote>'''|\"\"\"|'|")|\#[^\n]*|[\s()+\\]+""",
-)
+_TOKEN = re.compile(r"""(?P<prefix>[A-Za-z]{0,2})(?P<quote>'''|\"\"\"|'|")|\#[^\n]*|[\s()+\\]+""")
 _ESCAPES = {
     "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r",
     "t": "\t", "v": "\v",

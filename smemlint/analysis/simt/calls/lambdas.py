@@ -40,12 +40,7 @@ def call_lambda(ev: Evaluator, closure: Closure, node: ir.FuncCall) -> Value:
         return ev.state.note_unfollowed(
             node, Reason(ReasonCode.TOO_LARGE, "a lambda calls itself too deeply")
         )
-    frame = Frame(
-        label,
-        [*closure.scopes, {}],
-        closure.frame.this,
-        closure.frame.record,
-    )
+    frame = Frame(label, [*closure.scopes, {}], closure.frame.this, closure.frame.record)
     frame.returns_reference = closure.node.returns_reference
     with entered_frame(ev, frame, closure.node.params, operands, node):
         ev.execute(closure.node.body)

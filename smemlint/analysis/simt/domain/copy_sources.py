@@ -30,8 +30,4 @@ def source_of_event(
             taken += [*assumed_by(offset), Assumption(Topic.ALIGNMENT, text, obj.name)]
     if is_partial:
         taken.append(Assumption(Topic.NUMBER, "every thread copies in full"))
-    return {
-        "operation": f"cp.async.{form}",
-        "source": offset,
-        "source_assumptions": tuple(taken),
-    }
+    return {"operation": f"cp.async.{form}", "source": offset, "source_assumptions": tuple(taken)}

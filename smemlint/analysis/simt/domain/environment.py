@@ -108,13 +108,7 @@ class Geometry:
         count = prod(block)
         linear = np.arange(-(-count // WARP) * WARP, dtype=np.int64)
         return Geometry(
-            block,
-            linear % bx,
-            linear // bx % by,
-            linear // (bx * by),
-            linear,
-            linear < count,
-            arch,
+            block, linear % bx, linear // bx % by, linear // (bx * by), linear, linear < count, arch
         )
 
 

@@ -181,11 +181,7 @@ def compared(
     if len(operands) > 2 and opcode.has("and", "or", "xor"):
         operator = next(_BINARY[p] for p in opcode.parts if p in ("and", "or", "xor"))
         made = apply_binary(
-            registers.ev,
-            operator,
-            made,
-            to_condition(registers.read(operands[2])),
-            node,
+            registers.ev, operator, made, to_condition(registers.read(operands[2])), node
         )
     return made
 

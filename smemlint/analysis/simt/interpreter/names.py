@@ -109,11 +109,7 @@ def _member_of_this(ev: Evaluator, name: str) -> Binding | None:
             if isinstance(place, LValue):
                 return Variable(
                     Object(
-                        name,
-                        PointerType(place.type, True),
-                        Space.LOCAL,
-                        name,
-                        {0: place.pointer()},
+                        name, PointerType(place.type, True), Space.LOCAL, name, {0: place.pointer()}
                     ),
                     PointerType(place.type, True),
                 )

@@ -10,29 +10,34 @@ from smemlint.analysis.simt.types.template_packs import pack_size
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
+_WITHOUT_VALUE = {
+    ir.Unparsed: Reason(ReasonCode.SYNTAX, "a part of the expression could not be parsed"),
+    ir.TypeArgument: Reason(ReasonCode.NO_VALUE, "a type is no value"),
+    ir.New: Reason(ReasonCode.NOT_MODELLED, "memory of `new` is not followed"),
+}
+_WITH_OPERANDS = {
+    ir.BraceList: "a braced list",
+    ir.Fold: "a fold expression",
+    ir.DirectInit: "an initializer",
+}
 
-@evaluates(ir.Unparsed)
-def evaluate_unparsed(ev: Evaluator, node: ir.Unparsed) -> Value:
+
+@evaluates(*_WITHOUT_VALUE)
+def evaluate_without_value(ev: Evaluator, node: ir.Expression) -> Value:
     """Returns an unknown value."""
-    return Unknown(Reason(ReasonCode.SYNTAX, "a part of the expression could not be parsed"))
+    return Unknown(_WITHOUT_VALUE[type(node)])
+
+
+@evaluates(*_WITH_OPERANDS)
+def evaluate_operands(ev: Evaluator, node: ir.BraceList | ir.Fold | ir.DirectInit) -> Value:
+    """Returns an unknown value: the operands are evaluated, what is made of them is not known."""
+    return unfollowed_construct(ev, _WITH_OPERANDS[type(node)], node.args, node)
 
 
 @evaluates(ir.Opaque)
 def evaluate_opaque(ev: Evaluator, node: ir.Opaque) -> Value:
     """Returns an unknown value: what Python computes there has no counterpart in C."""
     return unfollowed_construct(ev, f"`{node.text}`", node.args, node)
-
-
-@evaluates(ir.BraceList)
-def evaluate_brace_list(ev: Evaluator, node: ir.BraceList) -> Value:
-    """Returns an unknown value: what braces initialize is not looked up."""
-    return unfollowed_construct(ev, "a braced list", node.args, node)
-
-
-@evaluates(ir.Fold)
-def evaluate_fold(ev: Evaluator, node: ir.Fold) -> Value:
-    """Returns an unknown value: packs are not followed."""
-    return unfollowed_construct(ev, "a fold expression", node.args, node)
 
 
 @evaluates(ir.PackExpansion)
@@ -47,18 +52,6 @@ def evaluate_range_element(ev: Evaluator, node: ir.RangeElement) -> Value:
     return unfollowed_construct(ev, "a range-based loop", (node.range,), node)
 
 
-@evaluates(ir.DirectInit)
-def evaluate_direct_initializer(ev: Evaluator, node: ir.DirectInit) -> Value:
-    """Returns an unknown value: declarations evaluate the operands themselves."""
-    return unfollowed_construct(ev, "an initializer", node.args, node)
-
-
-@evaluates(ir.TypeArgument)
-def evaluate_type_argument(ev: Evaluator, node: ir.TypeArgument) -> Value:
-    """Returns an unknown value: only macros take types as arguments."""
-    return Unknown(Reason(ReasonCode.NO_VALUE, "a type is no value"))
-
-
 @evaluates(ir.SizeofPack)
 def evaluate_sizeof_pack(ev: Evaluator, node: ir.SizeofPack) -> Value:
     """Returns how many arguments a pack takes, an unknown value where that is not known."""
@@ -67,12 +60,6 @@ def evaluate_sizeof_pack(ev: Evaluator, node: ir.SizeofPack) -> Value:
         return size
     reason = Reason(ReasonCode.NOT_MODELLED, "the size of a parameter pack is not followed")
     return Unknown(reason, is_uniform=True)
-
-
-@evaluates(ir.New)
-def evaluate_new(ev: Evaluator, node: ir.New) -> Value:
-    """Returns an unknown value: memory from the heap is not followed."""
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, "memory of `new` is not followed"))
 
 
 @executes(ir.StaticAssert)

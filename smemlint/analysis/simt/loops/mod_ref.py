@@ -188,11 +188,7 @@ class _Reader:
         return self._passes(callee, node.args, inside_loop)
 
     def _passes(
-        self,
-        callee: str,
-        arguments: Iterable[ir.Node],
-        inside_loop: bool,
-        is_output: bool = False,
+        self, callee: str, arguments: Iterable[ir.Node], inside_loop: bool, is_output: bool = False
     ) -> bool:
         """Takes in what a call is given."""
         for index, argument in enumerate(arguments):

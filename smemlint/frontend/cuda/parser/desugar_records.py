@@ -120,11 +120,7 @@ def _declarators_behind(
 
 
 def desugar_members(
-    g: Grammar,
-    words: Sequence[Word],
-    i: int,
-    stop: int,
-    aligned: Sequence[Sequence[Word]] = (),
+    g: Grammar, words: Sequence[Word], i: int, stop: int, aligned: Sequence[Sequence[Word]] = ()
 ) -> None:
     """Desugars data members, constants and aliases; methods are functions of their own.
 

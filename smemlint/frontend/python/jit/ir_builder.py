@@ -124,12 +124,7 @@ class Builder:
         )
 
     def function(
-        self,
-        name: str,
-        result: str,
-        params: Sequence[ir.Decl],
-        body: ir.Compound,
-        at: ast.AST,
+        self, name: str, result: str, params: Sequence[ir.Decl], body: ir.Compound, at: ast.AST
     ) -> ir.FuncDef:
         """Returns a function definition."""
         head = ir.FuncDecl(tuple(params), type_of(result))

@@ -64,10 +64,7 @@ def _launch(
 
 
 def _lower_launch(
-    lowering: Lowering,
-    parts: Sequence[ast.expr],
-    arguments: Sequence[ast.expr],
-    node: ast.Call,
+    lowering: Lowering, parts: Sequence[ast.expr], arguments: Sequence[ast.expr], node: ast.Call
 ) -> ir.Expression:
     passed = list(arguments)
     if len(passed) == 1 and isinstance(passed[0], ast.Tuple):  # cupyx passes one tuple

@@ -277,12 +277,7 @@ class _FunctionLowering:
     # ---- assignments
 
     def _assignments(
-        self,
-        targets: Sequence[ast.expr],
-        value: ast.expr,
-        node: ast.AST,
-        *,
-        is_open: bool = False,
+        self, targets: Sequence[ast.expr], value: ast.expr, node: ast.AST, *, is_open: bool = False
     ) -> Sequence[ir.BlockItem]:
         found: list[ir.BlockItem] = []
         for target in targets:
@@ -290,11 +285,7 @@ class _FunctionLowering:
         return found
 
     def _assign(
-        self,
-        target: ast.expr,
-        value: ast.expr,
-        node: ast.AST,
-        is_open: bool,
+        self, target: ast.expr, value: ast.expr, node: ast.AST, is_open: bool
     ) -> list[ir.BlockItem]:
         if isinstance(target, ast.Tuple | ast.List):
             return self._unpack(target, value, node, is_open)
@@ -318,11 +309,7 @@ class _FunctionLowering:
         return value
 
     def _unpack(
-        self,
-        target: ast.Tuple | ast.List,
-        value: ast.expr,
-        node: ast.AST,
-        is_open: bool,
+        self, target: ast.Tuple | ast.List, value: ast.expr, node: ast.AST, is_open: bool
     ) -> list[ir.BlockItem]:
         names = target.elts
         values = self._parts(value, len(names)) if not is_open else None

@@ -26,10 +26,7 @@ from smemlint.sources.source import Source
 
 
 def load_python_unit(
-    path: str,
-    text: str,
-    read: Read = lambda _: None,
-    constants: Constants = lambda _: {},
+    path: str, text: str, read: Read = lambda _: None, constants: Constants = lambda _: {}
 ) -> PythonUnit:
     """Reads a Python module; what could not be read is in the unit's `notices`.
 

@@ -81,9 +81,7 @@ def _is_of_tensor_memory(policy: object) -> bool:
 
 
 def copy_by(
-    call: Call,
-    policy: cute.CopyAtom | cute.TiledCopy | cute.CuteError,
-    sides: Sequence[AnyTensor],
+    call: Call, policy: cute.CopyAtom | cute.TiledCopy | cute.CuteError, sides: Sequence[AnyTensor]
 ) -> Value:
     """Records a copy from one side to the other by a policy, or why that is not known."""
     if not _touches_shared(call, sides):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from pycparser import c_ast
 
 from smemlint.frontend import ir
@@ -26,11 +29,6 @@ def _static_assert(node: c_ast.FuncCall) -> ir.Node:
     return ir.StaticAssert(found[0] if found else None, at=place_of(node))
 
 
-@converts_marked(markers.ALIGNOF)
-def _alignof(node: c_ast.FuncCall) -> ir.Node:
-    return ir.UnaryOp("alignof", _only(node), at=place_of(node))
-
-
 @converts_marked(markers.TYPE)
 def _type_argument(node: c_ast.FuncCall) -> ir.Node:
     operand = node.args.exprs[0]
@@ -47,12 +45,6 @@ def _type_argument(node: c_ast.FuncCall) -> ir.Node:
 def _binding_element(node: c_ast.FuncCall) -> ir.Node:
     index, value, *_ = node.args.exprs
     return ir.BindingElement(int(index.value), expression(value), at=place_of(node))
-
-
-def _only(node: c_ast.FuncCall) -> ir.Expression:
-    """Returns the operand of a call that has one; several are joined by commas."""
-    found = arguments(node)
-    return found[0] if len(found) == 1 else ir.ExprList(found, at=place_of(node))
 
 
 @converts_marked(markers.LAMBDA)
@@ -93,39 +85,35 @@ def _literal(node: c_ast.Node) -> str:
     return text[text.find('"') + 1 : text.rfind('"')].replace('""', "")
 
 
-@converts_marked(markers.BRACES)
-def _braces(node: c_ast.FuncCall) -> ir.Node:
-    return ir.BraceList(arguments(node), at=place_of(node))
+_OF_ARGUMENTS: dict[str, Callable[..., ir.Node]] = {
+    markers.BRACES: ir.BraceList,
+    markers.DIRECT_INIT: ir.DirectInit,
+    markers.FOLD: ir.Fold,
+    markers.REQUIRES: ir.Requires,
+}
+_OF_OPERAND: dict[str, Callable[..., ir.Node]] = {
+    markers.ALIGNOF: partial(ir.UnaryOp, "alignof"),
+    markers.PACK: ir.PackExpansion,
+    markers.RANGE: ir.RangeElement,
+}
 
 
-@converts_marked(markers.DIRECT_INIT)
-def _direct_init(node: c_ast.FuncCall) -> ir.Node:
-    return ir.DirectInit(arguments(node), at=place_of(node))
+@converts_marked(*_OF_ARGUMENTS)
+def _from_arguments(node: c_ast.FuncCall) -> ir.Node:
+    return _OF_ARGUMENTS[node.name.name](arguments(node), at=place_of(node))
 
 
-@converts_marked(markers.FOLD)
-def _fold(node: c_ast.FuncCall) -> ir.Node:
-    return ir.Fold(arguments(node), at=place_of(node))
-
-
-@converts_marked(markers.REQUIRES)
-def _requires(node: c_ast.FuncCall) -> ir.Node:
-    return ir.Requires(arguments(node), at=place_of(node))
+@converts_marked(*_OF_OPERAND)
+def _from_operand(node: c_ast.FuncCall) -> ir.Node:
+    """Converts what takes one operand; several are joined by commas."""
+    found = arguments(node)
+    operand = found[0] if len(found) == 1 else ir.ExprList(found, at=place_of(node))
+    return _OF_OPERAND[node.name.name](operand, at=place_of(node))
 
 
 @converts_marked(markers.NEW)
 def _new(node: c_ast.FuncCall) -> ir.Node:
     return ir.New(at=place_of(node))
-
-
-@converts_marked(markers.PACK)
-def _pack_expansion(node: c_ast.FuncCall) -> ir.Node:
-    return ir.PackExpansion(_only(node), at=place_of(node))
-
-
-@converts_marked(markers.RANGE)
-def _range_element(node: c_ast.FuncCall) -> ir.Node:
-    return ir.RangeElement(_only(node), at=place_of(node))
 
 
 @converts_marked(markers.SIZEOF_PACK)

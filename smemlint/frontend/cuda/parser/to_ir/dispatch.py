@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pycparser import c_ast
 
 from smemlint.frontend import ir
 
 _Conversion = TypeVar("_Conversion", bound="Callable[[Any], ir.Node]")
+_Part: TypeAlias = Callable[[Any], object]
 _CONVERSIONS: dict[type[c_ast.Node], Callable[[Any], ir.Node]] = {}
 _MARKED: dict[str, Callable[[Any], ir.Node]] = {}
 
@@ -59,14 +60,35 @@ def converts(kind: type[c_ast.Node]) -> Callable[[_Conversion], _Conversion]:
     return register
 
 
-def converts_marked(marker: str) -> Callable[[_Conversion], _Conversion]:
-    """Registers a function that converts the calls of a marker."""
+def converts_marked(*markers: str) -> Callable[[_Conversion], _Conversion]:
+    """Registers a function that converts the calls of these markers."""
 
     def register(convert: _Conversion) -> _Conversion:
-        _MARKED[marker] = convert
+        _MARKED.update(dict.fromkeys(markers, convert))
         return convert
 
     return register
+
+
+def converts_parts(kind: type[c_ast.Node], made: type[ir.Node], **parts: _Part) -> None:
+    """Registers the conversion of a node whose parts are converted one by one.
+
+    Args:
+        kind: the type of pycparser's node.
+        made: the type of what it becomes.
+        parts: how each attribute of the node is converted, in the order of the fields of `made`.
+    """
+
+    def convert(node: c_ast.Node) -> ir.Node:
+        found = (part(getattr(node, name)) for name, part in parts.items())
+        return made(*found, at=place_of(node))
+
+    _CONVERSIONS[kind] = convert
+
+
+def as_it_is(part: Any) -> Any:
+    """Returns a name, an operator or a literal."""
+    return part
 
 
 def is_marked(node: c_ast.Node, marker: str) -> bool:

@@ -8,7 +8,9 @@ from smemlint.frontend import ir
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.to_ir.dispatch import (
     arguments,
+    as_it_is,
     converts,
+    converts_parts,
     expression,
     expressions,
     from_marked,
@@ -27,28 +29,6 @@ def _name(node: c_ast.ID) -> ir.ID | ir.Unparsed:
 def convert_name(node: c_ast.ID) -> ir.ID:
     """Returns a name."""
     return ir.ID(node.name, at=place_of(node))
-
-
-@converts(c_ast.Constant)
-def _constant(node: c_ast.Constant) -> ir.Constant:
-    return ir.Constant(node.type, node.value, at=place_of(node))
-
-
-@converts(c_ast.ArrayRef)
-def _array_ref(node: c_ast.ArrayRef) -> ir.ArrayRef:
-    return ir.ArrayRef(expression(node.name), expression(node.subscript), at=place_of(node))
-
-
-@converts(c_ast.StructRef)
-def _struct_ref(node: c_ast.StructRef) -> ir.StructRef:
-    return ir.StructRef(
-        expression(node.name), node.type, convert_name(node.field), at=place_of(node)
-    )
-
-
-@converts(c_ast.ExprList)
-def _expr_list(node: c_ast.ExprList) -> ir.ExprList:
-    return ir.ExprList(expressions(node.exprs), at=place_of(node))
 
 
 @converts(c_ast.FuncCall)
@@ -87,29 +67,6 @@ def _binary_op(node: c_ast.BinaryOp) -> ir.Expression:
     return left
 
 
-@converts(c_ast.TernaryOp)
-def _ternary_op(node: c_ast.TernaryOp) -> ir.TernaryOp:
-    branches = expression(node.iftrue), expression(node.iffalse)
-    return ir.TernaryOp(expression(node.cond), *branches, at=place_of(node))
-
-
-@converts(c_ast.Assignment)
-def _assignment(node: c_ast.Assignment) -> ir.Assignment:
-    return ir.Assignment(
-        node.op, expression(node.lvalue), expression(node.rvalue), at=place_of(node)
-    )
-
-
-@converts(c_ast.Cast)
-def _cast(node: c_ast.Cast) -> ir.Cast:
-    return ir.Cast(convert_typename(node.to_type), expression(node.expr), at=place_of(node))
-
-
-@converts(c_ast.InitList)
-def _init_list(node: c_ast.InitList) -> ir.InitList:
-    return ir.InitList(expressions(node.exprs), at=place_of(node))
-
-
 @converts(c_ast.CompoundLiteral)
 def _compound_literal(node: c_ast.CompoundLiteral) -> ir.Expression:
     kind = convert_typename(node.type)
@@ -118,6 +75,14 @@ def _compound_literal(node: c_ast.CompoundLiteral) -> ir.Expression:
     return ir.Construct(kind, expressions(node.init.exprs), at=place_of(node))
 
 
-@converts(c_ast.NamedInitializer)
-def _named_initializer(node: c_ast.NamedInitializer) -> ir.NamedInitializer:
-    return ir.NamedInitializer(expressions(node.name), expression(node.expr), at=place_of(node))
+converts_parts(c_ast.Constant, ir.Constant, type=as_it_is, value=as_it_is)
+converts_parts(c_ast.ArrayRef, ir.ArrayRef, name=expression, subscript=expression)
+converts_parts(c_ast.StructRef, ir.StructRef, name=expression, type=as_it_is, field=convert_name)
+converts_parts(c_ast.ExprList, ir.ExprList, exprs=expressions)
+converts_parts(
+    c_ast.TernaryOp, ir.TernaryOp, cond=expression, iftrue=expression, iffalse=expression
+)
+converts_parts(c_ast.Assignment, ir.Assignment, op=as_it_is, lvalue=expression, rvalue=expression)
+converts_parts(c_ast.Cast, ir.Cast, to_type=convert_typename, expr=expression)
+converts_parts(c_ast.InitList, ir.InitList, exprs=expressions)
+converts_parts(c_ast.NamedInitializer, ir.NamedInitializer, name=expressions, expr=expression)

@@ -7,7 +7,9 @@ from pycparser import c_ast
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.to_ir.dispatch import (
+    as_it_is,
     converts,
+    converts_parts,
     expression,
     is_marked,
     optional_expression,
@@ -17,15 +19,18 @@ from smemlint.frontend.cuda.parser.to_ir.dispatch import (
 )
 from smemlint.frontend.cuda.parser.to_ir.types import convert_declarations, convert_head
 
-
-@converts(c_ast.Compound)
-def _block(node: c_ast.Compound) -> ir.Compound:
-    return ir.Compound(statements(node.block_items), at=place_of(node))
-
-
-@converts(c_ast.EmptyStatement)
-def _empty_statement(node: c_ast.EmptyStatement) -> ir.EmptyStatement:
-    return ir.EmptyStatement(at=place_of(node))
+converts_parts(c_ast.Compound, ir.Compound, block_items=statements)
+converts_parts(c_ast.EmptyStatement, ir.EmptyStatement)
+converts_parts(c_ast.While, ir.While, cond=expression, stmt=statement)
+converts_parts(c_ast.DoWhile, ir.DoWhile, cond=expression, stmt=statement)
+converts_parts(c_ast.Switch, ir.Switch, cond=expression, stmt=statement)
+converts_parts(c_ast.Case, ir.Case, expr=expression, stmts=statements)
+converts_parts(c_ast.Default, ir.Default, stmts=statements)
+converts_parts(c_ast.Break, ir.Break)
+converts_parts(c_ast.Continue, ir.Continue)
+converts_parts(c_ast.Return, ir.Return, expr=optional_expression)
+converts_parts(c_ast.Goto, ir.Goto, name=as_it_is)
+converts_parts(c_ast.Label, ir.Label, name=as_it_is, stmt=statement)
 
 
 @converts(c_ast.If)
@@ -48,56 +53,6 @@ def _for(node: c_ast.For) -> ir.For | ir.RangeFor:
     return ir.For(init, cond, advance, statement(node.stmt), at=place_of(node))
 
 
-@converts(c_ast.While)
-def _while(node: c_ast.While) -> ir.While:
-    return ir.While(expression(node.cond), statement(node.stmt), at=place_of(node))
-
-
-@converts(c_ast.DoWhile)
-def _do_while(node: c_ast.DoWhile) -> ir.DoWhile:
-    return ir.DoWhile(expression(node.cond), statement(node.stmt), at=place_of(node))
-
-
-@converts(c_ast.Switch)
-def _switch(node: c_ast.Switch) -> ir.Switch:
-    return ir.Switch(expression(node.cond), statement(node.stmt), at=place_of(node))
-
-
-@converts(c_ast.Case)
-def _case(node: c_ast.Case) -> ir.Case:
-    return ir.Case(expression(node.expr), statements(node.stmts), at=place_of(node))
-
-
-@converts(c_ast.Default)
-def _default(node: c_ast.Default) -> ir.Default:
-    return ir.Default(statements(node.stmts), at=place_of(node))
-
-
-@converts(c_ast.Break)
-def _break(node: c_ast.Break) -> ir.Break:
-    return ir.Break(at=place_of(node))
-
-
-@converts(c_ast.Continue)
-def _continue(node: c_ast.Continue) -> ir.Continue:
-    return ir.Continue(at=place_of(node))
-
-
-@converts(c_ast.Return)
-def _return(node: c_ast.Return) -> ir.Return:
-    return ir.Return(optional_expression(node.expr), at=place_of(node))
-
-
-@converts(c_ast.Goto)
-def _goto(node: c_ast.Goto) -> ir.Goto:
-    return ir.Goto(node.name, at=place_of(node))
-
-
-@converts(c_ast.Label)
-def _label(node: c_ast.Label) -> ir.Label:
-    return ir.Label(node.name, statement(node.stmt), at=place_of(node))
-
-
 @converts(c_ast.FuncDef)
 def convert_function(node: c_ast.FuncDef) -> ir.FuncDef:
     """Returns a function definition.
@@ -106,4 +61,5 @@ def convert_function(node: c_ast.FuncDef) -> ir.FuncDef:
         RecursionError: for a tree that is nested too deeply.
     """
     head = node.decl
-    return ir.FuncDef(head.name, convert_head(head.type), _block(node.body), at=place_of(node))
+    body = ir.Compound(statements(node.body.block_items), at=place_of(node.body))
+    return ir.FuncDef(head.name, convert_head(head.type), body, at=place_of(node))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pycparser import c_ast
 
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.to_ir.dispatch import (
+    as_it_is,
     converts,
+    converts_parts,
     declarations,
     expression,
     optional_expression,
@@ -24,7 +28,7 @@ def _decl(node: c_ast.Decl) -> ir.Decl:
         type_of(node.type),
         optional_expression(node.init),
         optional_expression(node.bitsize),
-        tuple(node.quals or ()),
+        _qualifiers(node.quals),
         tuple(node.storage or ()),
         tuple(_alignment(spec) for spec in node.align or ()),
         at=place_of_name(node),
@@ -54,21 +58,6 @@ def _identifier_type(node: c_ast.IdentifierType) -> ir.IdentifierType | ir.Unpar
     return ir.IdentifierType(tuple(node.names), at=place_of(node))
 
 
-@converts(c_ast.TypeDecl)
-def _type_decl(node: c_ast.TypeDecl) -> ir.TypeDecl:
-    return ir.TypeDecl(type_of(node.type), tuple(node.quals or ()), at=place_of(node))
-
-
-@converts(c_ast.PtrDecl)
-def _ptr_decl(node: c_ast.PtrDecl) -> ir.PtrDecl:
-    return ir.PtrDecl(type_of(node.type), tuple(node.quals or ()), at=place_of(node))
-
-
-@converts(c_ast.ArrayDecl)
-def _array_decl(node: c_ast.ArrayDecl) -> ir.ArrayDecl:
-    return ir.ArrayDecl(type_of(node.type), optional_expression(node.dim), at=place_of(node))
-
-
 @converts(c_ast.FuncDecl)
 def convert_head(node: c_ast.FuncDecl) -> ir.FuncDecl:
     """Returns the parameters and the result of a function."""
@@ -80,19 +69,7 @@ def convert_head(node: c_ast.FuncDecl) -> ir.FuncDecl:
 @converts(c_ast.Typename)
 def convert_typename(node: c_ast.Typename) -> ir.Typename:
     """Returns a type-id."""
-    return ir.Typename(type_of(node.type), tuple(node.quals or ()), at=place_of(node))
-
-
-@converts(c_ast.Struct)
-def _struct(node: c_ast.Struct) -> ir.Struct:
-    members = declarations(node.decls) if node.decls is not None else None
-    return ir.Struct(node.name, members, at=place_of(node))
-
-
-@converts(c_ast.Union)
-def _union(node: c_ast.Union) -> ir.Union:
-    members = declarations(node.decls) if node.decls is not None else None
-    return ir.Union(node.name, members, at=place_of(node))
+    return ir.Typename(type_of(node.type), _qualifiers(node.quals), at=place_of(node))
 
 
 @converts(c_ast.Enum)
@@ -102,3 +79,19 @@ def _enum(node: c_ast.Enum) -> ir.Enum:
     named = [n for n in node.values.enumerators if isinstance(n, c_ast.Enumerator)]
     found = (ir.Enumerator(n.name, optional_expression(n.value), at=place_of(n)) for n in named)
     return ir.Enum(node.name, tuple(found), at=place_of(node))
+
+
+def _members(nodes: Iterable[c_ast.Node] | None) -> tuple[ir.Declaration, ...] | None:
+    """Returns the members of a class; None where it is declared only."""
+    return declarations(nodes) if nodes is not None else None
+
+
+def _qualifiers(words: Iterable[str] | None) -> tuple[str, ...]:
+    return tuple(words or ())
+
+
+converts_parts(c_ast.TypeDecl, ir.TypeDecl, type=type_of, quals=_qualifiers)
+converts_parts(c_ast.PtrDecl, ir.PtrDecl, type=type_of, quals=_qualifiers)
+converts_parts(c_ast.ArrayDecl, ir.ArrayDecl, type=type_of, dim=optional_expression)
+converts_parts(c_ast.Struct, ir.Struct, name=as_it_is, decls=_members)
+converts_parts(c_ast.Union, ir.Union, name=as_it_is, decls=_members)
