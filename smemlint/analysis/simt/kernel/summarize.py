@@ -12,6 +12,7 @@ import numpy as np
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.kernel.array_extent import within_array
 from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.analysis.simt.kernel.data_lanes import data_addresses, lanes_of_any_data
 from smemlint.facts import (
@@ -120,7 +121,7 @@ class AccessSummary:
         """Adds the events of one evaluation."""
         self._traces += 1
         for event in events:
-            self._add_event(event)
+            self._add_event(within_array(event))
 
     def facts(self) -> tuple[Access, ...]:
         """Returns the accesses, in source order."""

@@ -1,0 +1,43 @@
+"""Threads that an open condition cannot let through: they would leave the array."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.facts import AccessKind
+from smemlint.reasons import Topic
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.domain.trace import Event
+
+_KINDS = (AccessKind.LOAD, AccessKind.STORE, AccessKind.ATOMIC)
+
+
+def within_array(event: Event) -> Event:
+    """Returns an event without the threads that would leave its array under an open condition.
+
+    Of `if (threadIdx.x < count) x = sums[threadIdx.x * BLOCK];` with `sums[BLOCK * 7]` at most
+    seven threads are in a program that is right, whatever `count` is. Where no thread stays
+    inside, it is the index that was not understood, and the event is left as it is.
+    """
+    array = event.object.shared if event.object is not None else None
+    size = array.bytes if array is not None else None
+    offset = event.offset
+    if (
+        not size
+        or event.is_reached
+        or event.kind not in _KINDS
+        or not isinstance(offset, AffineInt)
+        or offset.terms
+        or not any(a.topic is Topic.CONDITION for a in event.assumptions)
+    ):
+        return event
+    begin = np.asarray(offset.base, np.int64)
+    inside = event.mask & (begin >= 0) & (begin <= size - (event.width - event.spare))
+    if not inside.any() or np.array_equal(inside, event.mask):
+        return event
+    return replace(event, mask=inside)
