@@ -178,3 +178,15 @@ def test_what_does_not_exist_is_refused(form: str, width: int, offset: int, mess
 def test_the_leading_axes_are_kept() -> None:
     assert async_wavefronts([[ROW] * 3] * 2, ROW, form="ca", width=16).ideal.shape == (2, 3)
     assert async_wavefronts(np.zeros((0, 32), int), ROW, form="cg", width=16).ideal.shape == (0,)
+
+
+@pytest.mark.parametrize(("form", "width"), [("cg", 16), ("ca", 4), ("ca", 8), ("ca", 16)])
+def test_no_source_makes_a_copy_cheaper_than_lines_like_its_rows(form, width):
+    """What stands for a source that is not known."""
+    draw = np.random.default_rng(20261122)
+    to = draw.integers(0, draw.integers(2, 256, (4000, 1)), (4000, 32)) * width
+    source = draw.integers(0, draw.integers(2, 256, (4000, 1)), (4000, 32)) * width
+    source[::4] = np.arange(32) * width  # contiguous lines
+    source[1::4] = to[1::4] ^ 16 * draw.integers(0, 8, (1000, 1))  # swizzled rows
+    least = async_wavefronts(to, to, form=form, width=width).wavefronts
+    assert (async_wavefronts(to, source, form=form, width=width).wavefronts >= least).all()

@@ -3,6 +3,8 @@
 The cost of `cp.async` hangs on the 128-byte rows and lines that the lanes write and read. What is
 unknown but the same for all threads (a stage, a row pitch) moves them: the classes modulo 128 bytes
 are priced, and where they differ the cheapest, in which whole lines are moved, is taken and named.
+Where nothing is known of what is read, rows are priced as if they were read from lines alike: no
+source makes the copy cheaper.
 """
 
 from __future__ import annotations
@@ -50,20 +52,16 @@ def copy_of(event: Event) -> Copy | Unknown:
     """Returns the addresses of an asynchronous copy, or why they are not known."""
     if isinstance(event.offset, Unknown):
         return event.offset
-    if event.source is None:
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, "what the copy reads is not followed"))
-    if isinstance(event.source, Unknown):
-        return Unknown(
-            Reason(
-                ReasonCode.UNKNOWN_VALUE, f"what the copy reads is not known: {event.source.reason}"
-            )
-        )
-    classes = _classes(event, event.offset, event.source)
+    source, taken = event.source, event.source_assumptions
+    if not isinstance(source, AffineInt):
+        why = source.reason if source is not None else "it is not followed"
+        text = f"the lines that are read cost no more than the rows that are written ({why})"
+        source, taken = event.offset, (*taken, Assumption(Topic.NUMBER, text))
+    classes = _classes(event, event.offset, source)
     if classes is None:
         return Unknown(
             Reason(ReasonCode.RESIDUES, "too many residues of the unknown numbers of the copy")
         )
-    taken = event.source_assumptions
     is_aligned = np.logical_not((classes % event.width).any(axis=(1, 2)))
     written, read = classes[is_aligned.argmax()].copy()
     if len(classes) == 1 or not is_aligned.any():  # what is aligned for no residue faults
@@ -75,11 +73,11 @@ def copy_of(event: Event) -> Copy | Unknown:
     is_cheapest = (costs >= first).all()
     if not is_cheapest or not is_aligned[0]:
         return Unknown(Reason(ReasonCode.RESIDUES, "the cost of the copy hangs on unknown numbers"))
-    together = len(_shifts(event.offset, event.width)) * len(_shifts(event.source, event.width))
+    together = len(_shifts(event.offset, event.width)) * len(_shifts(source, event.width))
     is_by_pitch = (costs[:together] == first).all()
-    named = [*_pitches_named(event.offset), *_pitches_named(event.source)]
+    named = [*_pitches_named(event.offset), *_pitches_named(source)]
     if not is_by_pitch:
-        named += [*_shifts_named(event.offset), *_shifts_named(event.source)]
+        named += [*_shifts_named(event.offset), *_shifts_named(source)]
     return Copy(written, read, (*taken, *named))
 
 

@@ -85,9 +85,17 @@ def test_a_source_size_that_is_not_known_is_taken_to_be_full() -> None:
     assert copies(body) == [(4, 4, ("",))]
 
 
-def test_what_is_not_followed_has_no_figure() -> None:
-    (reason,) = copies("CG(&tile[t / 8][t % 8 * 8], many[t] + t * 8);")
-    assert reason is ReasonCode.UNKNOWN_VALUE
+@pytest.mark.parametrize(
+    ("to", "width", "wavefronts"),
+    [("t / 8][t % 8 * 8", 64, 4), ("t / 8][t % 8 * 8", 72, 9), ("t % 32][t / 32 * 8", 64, 32)],
+)
+def test_a_source_that_is_not_followed_leaves_the_rows_that_are_written(to, width, wavefronts):
+    assert copies(f"CG(&tile[{to}], many[t] + t * 8);", width) == [(wavefronts, 4, ("",))]
+
+
+def test_a_destination_that_is_not_followed_has_no_figure() -> None:
+    (reason,) = copies("CG(&tile[0][0] + (long)many[t] % 512 * 8, in + t * 8);")
+    assert isinstance(reason, ReasonCode)
 
 
 def test_a_stage_moves_the_shared_side() -> None:
