@@ -106,6 +106,7 @@ class RecordType:
         scope: template arguments and enclosing names by which methods are evaluated.
         is_sized: the sizes of all members are known; `size` is nominal otherwise.
         initial: default initializers of members by their names, unevaluated.
+        is_pair_class: one of CUDA's classes of two halves, which have a copy operator of their own.
     """
 
     name: str
@@ -117,6 +118,7 @@ class RecordType:
     arguments: tuple[str, ...] = ()
     is_sized: bool = True
     initial: dict[str, object] = field(default_factory=dict)
+    is_pair_class: bool = False
 
     @property
     def bases(self) -> list[RecordType]:
@@ -259,7 +261,7 @@ def _vector(name: str, element: CType, count: int) -> RecordType:
     members = tuple(
         Member(axis, element, i * element.size) for i, axis in enumerate("xyzw"[:count])
     )
-    return RecordType(name, members, size, align)
+    return RecordType(name, members, size, align, is_pair_class=element in (HALF, BF16))
 
 
 def _vectors() -> dict[str, CType]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
 from smemlint.analysis.simt.cute.values import has_one_value
+from smemlint.analysis.simt.domain.copies import copied_pieces
 from smemlint.analysis.simt.domain.ctypes import (
     I16,
     I64,
@@ -202,8 +203,7 @@ def record_access(
     elif not width:
         return  # an array without elements: no byte moves
     elif isinstance(place.type, RecordType):
-        piece = min(16, place.type.align, width & -width)
-        pieces = [(at, piece) for at in range(0, width, piece)]
+        pieces = list(copied_pieces(place.type))
         if kind is AccessKind.LOAD and not place.volatile:
             pieces = _pieces_read(ev, place.type, node) or pieces
     if kind is AccessKind.LOAD and not place.volatile:

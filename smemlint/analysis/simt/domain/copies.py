@@ -1,0 +1,62 @@
+"""What a copy of an object moves at a time.
+
+A class with a member that has a copy operator of its own is copied member by member, and LLVM knows
+of each only the alignment of its own type. CUDA's classes of two halves have one. SASS of nvcc
+13.0.88, sm_90, -O3, of copies to and from a `float` array, from a run-time multiple of four words
+on; the objects have `__align__(8)`, with `__align__(16)` it is the same:
+
+| members | SASS |
+| --- | --- |
+| `float v[2]`, `half v[4]`, `uchar c[8]`, `float x, y` and a copy operator of the user's | .64 |
+| `half2 v[2]`, `half2 a, b`, `__nv_bfloat162 a, b`, `half2 a; int b` | two accesses |
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
+from smemlint.hardware.arch import WIDEST_ACCESS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def copied_pieces(kind: CType) -> Iterator[tuple[int, int]]:
+    """Yields the offset and the width in bytes of each access that a copy of an object makes.
+
+    Args:
+        kind: a sized type.
+    """
+    if not _is_copied_by_member(kind):
+        piece = min(WIDEST_ACCESS, kind.align, kind.size & -kind.size)
+        yield from ((at, piece) for at in range(0, kind.size, max(piece, 1)))
+    elif isinstance(kind, ArrayType):
+        pieces = list(copied_pieces(kind.element))
+        for start in range(0, kind.size, kind.element.size):
+            yield from ((start + at, width) for at, width in pieces)
+    elif isinstance(kind, RecordType):
+        for member in kind.members:
+            yield from ((member.offset + at, w) for at, w in copied_pieces(member.type))
+
+
+@lru_cache(4096)
+def _is_copied_by_member(kind: CType) -> bool:
+    """Returns whether a type has a member of a class of two halves, at whatever depth."""
+    if isinstance(kind, ArrayType):
+        return _has_copy_operator(kind.element)
+    if not isinstance(kind, RecordType) or _is_union(kind):
+        return False
+    return any(_has_copy_operator(member.type) for member in kind.members)
+
+
+def _has_copy_operator(kind: CType) -> bool:
+    is_pair = isinstance(kind, RecordType) and kind.is_pair_class
+    return is_pair or _is_copied_by_member(kind)
+
+
+def _is_union(kind: RecordType) -> bool:
+    """Returns whether members share bytes: such a class is copied as its author says."""
+    offsets = [member.offset for member in kind.members if member.type.size]
+    return len(set(offsets)) < len(offsets)

@@ -1,0 +1,74 @@
+"""Copies of objects with members of CUDA's classes of two halves: SASS of nvcc 13.0.88, sm_90, -O3.
+
+Of every other class of 8 aligned bytes the SASS has one access of 64 bits, of these two of 32,
+unless the array or what is added to it is aligned, too.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind
+
+KERNEL = """
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+struct Inner { half2 v[2]; };
+struct __align__(%d) T { %s };
+__global__ void stored(float *g, const T *in, int n) {
+  %s s[4096];
+  int t = threadIdx.x;
+  *(T *)(s + %s) = in[t];
+  __syncthreads();
+  g[t] = *(float *)(s + t);
+}
+__global__ void loaded(T *g, const float *in, int n) {
+  %s s[4096];
+  int t = threadIdx.x;
+  *(float *)(s + t) = in[t];
+  __syncthreads();
+  g[t] = *(T *)(s + %s);
+}
+void f(float *g, float *in, int n) {
+  stored<<<1, 128>>>(g, (T *)in, n);
+  loaded<<<1, 128>>>((T *)g, in, n);
+}
+"""
+
+
+def copies(members, place, align=8, array="__shared__ float"):
+    """Returns the width of the copy's accesses and how many there are, of the store and the load."""
+    found = accesses_of(KERNEL % (align, members, array, place, array, place))
+    copied = {"stored": AccessKind.STORE, "loaded": AccessKind.LOAD}
+    own = [a for a in found if a.kind is copied[a.instance.kernel] and a.instructions]
+    return [(a.width_bytes, a.instructions // 4) for a in own]
+
+
+ANYWHERE = "n * 33 + 4 * t"
+
+
+@pytest.mark.parametrize(
+    ("members", "align", "expected"),
+    [
+        ("half2 v[2];", 8, (4, 2)),
+        ("half2 a, b;", 8, (4, 2)),
+        ("__nv_bfloat162 a, b;", 8, (4, 2)),
+        ("half2 a; int b;", 8, (4, 2)),
+        ("half2 v[4];", 16, (4, 4)),
+        ("Inner a, b;", 16, (4, 4)),
+        ("float v[2];", 8, (8, 1)),
+        ("half v[4];", 8, (8, 1)),
+        ("unsigned char c[8];", 8, (8, 1)),
+        ("float2 a, b;", 16, (16, 1)),
+    ],
+)
+def test_pairs_are_copied_by_themselves(members, align, expected):
+    assert copies(members, ANYWHERE, align) == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    ("members", "align", "width"), [("half2 v[2];", 8, 8), ("half2 v[4];", 16, 16)]
+)
+def test_pairs_fuse_where_their_place_is_aligned(members, align, width):
+    assert copies(members, f"{width // 4} * t", align) == [(width, 1)] * 2
