@@ -21,7 +21,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 
-from smemlint.analysis.simt.codegen.slots import fused_slot, may_meet, root_of, run_and_position
+from smemlint.analysis.simt.codegen.slots import (
+    fused_slot,
+    may_meet,
+    root_of,
+    run_and_position,
+    with_open_form,
+)
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.trace import Event, Fence
@@ -86,8 +92,7 @@ def _with_open_sum(event: Event) -> Event:
         return event
     if event.object is None or _promised_alignment(event.object) <= event.width:
         return event
-    form = replace(scev_of(offset), is_open=True)
-    return replace(event, offset=AffineInt(offset.base, offset.type, offset.terms, form))
+    return replace(event, offset=with_open_form(offset))
 
 
 def _is_fixed(event: Event) -> bool:

@@ -11,15 +11,30 @@ memory, of another array, too.
 Loads fuse across the branches of the iterations, too: of `x = s[32 * t + i]; if (x > v) ..` with a
 load or a store of global memory, a load of shared memory or `v = x` behind the condition, they are
 LDS.64; with a store to shared memory there, or a `break`, they stay LDS, as do loads behind it.
+
+Accesses of one iteration may fuse in some of the four only: of `s[33 * i + 2 * t]` and the word
+behind it, loaded or stored from i = 0 on, every other pair is a LDS.64 or STS.64, of four words
+behind `s[34 * i + 4 * t]` every other one a LDS.128, the rest two LDS.64. From `i = m` or 1 on, of
+a pointer that moves by 33, and in loops that are not unrolled all stay apart.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import chain, groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smemlint.analysis.simt.codegen.slots import (
+    SLOT,
+    fused_widths,
+    run_and_position,
+    with_open_form,
+)
 from smemlint.analysis.simt.codegen.unroll import unrolled
+from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
@@ -43,13 +58,17 @@ def mark_open_fusions(
         pragma: before the loop.
         scope: of what every iteration does.
     """
-    if unrolled(1, cost, pragma, is_constant=False) == 1:
-        return
+    together = unrolled(1, cost, pragma, is_constant=False)
+    if together == 1 or any(isinstance(i, Fence) and i.kind != "block" for i in items):
+        return  # one iteration, or those of other loops and barriers
+    for is_block, block in groupby(items, lambda item: isinstance(item, Event)):
+        if is_block:
+            _mark_open_slots([e for e in block if isinstance(e, Event)], trip, together)
     events = [item for item in items if isinstance(item, Event)]
     fusible = AccessKind.LOAD
     if any(isinstance(item, Fence) for item in items):
         if not all(_is_load_or_branch(item) for item in items):
-            return  # iterations of other loops, stores or barriers
+            return
         events = [event for event in events if event.scope == scope]
     elif all(event.kind is AccessKind.STORE for event in events):
         fusible = AccessKind.STORE
@@ -62,26 +81,65 @@ def _is_load_or_branch(item: Event | Fence) -> bool:
     return item.kind == "block" if isinstance(item, Fence) else item.kind is AccessKind.LOAD
 
 
+def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> None:
+    """Marks neighbours that are aligned otherwise in the iterations that are put together."""
+    runs: dict[object, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    for event in block:
+        if isinstance(event.offset, AffineInt) and event.width in SLOT and not event.volatile:
+            run, position = run_and_position(event, event.offset)
+            runs[event.kind, run][position].append(event)
+    for neighbours in runs.values():
+        some = next(iter(neighbours.values()))[0]
+        moved = _moved(some, trip)
+        if len(neighbours) < 2 or not moved:
+            continue
+        size = _slot_of_values(some, trip, moved)
+        widest = _slot_of_values(some, trip, together * moved)
+        if size == widest:
+            continue
+        widths = fused_widths(neighbours, size)
+        ways = ({at + i * moved: e for at, e in neighbours.items()} for i in range(together))
+        if any(fused_widths(way, widest) != widths for way in ways):
+            for event in chain.from_iterable(neighbours.values()):
+                assert isinstance(event.offset, AffineInt)
+                event.may_fuse, event.offset = True, with_open_form(event.offset)
+
+
+def _slot_of_values(event: Event, trip: AffineInt, moved: int) -> int:
+    """Returns the bytes of the slot that the access's addresses allow if an iteration moves so."""
+    assert isinstance(event.offset, AffineInt)
+    lanes = np.asarray(event.offset.base)
+    apart = np.bitwise_or.reduce((lanes - lanes.flat[0]).ravel())
+    others = [np.bitwise_or.reduce(o.ravel()) for o in _other_terms(event.offset, trip)]
+    divisor = min(power_of_two(int(bits)) for bits in (apart, moved, *others))
+    return max(min(SLOT[event.width], divisor), event.width)
+
+
+def _other_terms(offset: AffineInt, trip: AffineInt) -> list[NDArray[np.int64]]:
+    """Returns what every unknown but the iteration's number multiplies, each an array of lanes."""
+    key = trip.terms[0][0].key
+    return [np.asarray(f) * s.multiple for s, f in offset.terms if s.key != key]
+
+
+def _moved(event: Event, trip: AffineInt) -> int:
+    """Returns the bytes from one iteration to the next; 0 where that is not one known number."""
+    offset = event.offset
+    if not isinstance(offset, AffineInt) or len(trip.terms) != 1:
+        return 0
+    ((symbol, each),) = trip.terms
+    factor = next((f for s, f in offset.terms if s.key == symbol.key), 0)
+    return factor // int(each) if isinstance(factor, int) else 0
+
+
 def _moves_by_its_width(event: Event, trip: AffineInt) -> bool:
     """Returns whether the next iteration takes the neighbour, in a slot that may be aligned."""
-    offset = event.offset
-    if event.volatile or event.width not in _WIDTHS:
+    moved, pair = _moved(event, trip), 2 * event.width
+    if event.volatile or event.width not in _WIDTHS or abs(moved) != event.width:
         return False
-    if not isinstance(offset, AffineInt) or len(trip.terms) != 1:
+    if event.kind is AccessKind.STORE and moved < 0:
         return False
-    ((symbol, each),) = trip.terms
-    factors = {unknown.key: factor for unknown, factor in offset.terms}
-    moved, pair = factors.get(symbol.key), 2 * event.width
-    if not isinstance(moved, int) or abs(moved) != event.width * abs(int(each)):
+    assert isinstance(event.offset, AffineInt)
+    if any(np.any(other % pair) for other in _other_terms(event.offset, trip)):
         return False
-    if event.kind is AccessKind.STORE and moved * int(each) < 0:
-        return False
-    others = [
-        np.asarray(factor) * unknown.multiple
-        for unknown, factor in offset.terms
-        if unknown.key != symbol.key
-    ]
-    if any(np.any(other % pair) for other in others):
-        return False
-    places = np.asarray(offset.base) % pair
+    places = np.asarray(event.offset.base) % pair
     return bool(np.all(places == places.flat[0]))

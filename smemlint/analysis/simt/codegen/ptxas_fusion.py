@@ -27,6 +27,7 @@ from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads
 from smemlint.analysis.simt.codegen.slots import (
     SLOT,
     fused_slot,
+    fused_widths,
     issued_once,
     largest_slot,
     run_and_position,
@@ -174,16 +175,7 @@ def _mark_open(
     for position, events in run.items():
         slots.setdefault((base + position) // whole, {})[base + position] = events
     for neighbours in slots.values():
-        if _widths(neighbours, some.width, size) != _widths(neighbours, some.width, whole):
+        if fused_widths(neighbours, size) != fused_widths(neighbours, whole):
             for events in neighbours.values():
                 for event in events:
                     event.may_fuse = True
-
-
-def _widths(run: Mapping[int, Sequence[Event]], width: int, size: int) -> list[int]:
-    """Returns the widths of the instructions that slots of a size make of a run."""
-    slots: dict[int, dict[int, Sequence[Event]]] = {}
-    for at, events in run.items():
-        slots.setdefault(at // size, {})[at % size // width] = events
-    made = (e for slot in slots.values() for e in fused_slot(slot, size // width, width))
-    return sorted(event.width for event in made if event.issued)

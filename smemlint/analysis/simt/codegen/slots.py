@@ -49,6 +49,12 @@ def largest_slot(event: Event, offset: AffineInt, base: int) -> int:
     return max(min(most, form.alignment, power_of_two(base)), event.width)
 
 
+def with_open_form(offset: AffineInt) -> AffineInt:
+    """Returns the offset; how the compiler computes it, and so how it is aligned, is open."""
+    form = replace(scev_of(offset), is_open=True)
+    return AffineInt(offset.base, offset.type, offset.terms, form)
+
+
 def fused_slot(
     present: Mapping[int, Sequence[Event]], count: int, width: int, *, by_llvm: bool = False
 ) -> Iterator[Event]:
@@ -81,6 +87,21 @@ def _fused(
         return
     yield from _fused(part, start, count // 2, width, by_llvm)
     yield from _fused(part, start + count // 2, count // 2, width, by_llvm)
+
+
+def fused_widths(run: Mapping[int, Sequence[Event]], size: int) -> list[int]:
+    """Returns the widths of the instructions that slots of a size make of a run.
+
+    Args:
+        run: byte position -> its accesses, all loads or all stores of one width.
+        size: of a slot, in bytes.
+    """
+    width = next(iter(run.values()))[0].width
+    slots: dict[int, dict[int, Sequence[Event]]] = {}
+    for at, events in run.items():
+        slots.setdefault(at // size, {})[at % size // width] = events
+    made = (e for slot in slots.values() for e in fused_slot(slot, size // width, width))
+    return sorted(event.width for event in made if event.issued)
 
 
 def issued_once(events: Sequence[Event]) -> Iterator[Event]:

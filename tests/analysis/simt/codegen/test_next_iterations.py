@@ -114,3 +114,53 @@ def test_ascending_stores_of_a_row_may_be_fused(loop, element, pitch, wavefronts
 def test_other_stores_stay_alone(loop, pitch, wavefronts):
     access = store(loop, pitch=pitch)
     assert (access.certainty, access.wavefronts.max) == (Certainty.ASSUMED, wavefronts)
+
+
+NEIGHBOURS = """\
+__global__ void k(const float *in, float *o, int n, int m) {
+  __shared__ float s[4096];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  float v = 0;
+  %s for (int i = %s; i < n; i++) { %s }
+  o[t] = v;
+}
+void run(float *o, int n) { k<<<1, 128>>>(o, o, n, n); }
+"""
+PAIR = "v += s[33 * i + 2 * t] * s[33 * i + 2 * t + 1];"
+FOUR = "v += s[%d * i + 4 * t] + s[%d * i + 4 * t + 1] + s[%d * i + 4 * t + 2] + s[%d * i + 4 * t + 3];"
+
+
+def neighbours(body, start="0", pragma=""):
+    """Returns how sure the loads of the loop are, and their wavefronts."""
+    found = accesses_of(NEIGHBOURS % (pragma, start, body))
+    read = {a.certainty: a.wavefronts.mean for a in found if a.kind is AccessKind.LOAD}
+    ((certainty, wavefronts),) = read.items()
+    return certainty, wavefronts
+
+
+@pytest.mark.parametrize(
+    ("body", "wavefronts"),
+    [
+        (PAIR, 2),  # LDS.64 14, LDS 30
+        (f"if (in[i] > 1) {PAIR}", 2),  # LDS.64 14, LDS 30
+        (FOUR % (33, 33, 33, 33), 4),  # LDS.64 42, LDS 32
+        (FOUR % (34, 34, 34, 34), 4),  # LDS.128 14, LDS.64 30
+    ],
+)
+def test_some_iterations_may_be_wider_than_others(body, wavefronts):
+    assert neighbours(body) == (Certainty.SAMPLED, wavefronts)
+
+
+@pytest.mark.parametrize(
+    ("body", "start", "pragma", "wavefronts"),
+    [
+        (PAIR, "m", "", 2),
+        (PAIR, "0", "#pragma unroll 1\n", 2),
+        (PAIR.replace("33", "34"), "0", "", 2),  # all LDS.64
+        (FOUR % (36, 36, 36, 36), "0", "", 4),  # all LDS.128
+    ],
+)
+def test_all_iterations_are_alike(body, start, pragma, wavefronts):
+    assert neighbours(body, start, pragma) == (Certainty.ASSUMED, wavefronts)
