@@ -75,7 +75,7 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
     constant = b.base
     if (op, constant) in (("/", 1), (">>", 0)):
         return x
-    if (op, constant) == ("%", 1):
+    if (op, constant) in (("%", 1), ("&", 0)):
         return CONSTANT
     if op in ("|", "^") and 0 <= constant < x.alignment:
         return x  # the constant only meets bits that are constant anyway

@@ -72,3 +72,26 @@ def test_a_bucket_search_downwards_meets_in_four_banks():
     text = KERNEL.replace("j < 4", "j < 8") % ("", "255 - 8 * (t & 31)", "g - j")
     (load,) = (access for access in accesses_of(text) if access.kind is AccessKind.LOAD)
     assert {(p.width, p.wavefronts, p.ideal) for p in load.patterns} == {(4, 8, 1)}
+
+
+BITONIC_STEP = """
+struct Pair { unsigned key, value; };
+__global__ void k(Pair *d) {
+  __shared__ Pair s[512];
+  unsigned t = threadIdx.x;
+  s[t] = d[t];
+  s[t + 256] = d[t + 256];
+  __syncthreads();
+  const unsigned stride = 1, at = 2 * t - (t & (%s));
+  Pair a = s[at], b = s[at + stride];
+  d[t].key = a.key * b.key + a.value * b.value;
+}
+void f(Pair *d) { k<<<1, 256>>>(d); }
+"""
+
+
+@pytest.mark.parametrize(("mask", "width"), [("stride - 1", 16), ("stride", 8)])
+def test_a_mask_of_no_bits_is_nothing(mask, width):
+    """A bitonic step whose stride is a constant: LDS.128 with `t & 0`, else LDS.64."""
+    found = accesses_of(BITONIC_STEP % mask)
+    assert {a.width_bytes for a in found if a.kind is AccessKind.LOAD} == {width}
