@@ -52,7 +52,6 @@ from smemlint.analysis.simt.types.overloads import (
     best_fit,
     parameters_of,
     signature_of,
-    target_qualifiers,
     type_words,
 )
 from smemlint.analysis.simt.types.patterns import Match
@@ -256,8 +255,6 @@ def _bind_parameter(
     converted = convert(ev, value, type_)
     if isinstance(type_, OpaqueType):
         type_ = type_of(converted)
-    if isinstance(converted, Pointer) and "volatile" in target_qualifiers(param.type):
-        converted = Pointer(converted.object, converted.offset, converted.target, True)
     return name, Variable(state.new_local(name, type_, state.key(node, name), converted), type_)
 
 
@@ -277,7 +274,7 @@ def _bind_reference(
     target = place.type if isinstance(type_.target, OpaqueType | ArrayType) else type_.target
     if isinstance(place.type, RecordType) and not isinstance(target, RecordType):
         target = place.type
-    pointer = Pointer(place.object, place.offset, target, place.volatile)
+    pointer = Pointer(place.object, place.offset, target, place.volatile or type_.is_volatile)
     obj = Object(name, type_, Space.LOCAL, state.key(node, name), {0: pointer}, born=state.mask)
     return Variable(obj, PointerType(target, True))
 

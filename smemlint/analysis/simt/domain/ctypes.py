@@ -57,12 +57,17 @@ class VoidType:
 
 @dataclass(frozen=True, slots=True)
 class PointerType:
-    """A pointer or, with `is_reference`, a reference."""
+    """A pointer or, with `is_reference`, a reference.
+
+    Attributes:
+        is_volatile: what it points to is: every access stays as it is written.
+    """
 
     target: CType
     is_reference: bool = False
     size: int = 8
     align: int = 8
+    is_volatile: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

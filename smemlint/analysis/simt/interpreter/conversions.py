@@ -19,7 +19,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     VoidType,
 )
 from smemlint.analysis.simt.domain.data_ranges import converted
-from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, sum_of
 from smemlint.analysis.simt.domain.values import (
@@ -73,7 +72,8 @@ def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:
                     and isinstance(kind.target, OpaqueType)
                 ):
                     return value
-                return Pointer(value.object, value.offset, kind.target, value.is_volatile)
+                is_volatile = value.is_volatile or kind.is_volatile
+                return Pointer(value.object, value.offset, kind.target, is_volatile)
             if isinstance(value, AffineInt):
                 return int_to_pointer(ev, value, kind)
         case RecordType() if isinstance(value, Aggregate | Pointer):
@@ -102,10 +102,11 @@ def evaluate_cast(ev: Evaluator, node: ir.Cast) -> Value:
         place = ev.lvalue(node.expr)
         if isinstance(place, Unknown):
             return place
-        return LValue(place.object, place.offset, kind.target, place.volatile).pointer()
+        is_volatile = place.volatile or kind.is_volatile
+        return Pointer(place.object, place.offset, kind.target, is_volatile)
     value = ev.evaluate(node.expr)
     if isinstance(value, Pointer) and isinstance(kind, PointerType):
-        is_volatile = value.is_volatile or "volatile" in _qualifiers(node.to_type)
+        is_volatile = value.is_volatile or kind.is_volatile
         return Pointer(value.object, value.offset, kind.target, is_volatile)
     return convert(ev, value, kind)
 
@@ -169,12 +170,3 @@ def _holds_data(value: Aggregate) -> bool:
         isinstance(v, FloatValue) or (isinstance(v, Unknown) and v.is_data)
         for v in value.cells.values()
     )
-
-
-def _qualifiers(node: ir.Node) -> set[str]:
-    found: set[str] = set()
-    inner: object = node
-    while isinstance(inner, ir.Node):
-        found |= set(getattr(inner, "quals", ()))
-        inner = getattr(inner, "type", None)
-    return found

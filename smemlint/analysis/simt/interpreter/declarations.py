@@ -123,7 +123,7 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
     else:
         if isinstance(target, OpaqueType | ArrayType) or isinstance(place.type, RecordType):
             target = place.type
-        held = Pointer(place.object, place.offset, target, place.volatile)
+        held = Pointer(place.object, place.offset, target, place.volatile or kind.is_volatile)
     obj = Object(
         node.name, kind, Space.LOCAL, state.key(node, node.name), {0: held}, born=state.mask
     )

@@ -17,5 +17,14 @@ def keyword_type(type_: ir.Node) -> CType | None:
             return builtin(names)
         case ir.PtrDecl(type=inner, quals=quals) if "&" not in quals and "&&" not in quals:
             target = keyword_type(inner)
-            return None if target is None else PointerType(target)
+            return target and PointerType(target, is_volatile=is_volatile(inner))
     return None
+
+
+def is_volatile(declarator: object) -> bool:
+    """Returns whether what a declarator declares, or the elements of its array, are volatile."""
+    while isinstance(declarator, ir.TypeDecl | ir.Typename | ir.ArrayDecl):
+        if "volatile" in getattr(declarator, "quals", ()):
+            return True
+        declarator = declarator.type
+    return isinstance(declarator, ir.IdentifierType) and "volatile" in declarator.names

@@ -18,6 +18,7 @@ from smemlint.analysis.simt.node_facts import node_facts
 from smemlint.analysis.simt.types.cache import type_cache
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.enums import bind_enumerators
+from smemlint.analysis.simt.types.keyword_types import is_volatile
 from smemlint.analysis.simt.types.named_types import resolve_spelling
 from smemlint.analysis.simt.types.records import local_record, record_named
 from smemlint.frontend import ir
@@ -59,7 +60,7 @@ class Resolver:
             target = self.resolve(node.type)
             if reference and isinstance(target, PointerType) and target.is_reference:
                 return target
-            return PointerType(target, reference)
+            return PointerType(target, reference, is_volatile=is_volatile(node.type))
         if isinstance(node, ir.ArrayDecl):
             count = None
             if node.dim is not None:
