@@ -13,14 +13,11 @@ on; the objects have `__align__(8)`, with `__align__(16)` it is the same:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
 from smemlint.hardware.arch import WIDEST_ACCESS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def copied_pieces(kind: CType) -> Iterator[tuple[int, int]]:
