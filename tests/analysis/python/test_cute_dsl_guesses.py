@@ -8,6 +8,7 @@ from test_cute_dsl_kernels import facts_of, ways
 from smemlint.analysis.python.cute_dsl.execution.guesses import declared_types
 from smemlint.facts import AccessKind, Certainty
 from smemlint.frontend.heuristics import guessed_extents
+from smemlint.frontend.python.python_source import PythonText
 from smemlint.reasons import ReasonCode
 
 ROWS = """
@@ -157,6 +158,30 @@ def test_a_transposed_view_reads_the_rows_of_the_tile(tmp_path):
     text = MATRICES.replace("(4, 1, 1)", "(4, 1, 1), permutation_mnk=(64, 16, 16)")
     (read,) = facts_of(text, tmp_path).kernels[0].accesses
     assert (read.kind, read.ways) == (AccessKind.LDMATRIX, 8)
+
+
+def test_an_imported_file_is_parsed_once_for_all_executions(tmp_path, monkeypatch):
+    """One as a program, and more with guesses at the argument."""
+    parsed, parse = [], PythonText.of
+    monkeypatch.setattr(
+        PythonText, "of", lambda source: parsed.append(source.path) or parse(source)
+    )
+    (tmp_path / ".git").mkdir()  # whose files may be read
+    (tmp_path / "rows.py").write_text("def pitch(n):\n    return 32 * n\n")
+    text = """
+from rows import pitch
+
+
+@cute.kernel
+def kernel(n: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    layout = cute.make_layout((32, 32), stride=(pitch(n), 1))
+    s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, layout, 16)
+    x = s[tx % 32, 0]
+"""
+    (read,) = facts_of(text, tmp_path).kernels[0].accesses
+    assert read.ways == 32
+    assert parsed.count(str(tmp_path / "rows.py")) == 1
 
 
 def test_an_imported_file_imports_relative_to_its_own_folder(tmp_path):

@@ -21,7 +21,7 @@ from smemlint.analysis.python.cute_dsl.execution.left_out import (
     unreached_copies,
 )
 from smemlint.analysis.python.cute_dsl.execution.model import DslModel
-from smemlint.analysis.python.cute_dsl.execution.modules import Texts
+from smemlint.analysis.python.cute_dsl.execution.modules import ImportedFiles, Texts
 from smemlint.analysis.python.cute_dsl.execution.program import Program
 from smemlint.analysis.python.cute_dsl.execution.state import Execution, KernelTrial
 from smemlint.analysis.python.cute_dsl.execution.statements import ByThread, handlers
@@ -100,6 +100,7 @@ class _File:
 
     def __init__(self, text: PythonText, settings: Settings) -> None:
         self.text = text
+        self.files = ImportedFiles(text)
         self.settings = settings
         self.found = FileFacts()
         self.left_out = LeftOut(text.path)
@@ -109,7 +110,7 @@ class _File:
 
     def run_main(self) -> None:
         """Executes the file as a program: with its defaults, and its choices."""
-        first = _Run(self.text, self.settings.arch, {})
+        first = _Run(self.files, self.settings.arch, {})
         self.failure = first.failure
         self._take(first, (DEFAULTS,))
         choices = _choices(first)
@@ -124,7 +125,7 @@ class _File:
 
     def _run_with_option(self, name: str, value: Value, first: _Run) -> None:
         """Adds what the program does with another option, unless it then refuses to go on."""
-        variant = _Run(self.text, self.settings.arch, {name: value})
+        variant = _Run(self.files, self.settings.arch, {name: value})
         if variant.state.refusals - first.state.refusals:
             return
         self._take(variant, (DEFAULTS, Assumption(Topic.ARGUMENT, f"`{name}` is {value!r}", name)))
@@ -201,7 +202,7 @@ class _File:
 
     def _guessed(self, entry: _Entry, guess: guesses.Guess) -> _Run:
         overrides: dict[str, Value] = {"dtype": guess.dtype.name} if guess.is_declared else {}
-        return _Run(self.text, self.settings.arch, overrides, _outside(entry, guess))
+        return _Run(self.files, self.settings.arch, overrides, _outside(entry, guess))
 
     def _of_best_rank(
         self, entry: _Entry, guess: guesses.Guess, run: _Run
@@ -311,7 +312,7 @@ class _Run:
     """One execution of a file.
 
     Args:
-        text: the file.
+        files: the file and what it imports.
         arch: the target.
         overrides: options of its command line that are not at their defaults.
         enter: what is executed behind its definitions; None for its own `__main__`.
@@ -320,18 +321,18 @@ class _Run:
 
     def __init__(
         self,
-        text: PythonText,
+        files: ImportedFiles,
         arch: str,
         overrides: Mapping[str, Value],
         enter: Callable[[_Run, Scope], None] | None = None,
         trial: KernelTrial | None = None,
     ) -> None:
-        self.text = text
+        self.files = files
         self.overrides = overrides
         self.enter = enter
         self.failure = ""
         self._priced: dict[tuple[Assumption, ...], list[KernelFacts]] = {}
-        self.state = Execution(Texts(text, self._interpret), arch, trial)
+        self.state = Execution(Texts(files, self._interpret), arch, trial)
         self.program = Program(self.state, dict(overrides))
         expressions: ExpressionHandlers = {
             **EXPRESSIONS,
@@ -353,7 +354,7 @@ class _Run:
         )
         scope: Scope = {"__name__": "__main__" if enter is None else "a module"}
         try:
-            self.interpreter.run(text.tree.body, (scope,))
+            self.interpreter.run(files.home.tree.body, (scope,))
             if enter is not None:
                 enter(self, scope)
         except (OverBudget, RecursionError):
@@ -382,7 +383,7 @@ class _Run:
     ) -> KernelFacts | None:
         """Returns the facts of one of the kernels with another layout; None if it is not met."""
         trial = KernelTrial(number, layout)
-        again = _Run(self.text, self.state.arch, self.overrides, self.enter, trial)
+        again = _Run(self.files, self.state.arch, self.overrides, self.enter, trial)
         return next(iter(again.facts(assumptions)), None)
 
     def _interpret(self, text: PythonText) -> Scope:

@@ -18,16 +18,51 @@ if TYPE_CHECKING:
     from smemlint.facts import Span
 
 
+class ImportedFiles:
+    """The files that a file imports from, each parsed once for all executions of the file.
+
+    Args:
+        home: the file.
+    """
+
+    def __init__(self, home: PythonText) -> None:
+        self.home = home
+        self._texts: dict[str, PythonText | None] = {}
+
+    def text(self, path: str) -> PythonText | None:
+        """Returns a parsed file; None where it cannot be read or parsed."""
+        if path in self._texts:
+            return self._texts[path]
+        text = self._parsed(path)
+        if len(self._texts) < MAX_DSL_FILES:
+            self._texts[path] = text
+        return text
+
+    def _parsed(self, path: str) -> PythonText | None:
+        try:
+            source = Source(path, self.home.sandbox.read(path), below=self.home.below)
+            text = PythonText.of(source)
+        except (OSError, NotPython):
+            return None
+        belong(text)
+        return text
+
+
 class Texts:
     """Files by path; a node of another file than the executed one knows which it is of.
+
+    Args:
+        files: that are imported, and the one that is executed.
+        interpret: gives the scope of an imported file.
 
     Attributes:
         read: paths that were read or looked for, the file's own left out.
         left_out: files that were not read for their number.
     """
 
-    def __init__(self, home: PythonText, interpret: Callable[[PythonText], Scope]) -> None:
-        self.home = home
+    def __init__(self, files: ImportedFiles, interpret: Callable[[PythonText], Scope]) -> None:
+        self.home = home = files.home
+        self._files = files
         self.read: dict[str, None] = {}
         self.left_out: set[str] = set()
         self._interpret = interpret
@@ -67,12 +102,9 @@ class Texts:
                     self.left_out.add(path)
                 return {}
             self.read[path] = None
-            try:
-                source = Source(path, self.home.sandbox.read(path), below=self.home.below)
-                text = PythonText.of(source)
-            except (OSError, NotPython):
+            text = self._files.text(path)
+            if text is None:
                 return {}
-            belong(text)
             self._texts[path] = text
             self._scopes[path] = self._interpret(text)
         return self._scopes[path]
