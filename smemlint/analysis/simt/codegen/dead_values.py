@@ -48,7 +48,7 @@ def dead_values(block: ir.Compound) -> DeadValues | None:
     """Returns what becomes of nothing among the variables that a block declares; None for none."""
     declared = [d for d in block.block_items if isinstance(d, ir.Decl) and _is_number(d)]
     uses = {d.name: _Uses(d.init is not None) for d in declared}
-    if len(uses) < len(declared):  # a name of two scopes
+    if not uses or len(uses) < len(declared):  # a name of two scopes
         return None
     reader = _Reader(uses)
     for item in block.block_items:

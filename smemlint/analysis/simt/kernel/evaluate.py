@@ -299,12 +299,12 @@ def _split_runs(
     requests = dict(first.ev.state.split_requests)
     runs = [first]
     for _ in range(3):
-        worlds = 1
+        known, worlds = len(moduli), 1
         for key, modulus in {**moduli, **requests}.items():
             if worlds * modulus <= most:
                 worlds *= modulus
                 moduli[key] = modulus
-        if not moduli:
+        if len(moduli) == known:  # all are split, or no further one fits
             return runs
         keys = list(moduli)
         runs = []
@@ -316,8 +316,6 @@ def _split_runs(
             requests.update(run.ev.state.split_requests)
             if run.failure is not None:
                 return [first]
-        if not any(key not in moduli for key in requests):
-            break
     return runs
 
 

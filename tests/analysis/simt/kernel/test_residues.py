@@ -9,6 +9,7 @@ from figures import kernel
 from traces import access, shared
 
 from smemlint.analysis.simt.domain.values import I64, AffineInt, Symbol, Unknown
+from smemlint.analysis.simt.kernel import evaluate
 from smemlint.analysis.simt.kernel.summarize import _alternatives
 from smemlint.facts import AccessKind
 from smemlint.hardware import wavefronts
@@ -65,3 +66,20 @@ def test_rows_of_whole_banks_may_move_apart():
 def test_an_access_is_counted_once_whatever_its_residues():
     (access_of_half,) = accesses_of(kernel("s[t + n] = 1;", shared="half s[1024]"))
     assert (access_of_half.instructions, access_of_half.wavefronts.mean) == (1, 1)
+
+
+def test_residues_that_do_not_fit_are_not_tried_again(monkeypatch):
+    """16 of `n` fit in 64 runs, times 16 of `m` do not: the first run and one for each of `n`."""
+    splits = []
+
+    class Run(evaluate._Run):
+        def __init__(self, *given):
+            splits.append(given[4])
+            super().__init__(*given)
+
+    monkeypatch.setattr(evaluate, "_Run", Run)
+    body = "s[((t + n) & 15) * 8] = 1; s[((t + m) & 15) * 8] = 2;"
+    first, second = accesses_of(kernel(body, params="float *g, int n, int m"))
+    assert first.wavefronts.mean == 4
+    assert second.wavefronts is None
+    assert splits == [{}, *({"param:n": (16, residue)} for residue in range(16))]
