@@ -168,6 +168,8 @@ class Access:
         layout: the swizzle that the addresses went through; None without one.
         advice: what to write instead, evaluated by the front end; empty where nothing was found.
         unadvised: why nothing was found; empty where nothing was looked for.
+        advised: the parameters that `advice` gives the layout's swizzle and that are all there is
+            to change; None without such.
         calls: where else the profiler shows some of the instructions.
         origin: the compiled code that it was read from, e.g. `matmul.ptx (sm_90)`; empty for a
             source.
@@ -205,6 +207,7 @@ class Access:
     layout: LayoutUse | None = None
     advice: str = ""
     unadvised: str = ""
+    advised: tuple[int, int, int] | None = None
     calls: tuple[CallLine, ...] = ()
     origin: str = ""
     is_confirmed: bool | None = None

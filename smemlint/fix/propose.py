@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from smemlint.finding import REPAIRED
+from smemlint.finding import REPAIRED, Fix
 from smemlint.fix.constants import padding_constant
 from smemlint.fix.declaration import declaration_of, mentions_of
 from smemlint.fix.declarator import Declarator
@@ -24,7 +24,9 @@ from smemlint.fix.messages import (
 )
 from smemlint.fix.padding import Usage, aligning_padding, best_padding, best_pitches, best_swizzle
 from smemlint.fix.spacing import best_spacing
+from smemlint.fix.spelled_swizzles import of_all_banks, only_one_between, only_one_of
 from smemlint.fix.verify_by_analysis import Padded, Run, compare, compare_constant, concerned
+from smemlint.layout.swizzle import Swizzle
 from smemlint.limits.budgets import MAX_CONSTANT_TRIALS, MAX_FIX_STEPS, MAX_TRIAL_STEPS
 from smemlint.limits.errors import OutOfSteps, crash_reason
 from smemlint.reasons import Reason, ReasonCode
@@ -33,7 +35,7 @@ from smemlint.sources.languages import is_python_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from smemlint.facts import Facts, KernelFacts, SharedArray, Span
+    from smemlint.facts import Access, Facts, KernelFacts, SharedArray, Span
     from smemlint.finding import Edit, Finding
     from smemlint.fix.declaration import Declaration
     from smemlint.fix.padding import Padding
@@ -65,6 +67,9 @@ def with_fixes(
     left: dict[str, int] = {}
     advised = []
     for finding in findings:
+        if finding.access is not None and finding.access.advised is not None:
+            advised.append(_respelled(finding, finding.access, facts, run, steps_of_a_file))
+            continue
         array = finding.access.array if finding.access is not None else None
         is_compiled = finding.access is not None and bool(finding.access.origin)
         is_indexed = array is not None and array.dims  # not placed by a layout, as Gluon's are
@@ -78,6 +83,25 @@ def with_fixes(
             left[array.span.path] -= repairs[key].steps
         advised.append(repairs[key].advised(finding))
     return advised
+
+
+def _respelled(finding: Finding, access: Access, facts: Facts, run: Run, budget: int) -> Finding:
+    """Returns the finding with a fix where its file spells the swizzle that advice replaces."""
+    path, use = access.instance.span.path, access.layout
+    source = next((s for s in run.sources if s.path == path), None)
+    if source is None or use is None or use.swizzle is None or access.advised is None:
+        return finding
+    spelled = only_one_of(source, use.swizzle)
+    kernels = [k for k in facts.kernels if k.instance.span.path == path]
+    if spelled is None or _steps(kernels) > budget:
+        return finding
+    edits = spelled.changed(Swizzle(*access.advised))
+    comparison = compare_constant(kernels, path, applied(source.text, edits), run)
+    after = comparison.healed(finding) if comparison is not None else None
+    if after is None:
+        return finding
+    moves = "what other files store through this layout must move with it"
+    return replace(finding, fix=Fix(finding.help, edits, why_unsafe=moves, after=after))
 
 
 class _Repair:
@@ -169,8 +193,10 @@ class _Repair:
             return
         self._padded = self._best_padded(self._source, found, facts, run, most_steps)
         if self._padded is None and not self._is_too_long and isinstance(found, Declarator):
-            most_steps = max(most_steps, MAX_TRIAL_STEPS)
-            self._trial = self._other_constant(self._source, found, facts, run, most_steps)
+            kernels = self._kernels(facts, max(most_steps, MAX_TRIAL_STEPS))
+            self._trial = self._other_constant(self._source, found, kernels, run)
+            if self._trial is None:
+                self._trial = self._other_swizzle(self._source, kernels, run)
 
     def _best_padded(
         self, source: Source, found: Declaration, facts: Facts, run: Run, most_steps: int
@@ -194,7 +220,7 @@ class _Repair:
         return None
 
     def _other_constant(
-        self, source: Source, found: Declarator, facts: Facts, run: Run, most_steps: int
+        self, source: Source, found: Declarator, kernels: Sequence[KernelFacts], run: Run
     ) -> tuple[str, int, Comparison] | None:
         """A value of the constant that pads the rows which frees the costliest access."""
         array, usage = self._array, self._usage
@@ -204,7 +230,6 @@ class _Repair:
         constant = padding_constant(source, found, axis, usage.accesses, run.sources)
         if constant is None or constant.number is None:
             return None
-        kernels = self._kernels(facts, most_steps)
         pitches = best_pitches(usage, axis, -constant.value) if kernels else ()
         for extra in pitches[:MAX_CONSTANT_TRIALS]:
             edit = constant.changed(extra)
@@ -213,6 +238,23 @@ class _Repair:
             comparison = compare_constant(kernels, source.path, text, run)
             if comparison is not None:
                 return constant.phrase(extra), constant.number.line, comparison
+        return None
+
+    def _other_swizzle(
+        self, source: Source, kernels: Sequence[KernelFacts], run: Run
+    ) -> tuple[str, int, Comparison] | None:
+        """Parameters of the swizzle that a kernel spells under which its figures get better."""
+        if not kernels or not self._usage.is_decided:
+            return None
+        first = min(k.instance.span.line for k in kernels)
+        spelled = only_one_between(source, first, max(a.line for a in self._usage.accesses))
+        for swizzle in of_all_banks(self._usage) if spelled is not None else ():
+            assert spelled is not None
+            text = applied(source.text, spelled.changed(swizzle))
+            comparison = compare_constant(kernels, source.path, text, run)
+            before, after = comparison.wavefronts(self._array.span) if comparison else (0, 0)
+            if comparison is not None and after < before:
+                return spelled.phrase(swizzle), spelled.line, comparison
         return None
 
     def _kernels(self, facts: Facts, most_steps: int) -> Sequence[KernelFacts]:

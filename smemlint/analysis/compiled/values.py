@@ -45,7 +45,9 @@ UNSET = Cause(Reason(ReasonCode.NO_VALUE, "a register is read before it is writt
 PATHS = Cause(
     Reason(ReasonCode.UNKNOWN_CONDITION, "paths that lanes take apart compute different values")
 )
-NOT_LINEAR = Cause(Reason(ReasonCode.RESIDUES, "lanes move by different multiples of an unknown"))
+NOT_LINEAR = Cause(
+    Reason(ReasonCode.RESIDUES, "how far lanes lie apart depends on a value that is not known")
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

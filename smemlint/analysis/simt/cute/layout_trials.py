@@ -144,6 +144,15 @@ class _Group:
         return rest + max(_cosize(u.shape, u.stride) for u in self.uses)
 
 
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """What to write instead, or why nothing is known; see `Access.advised` on the swizzle."""
+
+    words: str = ""
+    why: str = ""
+    swizzle: tuple[int, int, int] | None = None
+
+
 def with_layout_advice(facts: KernelFacts, evaluate: Evaluate) -> KernelFacts:
     """Returns the facts; accesses that conflict name a layout that frees their tensor, or why none.
 
@@ -151,20 +160,20 @@ def with_layout_advice(facts: KernelFacts, evaluate: Evaluate) -> KernelFacts:
         facts: of a kernel.
         evaluate: returns the facts of the same kernel under a trial; None if it has none.
     """
-    advice: dict[tuple[_Place, _Form] | None, tuple[str, str]] = {}
+    advice: dict[tuple[_Place, _Form] | None, _Advice] = {}
     for key, group in _groups(facts).items():
         if any(_needs_advice(a) for a in group.accesses):
             why = _hindrance(group, facts)
-            advice[key] = ("", why) if why else _advice(group, facts, evaluate)
+            advice[key] = _Advice(why=why) if why else _advice(group, facts, evaluate)
     if not advice:
         return facts
     return replace(facts, accesses=tuple(_advised(a, advice.get(_key(a))) for a in facts.accesses))
 
 
-def _advised(access: Access, found: tuple[str, str] | None) -> Access:
+def _advised(access: Access, found: _Advice | None) -> Access:
     if found is None or not _needs_advice(access):
         return access
-    return replace(access, advice=found[0], unadvised=found[1])
+    return replace(access, advice=found.words, unadvised=found.why, advised=found.swizzle)
 
 
 def _needs_advice(access: Access) -> bool:
@@ -280,16 +289,32 @@ def _lies_inside(access: Access, first: int, last: int) -> bool:
     return all(((r >= first) & (r < last)).all() for r in reached)
 
 
-def _advice(group: _Group, facts: KernelFacts, evaluate: Evaluate) -> tuple[str, str]:
+def _advice(group: _Group, facts: KernelFacts, evaluate: Evaluate) -> _Advice:
     """Returns what to write instead, or why nothing is known that is better."""
     for trial in islice(_trials(group), MAX_LAYOUT_TRIALS):
         spend(facts.steps)
         after = evaluate(trial)
         if after is not None and _is_freed(group, facts, after, trial):
-            return _words(group, trial), ""
+            return _Advice(_words(group, trial), swizzle=_parameters(group, trial))
     if group.is_fixed:
-        return "", f"TMA and MMA descriptors allow few layouts of {group.array.shown}, none is free"
-    return "", f"no swizzle or padding that was evaluated frees {all_of(group.accesses)}"
+        shown = group.array.shown
+        return _Advice(why=f"TMA and MMA descriptors allow few layouts of {shown}, none is free")
+    return _Advice(why=f"no swizzle or padding that was evaluated frees {all_of(group.accesses)}")
+
+
+def _parameters(group: _Group, trial: LayoutTrial) -> tuple[int, int, int] | None:
+    """Returns those that the layout's swizzle gets; None without one or where more is to change."""
+    swizzle = trial.swizzle
+    if swizzle is None or group.use.swizzle is None:
+        return None
+    if trial.units == "bytes" and not _is_aligned(group, swizzle):
+        return None
+    return swizzle.bits, swizzle.base, swizzle.shift
+
+
+def _is_aligned(group: _Group, swizzle: Swizzle) -> bool:
+    """Returns whether a group begins where `swizzle-base-alignment` asks it to."""
+    return group.array.alignment % swizzle.period == 0 == group.base % swizzle.period
 
 
 def _words(group: _Group, trial: LayoutTrial) -> str:
@@ -305,9 +330,8 @@ def _words(group: _Group, trial: LayoutTrial) -> str:
         s = trial.swizzle
         written = f"`cute.make_swizzle({s.bits}, {s.base}, {s.shift})`"
     if trial.units == "bytes":
-        period = trial.swizzle.period  # as `swizzle-base-alignment` asks for
-        is_aligned = group.array.alignment % period == 0 == group.base % period
-        aligned = "" if is_aligned else f" and align it to {period} bytes"
+        is_aligned = _is_aligned(group, trial.swizzle)
+        aligned = "" if is_aligned else f" and align it to {trial.swizzle.period} bytes"
         return f"give its pointer {written} instead{aligned}: {freed}"
     instead = " instead" if group.use.swizzle is not None else ""
     return f"compose the layout with {written}{instead}: {freed}"

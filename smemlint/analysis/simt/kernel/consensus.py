@@ -38,7 +38,7 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
         if access.certainty.is_decided and not all(_alike(access, d) for d in differing):
             access = replace(access, certainty=Certainty.SAMPLED, reason=why)
         if any(d is not None and d.advice != access.advice for d in differing):
-            access = replace(access, advice="")
+            access = replace(access, advice="", advised=None)
         accesses.append(access)
     return replace(first, accesses=tuple(accesses))
 

@@ -337,7 +337,7 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
                     return Unknown(
                         Reason(
                             ReasonCode.RESIDUES,
-                            f"lanes move by different multiples of `{symbol.name}`",
+                            f"how far lanes lie apart depends on `{symbol.name}`, not known",
                         )
                     )
                 return [base + by * _GENERIC]

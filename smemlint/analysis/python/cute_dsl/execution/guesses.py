@@ -35,8 +35,10 @@ HALF = DType("Float16", 16)
 RANKS = (2, 3, 4)
 """Modes of a tensor that are tried."""
 _INTEGERS = ("Int32", "Int64", "Uint32", "Uint64")
-_BY_TYPE = Assumption(Topic.NUMBER, "elements of a type that is not known have 16 bits")
-_BY_TENSOR = Assumption(Topic.ARGUMENT, "tensors whose layouts are not known")
+_BY_TYPE = Assumption(
+    Topic.NUMBER, "tensors that are passed have 16-bit elements, as nothing says their type"
+)
+_BY_TENSOR = Assumption(Topic.ARGUMENT, "tensors that are passed may have any layout")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
