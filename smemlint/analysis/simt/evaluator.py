@@ -36,8 +36,8 @@ class TypeResolver(Protocol):
         """Returns the type that one (qualified, templated) word names; None where it names none."""
 
 
-class Policy(Protocol):
-    """What differs between kernels, host code, and host code that encodes tensor maps.
+class Policy:
+    """What host code does otherwise: hooks, which do here what evaluating a kernel takes.
 
     Attributes:
         tracks_scev: integers keep how the compiler computes them, which fusion needs.
@@ -45,26 +45,35 @@ class Policy(Protocol):
             over, are followed one by one.
     """
 
-    tracks_scev: bool
-    follows_lists: bool
+    tracks_scev = True
+    follows_lists = False
 
     def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
         """Yields the definitions whose last component is that of `name`, most local first."""
+        yield from ev.state.unit.functions_named(name.rsplit("::", 1)[-1])
 
     def units(self, ev: Evaluator) -> Sequence[Unit]:
         """Returns the units whose variables are visible, most local first."""
+        return (ev.state.unit,)
 
     def keeps_initial_value(self, ev: Evaluator, name: str, type: CType) -> bool:
-        """Returns whether a variable that is not declared constant is never written."""
+        """Returns whether a variable that is not declared constant is never written.
+
+        For a kernel none is: host code may set any variable before the launch.
+        """
+        return False
 
     def bind_global(self, ev: Evaluator, declaration: Declaration, found: Binding) -> Binding:
         """Returns what a variable of a file is bound to."""
+        return found
 
     def convert_unknown(self, ev: Evaluator, value: Unknown, type: IntType) -> Value:
         """Returns an integer that is not known."""
+        return value
 
     def max_trips(self, ev: Evaluator, loop: ir.Node) -> int:
         """Returns how many iterations of a loop, and of loops in it, are executed at the most."""
+        return ev.state.budget.max_trips
 
     def run_inlined(
         self,
@@ -74,18 +83,22 @@ class Policy(Protocol):
         run: Callable[[], Value],
     ) -> Value:
         """Returns the value of a called function, which `run` executes."""
+        return run()
 
     def is_repeated(self, ev: Evaluator, function: Function, frame: Frame) -> bool:
         """Returns whether a call whose parameters are bound tells nothing that is not known.
 
-        What it returns is in the frame then.
+        What it returns is in the frame then. In a kernel each call makes its own accesses.
         """
+        return False
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""
+        return None
 
     def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:
         """Returns whether the policy itself evaluates a launch."""
+        return False
 
     def on_step(self, ev: Evaluator) -> None:
         """Sees that a statement is about to be executed."""
@@ -95,11 +108,13 @@ class Policy(Protocol):
 
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns the one of two values that wins where control flow joins; None for a join."""
+        return None
 
     def path_through(
         self, ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]
     ) -> int | None:
         """Returns which alternative of an open choice is executed; None for all of them."""
+        return None
 
     def refine(self, value: Value, known: Value | None) -> None:
         """Takes the switched value as known inside of a case; None ends that."""

@@ -30,7 +30,6 @@ from smemlint.analysis.simt.interpreter import (
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.loops import loops
 from smemlint.analysis.simt.loops.modified import may_skip
-from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, State
 from smemlint.analysis.simt.types.cache import Resolution
 from smemlint.analysis.simt.types.resolve import Resolver
@@ -78,7 +77,7 @@ class Interpreter:
             resolution=Resolution(),
             mask=geometry.exists,
         )
-        self.policy: Policy = policy if policy is not None else KernelPolicy()
+        self.policy = policy if policy is not None else Policy()
         self.types: TypeResolver = Resolver(self)
         self.types.enter(unit)
 

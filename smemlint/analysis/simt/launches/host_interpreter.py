@@ -23,10 +23,9 @@ from smemlint.analysis.simt.domain.environment import (
 )
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
-from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
@@ -60,7 +59,7 @@ class _CallTooLong(Exception):
     """A called function does more than compute a launch configuration."""
 
 
-class HostPolicy(KernelPolicy):
+class HostPolicy(Policy):
     """The policy of host code; subclasses say what becomes of the calls that launch.
 
     Args:

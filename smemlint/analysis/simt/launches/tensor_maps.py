@@ -9,10 +9,9 @@ from contextlib import suppress
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Value, offset_of
-from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import parameter_binding
-from smemlint.analysis.simt.policy import KernelPolicy
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.facts import LayoutUse
@@ -56,7 +55,7 @@ def _encoded_by(unit: Unit, function: Function) -> list[LayoutUse]:
     return policy.found
 
 
-class TensorMapPolicy(KernelPolicy):
+class TensorMapPolicy(Policy):
     """Notes the descriptors that a host function encodes.
 
     Args:
