@@ -128,7 +128,7 @@ def _run(addresses: NDArray[np.int64], pattern: WarpPattern) -> int:
 def _wavefronts(
     access: Access, pattern: WarpPattern, to: NDArray[np.int64], source: NDArray[np.int64]
 ) -> int:
-    from smemlint.hardware import async_wavefronts
+    from smemlint.hardware.async_copies import async_wavefronts
 
     form = access.note.rpartition(".")[2]
     cost = async_wavefronts(to, source, form=form, width=pattern.width, active=pattern.active)

@@ -84,7 +84,7 @@ def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
     What the compiler fuses into the instruction of another place has none; atomics count by
     distinct words.
     """
-    from smemlint.hardware import wavefronts
+    from smemlint.hardware.banks import wavefronts
 
     best: tuple[float, WarpPattern, int, int] | None = None
     for pattern in access.patterns:
@@ -102,7 +102,7 @@ def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
 
 
 def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
-    from smemlint.hardware import bank_words
+    from smemlint.hardware.banks import bank_words
 
     lanes = int(pattern.active.sum())
     counts = bank_words(pattern.addresses, pattern.width, pattern.active)

@@ -91,7 +91,7 @@ def _row_wavefronts(use: LayoutUse, swizzle: Swizzle) -> int:
     """What the first 16 bytes of 8 successive rows cost at once; 0 where there are no such."""
     import numpy as np
 
-    from smemlint.hardware import wavefronts
+    from smemlint.hardware.banks import wavefronts
 
     size = use.element_bytes
     unit = size if use.units == "elements" else 1

@@ -80,7 +80,7 @@ def _bounds_of_range(access: Access, data: DataAddresses) -> DataBounds | None:
     """Bounds of a warp of which each lane's address lies in a range of its own."""
     import numpy as np
 
-    from smemlint.hardware import wavefronts
+    from smemlint.hardware.banks import wavefronts
 
     lane = np.arange(LANES, dtype=np.int64)
     shaped = np.stack([lane * 0, lane % data.count, *_in_one_bank(data)])
@@ -131,7 +131,7 @@ def _bounds(kind: AccessKind, width: int, elements: int, operation: str) -> Data
         return None
     import numpy as np
 
-    from smemlint.hardware import wavefronts
+    from smemlint.hardware.banks import wavefronts
 
     lane = np.arange(LANES, dtype=np.int64)
     in_bank = max(-(-elements * width // _ROW), 1)

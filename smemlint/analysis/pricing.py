@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.facts import Access, AccessKind, Certainty, Stat, WarpPattern
-from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import LANES, assumption
+from smemlint.hardware.async_copies import async_wavefronts
+from smemlint.hardware.banks import wavefronts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PATTERNS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic

@@ -12,8 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smemlint.hardware import async_wavefronts, wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
+from smemlint.hardware.async_copies import async_wavefronts
+from smemlint.hardware.banks import wavefronts
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.facts import Access, AccessKind, WarpPattern
-from smemlint.hardware import bank_words
+from smemlint.hardware.banks import bank_words
 from smemlint.lazy_dataclasses import dataclass
 
 _LANES, _BANKS, _WORD, _ROW_BYTES = 32, 32, 4, 128

@@ -17,8 +17,8 @@ from typing import Any
 from smemlint import __version__
 from smemlint.errors import SmemlintError
 from smemlint.finding import Measurement, Verdict
-from smemlint.hardware import wavefronts
 from smemlint.hardware.arch import LANES
+from smemlint.hardware.banks import wavefronts
 from smemlint.verify.device import Engine, Measured, measure
 from smemlint.verify.plan import ALL, Pattern, normal, pattern_of, yardsticks
 from smemlint.verify.replay_kernels import Form, forms

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from smemlint.hardware import wavefronts
+from smemlint.hardware.banks import wavefronts
 
 CASES: tuple[tuple[str, int], ...] = (
     *((kind, width) for kind in ("load", "store") for width in (1, 2, 4, 8, 16)),

@@ -70,6 +70,8 @@ def test_what_an_architecture_lacks(arch: str, kind: str) -> None:
 
 
 def test_architectures_are_read_without_numpy() -> None:
-    code = "import sys; from smemlint.hardware import architecture; print('numpy' in sys.modules)"
+    code = (
+        "import sys; from smemlint.hardware.arch import architecture; print('numpy' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smemlint.hardware import async_wavefronts
+from smemlint.hardware.async_copies import async_wavefronts
 
 ROOT = Path(__file__).parents[2]
 FORMS = [("cg", 16), ("ca", 16), ("ca", 8), ("ca", 4)]

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smemlint.hardware import bank_words, wavefronts
 from smemlint.hardware.atomics import LOOPS
+from smemlint.hardware.banks import bank_words, wavefronts
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "fixtures" / "banks" / "patterns.csv"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smemlint.hardware import wavefronts
+from smemlint.hardware.banks import wavefronts
 
 RECORDED = json.loads((Path(__file__).parents[2] / "fixtures/gpu/cluster.json").read_text())
 OFFSETS = np.array(RECORDED["offsets"])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smemlint.hardware import wavefronts
+from smemlint.hardware.banks import wavefronts
 from smemlint.layout.tensor_access import Instructions, Lowering, lowered
 
 ROOT = Path(__file__).parents[2]

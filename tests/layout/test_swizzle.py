@@ -164,7 +164,7 @@ def test_composition() -> None:
 
 def test_validity_is_told_without_numpy() -> None:
     code = (
-        "import sys; from smemlint.layout import Swizzle; Swizzle.why_invalid(3, 0, 2);"
+        "import sys; from smemlint.layout.swizzle import Swizzle; Swizzle.why_invalid(3, 0, 2);"
         "print('numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smemlint.hardware import wavefronts
+from smemlint.hardware.banks import wavefronts
 from smemlint.layout.wmma import Fragment, parts_of
 
 RECORDED = json.loads((Path(__file__).parents[2] / "fixtures/gpu/wmma.json").read_text())

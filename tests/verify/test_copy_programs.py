@@ -12,7 +12,7 @@ from recorded import recorded_engine
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
 from smemlint.finding import Verdict
-from smemlint.hardware import async_wavefronts
+from smemlint.hardware.async_copies import async_wavefronts
 from smemlint.sources.source import Source
 from smemlint.verify.copies import Copy, counts, program
 from smemlint.verify.device import GpuError

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.facts import WarpPattern
-from smemlint.hardware import wavefronts
+from smemlint.hardware.banks import wavefronts
 from smemlint.limits.steps import spend
 
 _LANES_A_STEP = 32

@@ -12,7 +12,7 @@ import pytest
 from smemlint.analysis.compiled.files import compiled_facts
 from smemlint.config.settings import Settings
 from smemlint.facts import Access, Certainty
-from smemlint.hardware import async_wavefronts
+from smemlint.hardware.async_copies import async_wavefronts
 from smemlint.reasons import Topic
 from smemlint.sources.source import Source
 

@@ -17,8 +17,8 @@ from smemlint.analysis.analyze import Analyzer, analyze
 from smemlint.analysis.python.cute_dsl.execution import files
 from smemlint.config.settings import Configuration, Settings
 from smemlint.driver.run import check
-from smemlint.hardware import wavefronts
-from smemlint.layout import Swizzle
+from smemlint.hardware.banks import wavefronts
+from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import outcome
 from smemlint.sources.source import Source
 

@@ -10,9 +10,9 @@ import pytest
 from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
-from smemlint.hardware import wavefronts
-from smemlint.layout import Swizzle
+from smemlint.hardware.banks import wavefronts
 from smemlint.layout.declared_offsets import offsets_in
+from smemlint.layout.swizzle import Swizzle
 from smemlint.sources.source import Source
 
 KERNEL = """import triton

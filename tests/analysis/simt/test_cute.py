@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from conftest import accesses_of, facts_of
 
-from smemlint.layout import ComposedLayout, Swizzle
-from smemlint.layout.cute import Layout, tile_to_shape
+from smemlint.layout.cute import ComposedLayout, Layout, tile_to_shape
+from smemlint.layout.swizzle import Swizzle
 
 HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
 

@@ -7,8 +7,8 @@ import pytest
 from conftest import accesses_of, facts_of
 
 from smemlint.config.settings import KernelSettings
-from smemlint.layout import Swizzle
 from smemlint.layout.declared import declared_in
+from smemlint.layout.swizzle import Swizzle
 
 KERNEL = """
 __global__ void k(float *out) {{

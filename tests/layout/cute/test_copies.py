@@ -64,7 +64,7 @@ def test_every_lane_of_a_kernel(name: str) -> None:
     ],
 )
 def test_wavefronts_of_known_kernels(name: str, expected: dict[str, tuple[int, int]]) -> None:
-    from smemlint.hardware import wavefronts
+    from smemlint.hardware.banks import wavefronts
 
     threads, instructions = copy_cases.cases()[name]()
     worst: dict[str, tuple[int, int]] = {}

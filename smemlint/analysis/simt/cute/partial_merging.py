@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
-from smemlint.hardware import wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WIDEST_ACCESS, WORD
+from smemlint.hardware.banks import wavefronts
 from smemlint.layout.cute import Instruction, Tensor
 from smemlint.reasons import Reason, ReasonCode
 

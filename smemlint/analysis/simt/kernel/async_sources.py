@@ -21,8 +21,8 @@ from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.spelling import abbreviated
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Conditional, Symbol, Unknown
-from smemlint.hardware import async_wavefronts
 from smemlint.hardware.arch import BANKS, LANES, WORD
+from smemlint.hardware.async_copies import async_wavefronts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COPY_CLASSES
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic

@@ -13,7 +13,7 @@ from smemlint.analysis.simt.domain.values import DataRange
 from smemlint.analysis.simt.kernel.data_lanes import lanes_of_any_data
 from smemlint.facts import AccessKind, Certainty
 from smemlint.frontend import ir
-from smemlint.hardware import wavefronts
+from smemlint.hardware.banks import wavefronts
 from smemlint.reasons import Reason, ReasonCode
 
 KERNEL = """

@@ -12,7 +12,7 @@ from smemlint.analysis.simt.domain.values import I64, AffineInt, Symbol, Unknown
 from smemlint.analysis.simt.kernel import evaluate
 from smemlint.analysis.simt.kernel.summarize import _alternatives
 from smemlint.facts import AccessKind
-from smemlint.hardware import wavefronts
+from smemlint.hardware.banks import wavefronts
 from smemlint.reasons import ReasonCode
 
 LANES = np.arange(32, dtype=np.int64)
