@@ -32,7 +32,7 @@ class Architecture:
     Attributes:
         name: e.g. `sm_90`.
         shared_per_block: bytes of shared memory that one block can opt in to.
-        has_ldmatrix, has_stmatrix, has_async_copy, has_bulk_copy: which instructions exist.
+        has_ldmatrix, has_stmatrix, has_async_copy: which instructions exist.
         documents_wide_loads: NVIDIA says how it serves loads of 8 and 16 bytes.
         has_warp_atomics: `REDUX` and `ATOMS.POPC.INC`, which atomics of a warp are combined with.
         is_measured: the rules of every kind of access were measured on it.
@@ -43,7 +43,6 @@ class Architecture:
     has_ldmatrix: bool = True
     has_stmatrix: bool = False
     has_async_copy: bool = True
-    has_bulk_copy: bool = False
     documents_wide_loads: bool = False
     has_warp_atomics: bool = True
     is_measured: bool = False
@@ -73,9 +72,7 @@ def _volta(name: str, kib: int, *, has_ldmatrix: bool = False) -> Architecture:
 
 
 def _hopper(name: str, kib: int, *, is_measured: bool = False) -> Architecture:
-    return Architecture(
-        name, kib * _KIB, has_stmatrix=True, has_bulk_copy=True, is_measured=is_measured
-    )
+    return Architecture(name, kib * _KIB, has_stmatrix=True, is_measured=is_measured)
 
 
 ARCHITECTURES: dict[str, Architecture] = {

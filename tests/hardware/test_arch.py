@@ -61,7 +61,6 @@ def test_what_is_assumed_of_an_architecture(
         ("sm_75", "async_copy"),
         ("sm_80", "stmatrix"),
         ("sm_89", "stmatrix"),
-        ("sm_89", "bulk_copy"),
     ],
 )
 def test_what_an_architecture_lacks(arch: str, kind: str) -> None:

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from smemlint.layout.cute import ComposedLayout, Layout, coalesce, complement, row_major
+from smemlint.layout.cute import ComposedLayout, Layout, coalesce, compact_strides, complement
 from smemlint.layout.linear import LinearMap
 from smemlint.layout.swizzle import Swizzle
 from smemlint.layout.triton import NVMMAShared, PaddedShared, SwizzledShared
@@ -19,7 +19,8 @@ def test_coordinates_nested_numbered_and_vectorized() -> None:
     assert one(3, 5) == one(3, (1, 2)) == one(23) == 23
     assert one(np.arange(24)).tolist() == one.offsets().tolist() == [one(i) for i in range(24)]
     rows, columns = np.arange(8)[:, None], np.arange(32)[None, :]
-    assert row_major(8, 32)(rows, columns).tolist() == np.arange(256).reshape(8, 32).tolist()
+    row_major = Layout((8, 32), compact_strides((8, 32), is_right=True))
+    assert row_major(rows, columns).tolist() == np.arange(256).reshape(8, 32).tolist()
 
 
 def test_cosize_ignores_the_swizzle() -> None:

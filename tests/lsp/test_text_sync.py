@@ -10,7 +10,7 @@ pytest.importorskip("pygls", reason="pygls is not installed: pip install 'smemli
 
 from lsprotocol import types
 
-from smemlint.lsp.text_sync import OpenDocument, OpenDocuments
+from smemlint.lsp.protocol import OpenDocument, OpenDocuments
 
 ALPHABET = ("a", "é", "\U0001f642", "\n", "\r\n", "\r", "\f", "\u2028", "\x1c", " ")
 ENCODINGS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}

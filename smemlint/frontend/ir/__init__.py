@@ -26,18 +26,21 @@ from smemlint.frontend.ir.expressions import (
     Cast,
     Constant,
     ExprList,
+    FloorDivision,
+    FloorModulo,
     FuncCall,
     InitList,
     NamedInitializer,
+    Opaque,
     StructRef,
     TernaryOp,
     UnaryOp,
     Unparsed,
+    WrappedIndex,
     called_name,
 )
 from smemlint.frontend.ir.functions import FuncDef, Lambda
 from smemlint.frontend.ir.node import BlockItem, Expression, Node, Statement, Type
-from smemlint.frontend.ir.python import FloorDivision, FloorModulo, Opaque, WrappedIndex
 from smemlint.frontend.ir.statements import (
     Break,
     Case,

@@ -1,4 +1,4 @@
-"""Expressions."""
+"""Expressions, of Python those that C does not have, too."""
 
 from __future__ import annotations
 
@@ -123,3 +123,35 @@ def called_name(callee: Node) -> str:
         callee = callee.field
     name = getattr(callee, "name", "")
     return name.split("<", 1)[0].rsplit("::", 1)[-1].strip() if isinstance(name, str) else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FloorDivision(Expression):
+    """`left // right`, rounded down."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FloorModulo(Expression):
+    """`left % right`, with the sign of `right`."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrappedIndex(Expression):
+    """An index into `extent` elements, from the end where it is negative."""
+
+    index: Expression
+    extent: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque(Expression):
+    """An expression that is not lowered; its operands are evaluated, its value is not."""
+
+    text: str
+    args: tuple[Expression, ...]

@@ -24,7 +24,7 @@ from smemlint.layout.cute.integers import (
 )
 from smemlint.layout.cute.inverses import nullspace
 from smemlint.layout.cute.layouts import Layout
-from smemlint.layout.cute.tensors import Space, Tensor, alignment_bits, common_vector
+from smemlint.layout.cute.tensors import Tensor, alignment_bits, common_vector
 from smemlint.layout.cute.tiled_copy import CopyAtom, Side, TiledCopy
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COPY_INSTRUCTIONS
@@ -128,18 +128,6 @@ def copy_aligned(source: Tensor, destination: Tensor) -> list[Instruction]:
     return _aligned_to(128, source, destination)
 
 
-def copy_async_elements(source: Tensor, destination: Tensor) -> list[Instruction]:
-    """Returns the instructions of `copy(AutoCopyAsync{}, ..)`: cp.async where it exists."""
-    bits = source.bits
-    is_async = source.space is Space.GLOBAL and destination.is_shared
-    if not is_async or bits != destination.bits or bits not in (32, 64, 128):
-        return copy_elements(source, destination)
-    return [
-        Instruction("cp.async", bits // 8, lanes_of(destination.address_of(i)), destination)
-        for i in _count(destination)
-    ]
-
-
 def copy_elements(
     source: Tensor, destination: Tensor, *, is_predicated: bool = False
 ) -> list[Instruction]:
@@ -161,11 +149,6 @@ def _element(tensor: Tensor, op: str, index: int, is_predicated: bool = False) -
 def store_elements(tensor: Tensor) -> list[Instruction]:
     """Returns the stores of `clear(tensor)` and `fill(tensor, value)`."""
     return [_element(tensor, "store", i) for i in _count(tensor)] if tensor.is_shared else []
-
-
-def load_elements(tensor: Tensor) -> list[Instruction]:
-    """Returns the loads of an algorithm that reads every element once."""
-    return [_element(tensor, "load", i) for i in _count(tensor)] if tensor.is_shared else []
 
 
 def _count(tensor: Tensor) -> range:

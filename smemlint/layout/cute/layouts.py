@@ -253,11 +253,6 @@ def make_ordered_layout(shape: IntTuple, order: Order) -> Layout:
     return Layout(shape, compact_order(shape, order))
 
 
-def row_major(*extents: IntTuple) -> Layout:
-    """Returns a compact layout whose last mode is the fastest: `LayoutRight`."""
-    return Layout(extents, compact_strides(extents, is_right=True))
-
-
 def append(layout: Layout, rank: int) -> Layout:
     """Returns the layout with modes `1:0` behind it up to a rank."""
     missing = max(rank - layout.rank, 0)

@@ -53,7 +53,7 @@ def in_global(bits: int, layout: Layout) -> Tensor:
 
 
 def right(*extents: int) -> Layout:
-    return cute.row_major(*extents)
+    return Layout(extents, cute.compact_strides(extents, is_right=True))
 
 
 def swizzled(parameters: tuple[int, int, int], atom: Layout, shape: IntTuple) -> AnyLayout:

@@ -82,3 +82,11 @@ def _character(text: str) -> int:
     body = text[text.index("'") + 1 : -1]
     escapes = {"\\n": 10, "\\t": 9, "\\0": 0, "\\\\": 92, "\\'": 39, "\\r": 13}
     return escapes.get(body, ord(body[0]) if body else 0)
+
+
+@evaluates(ir.Assembly)
+def evaluate_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
+    """Runs an `asm` statement; what reads PTX is imported when a function has some."""
+    from smemlint.analysis.simt.inline_ptx.statements import run_assembly
+
+    return run_assembly(ev, node)

@@ -10,7 +10,6 @@ from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import Unknown, Value
 from smemlint.analysis.simt.evaluator import Policy, TypeResolver
 from smemlint.analysis.simt.interpreter import (
-    assembly,
     bindings,
     branches,
     conditional,
@@ -39,7 +38,7 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
 
 HANDLERS = (
-    assembly, bindings, branches, calls, conditional, conversions, declarations, elements,
+    bindings, branches, calls, conditional, conversions, declarations, elements,
     expressions, jumps, loops, lvalues, names, operators, requires_expressions, statements,
     switches, unfollowed,
 )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from smemlint.analysis.simt.builtins.cute_functions import assign_data
+from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import (
@@ -41,7 +42,6 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalu
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import convert, to_condition
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
-from smemlint.analysis.simt.interpreter.member_operators import call_member_operator
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.frontend import ir
@@ -262,3 +262,29 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     new = apply_binary(ev, node.op[:-1], old, value, node)
     write_lvalue(ev, place, new, node.lvalue)
     return new
+
+
+def call_member_operator(
+    ev: Evaluator, place: LValue, op: str, node: ir.UnaryOp | ir.Assignment
+) -> Value | None:
+    """Returns the value of an operator that the class of its left operand defines.
+
+    Args:
+        ev: the evaluator.
+        place: the left operand.
+        op: as the definition spells it: `++`, `+=`.
+        node: the expression; `x++` passes a number that is not used.
+
+    Returns:
+        None where the operand is no class object, or its class does not define the operator.
+    """
+    record = place.type
+    if not isinstance(record, RecordType) or record.record is None:
+        return None
+    arguments: tuple[ir.Expression, ...] = ()
+    if isinstance(node, ir.Assignment):
+        arguments = (node.rvalue,)
+    elif node.op.startswith("p"):
+        arguments = (ir.Constant("int", "0", at=node.at),)
+    call = ir.FuncCall(ir.ID(f"operator{op}", at=node.at), arguments, at=node.at)
+    return inline_named(ev, f"operator{op}", record, call, place.pointer())
