@@ -74,6 +74,22 @@ def test_sizes_come_from_the_layout():
     assert np.array_equal(access.worst.addresses, 2 * layout(15, 96 + LANES))
 
 
+@pytest.mark.parametrize(
+    ("numbers", "wavefronts"),
+    [("round_up(5, 4)", 8), ("size(round_up(make_shape(3, 1), make_shape(_4{})))", 4)],
+)
+def test_numbers_are_rounded_up(numbers, wavefronts):
+    (store,) = accesses_of(kernel(f"  __shared__ float s[1024];\n  s[i * int({numbers})] = 1;"))
+    assert store.wavefronts.mean == wavefronts
+
+
+def test_the_first_thread_writes_alone():
+    """In one pass, whatever the other lanes would meet; 4 bytes an element of `tf32`."""
+    body = "  __shared__ cutlass::tfloat32_t s[1024];\n  if (thread0()) s[i * 32] = s[i * 32 + 1];"
+    found = {(a.kind.value, a.width_bytes, a.wavefronts.mean) for a in accesses_of(kernel(body))}
+    assert found == {("load", 4, 1.0), ("store", 4, 1.0)}
+
+
 def test_layouts_are_template_arguments():
     text = f"""{HEAD}
 template <int B, class SLayout>

@@ -77,3 +77,37 @@ def test_shared_memory_that_no_kernel_reaches_is_said() -> None:
     said = [(n.kernel, n.reason.code) for n in facts.not_analysed]
     assert said == [("lonely", "not-reached"), ("hidden", "not-reached")]
     assert {a.span.line for k in facts.kernels for a in k.accesses} == {3}
+
+
+def test_cutlass_is_not_read_where_it_lies_beside_the_sources_but_a_folder_of_that_name_is() -> (
+    None
+):
+    kernel = """
+#include "cutlass/pitch.h"
+__global__ void k(float *out) {
+  __shared__ float s[32 * PITCH];
+  s[threadIdx.x * PITCH] = out[threadIdx.x];
+}
+void go(float *out) { k<<<1, 32>>>(out); }
+"""
+    header = "#pragma once\n#define PITCH 32\n"
+    for folder, wavefronts in (("src__cutlass", 32.0), ("include__cutlass", None)):
+        (found,) = facts_of_files(**{f"{folder}__pitch.h": header, "src__k.cu": kernel}).kernels
+        (store,) = found.accesses
+        assert (store.wavefronts.mean if store.wavefronts else None) == wavefronts
+
+
+def test_what_stands_for_a_header_of_cutlass_is_read_whether_it_is_there_or_not() -> None:
+    kernel = """
+#include "cutlass/fast_math.h"
+__global__ void k(float *out) {
+  __shared__ float s[2048];
+  s[threadIdx.x * cutlass::round_up(5, 4)] = s[threadIdx.x * cutlass::ceil_div(7, 2)];
+}
+void go(float *out) { k<<<1, 32>>>(out); }
+"""
+    own = {"include__cutlass__fast_math.h": "namespace cutlass { int round_up(int a, int b); }"}
+    for files in ({}, own):
+        (found,) = facts_of_files(**files, **{"src__k.cu": kernel}).kernels
+        figures = sorted((a.kind.value, a.wavefronts.mean) for a in found.accesses)
+        assert figures == [("load", 4.0), ("store", 8.0)]

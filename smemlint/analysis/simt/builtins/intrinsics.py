@@ -293,6 +293,12 @@ def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
     return AffineInt(ev.state.geometry.linear % WARP, I32)
 
 
+@builtin("thread0")
+def _first_thread(ev: Evaluator, call: BuiltinCall) -> Value:
+    """CuTe's thread 0 of block 0: what it costs there, it costs in no other block."""
+    return AffineInt((ev.state.geometry.linear == 0).astype(np.int64), I32)
+
+
 @builtin("elect_one_sync")
 def _elect_one(ev: Evaluator, call: BuiltinCall) -> Value:
     return elected_lane(ev)

@@ -35,6 +35,20 @@ def _ceil_div(call: Call) -> Value:
     return value_of(cute.ceil_div(a, b))
 
 
+@function("round_up")
+def _round_up(call: Call) -> Value:
+    return value_of(_rounded_up(*(call.convert.int_tuple(value) for value in call.values[:2])))
+
+
+def _rounded_up(a: cute.IntTuple, b: cute.IntTuple) -> cute.IntTuple:
+    """Returns multiples of `b`, mode by mode; modes that `b` lacks stay as they are."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return (*map(_rounded_up, a, b), *a[len(b) :])
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        raise cute.CuteError("round_up of a tuple and a number")
+    return cute.ceil_div(a, b) * b
+
+
 @function("gcd", "lcm")
 def _common_factor(call: Call) -> Value:
     numbers = [value for value in call.values if isinstance(value, AffineInt)]

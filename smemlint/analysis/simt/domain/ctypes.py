@@ -236,6 +236,7 @@ I32, U32 = IntType(32, True), IntType(32, False)
 I64, U64 = IntType(64, True), IntType(64, False)
 HALF, BF16 = FloatType("half", 2), FloatType("__nv_bfloat16", 2)
 FLOAT, DOUBLE = FloatType("float", 4), FloatType("double", 8)
+TF32 = FloatType("tf32", 4)
 VOID = VoidType()
 FUNCTION = OpaqueType("a function")
 
@@ -247,9 +248,10 @@ _ALIASES: dict[str, CType] = {
     "clock_t": I64, "half": HALF, "__half": HALF, "half_t": HALF, "float16_t": HALF,
     "nv_half": HALF, "__nv_bfloat16": BF16, "nv_bfloat16": BF16, "bfloat16_t": BF16,
     "bf16": BF16, "nv_bfloat": BF16, "float32_t": FLOAT, "float64_t": DOUBLE,
-    "tfloat32_t": FloatType("tf32", 4), "tf32_t": FloatType("tf32", 4),
+    "tfloat32_t": TF32, "tf32_t": TF32,
     "__nv_fp8_e4m3": FloatType("e4m3", 1), "__nv_fp8_e5m2": FloatType("e5m2", 1),
     "e4m3": FloatType("e4m3", 1), "e5m2": FloatType("e5m2", 1),  # as instances are named
+    "tf32": TF32,
     "float_e4m3_t": FloatType("e4m3", 1), "float_e5m2_t": FloatType("e5m2", 1),
     "fp8_e4m3_t": FloatType("e4m3", 1), "__nv_fp8_storage_t": U8,
     "__nv_fp8_e8m0": FloatType("e8m0", 1), "float_ue8m0_t": FloatType("e8m0", 1),

@@ -10,6 +10,7 @@ Source: CUTLASS 4.7, `cutlass/device_kernel.h`, `kernel_launch.h`, `cluster_laun
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 from smemlint.frontend.cuda.lexer.tokens import lex
 from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
@@ -91,6 +92,10 @@ struct PipelineState {
 _DIVISION = """\
 #pragma once
 namespace cutlass {
+static constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+static constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
+template <typename A, typename B>
+constexpr A round_nearest(A a, B b) { return (a + b - 1) / b * b; }
 struct FastDivmod {
   int divisor = 1;
   FastDivmod() {}
@@ -118,6 +123,7 @@ _TEXTS = {
 }
 
 
+_OWN_FOLDERS = frozenset((("include", "cute"), ("include", "cutlass")))
 _MACROS = ("CUTE_STATIC_V(x) (x)",)
 """Of CuTe, whose headers are never read: `decltype(x)::value` is the number that `x` is."""
 
@@ -127,6 +133,14 @@ def cutlass_macros() -> dict[str, Macro]:
     """Returns the macros of CuTe by name."""
     macros = (read_definition(lex(line)) for line in _MACROS)
     return {macro.name: macro for macro in macros if macro is not None}
+
+
+def is_within_cutlass(path: str) -> bool:
+    """Returns whether a path is that of a header of CuTe or CUTLASS, as their folders are laid out.
+
+    A folder `cutlass` that is in none named `include` is a user's own.
+    """
+    return not _OWN_FOLDERS.isdisjoint(pairwise(path.split("/")))
 
 
 def is_cutlass_header(path: str) -> bool:

@@ -13,7 +13,11 @@ from functools import partial
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
-from smemlint.frontend.cuda.preprocessor.cutlass_headers import cutlass_header, cutlass_macros
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
+    cutlass_header,
+    cutlass_macros,
+    is_within_cutlass,
+)
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.frontend.cuda.preprocessor.includes import PREPARED, Includes
 from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_definition
@@ -303,19 +307,23 @@ class _Run:
             return
         if not is_quoted and not slash and not self._includes.holds(name, prepared.source.path):
             return
-        is_followed = is_quoted or folder not in _MODELLED_FOLDERS
+        is_modelled = folder in _MODELLED_FOLDERS
+        is_followed = is_quoted or not is_modelled
         found = self._includes.find(name, prepared.source.path) if is_followed else None
         found = found or cutlass_header(name)
         if found is None and is_quoted and self._search_home(name):
             found = self._includes.find(name, prepared.source.path)
+        if found is not None and is_modelled and is_within_cutlass(found[0]):
+            found, is_followed = cutlass_header(name), False
         if found is None and is_of_system(name):
             return
         if found is None:
             if is_followed:
                 self._report_refused(arguments[0], name, prepared.source.path)
-            if is_quoted:
-                self.not_found.append(name)
-            self._has_missed_bracketed |= is_followed and not is_quoted
+                if is_quoted:
+                    self.not_found.append(name)
+                else:
+                    self._has_missed_bracketed = True
             self._branches.headers_are_missing = True
             return
         path, text = found
