@@ -39,40 +39,13 @@ _NO_ENTRY = (KeyError, TypeError, ValueError, IndexError, AttributeError, Recurs
 """What reading an entry may raise that is none of this version."""
 _RECENT_NS = 2_000_000_000
 """A file this young may change again within the clock's step: its time says nothing."""
-_OF_THE_RUN = frozenset(
-    (
-        "jobs",
-        "fix",
-        "diff",
-        "unsafe_fixes",
-        "verify_gpu",
-        "verify_all",
-        "verify_timeout",
-        "device",
-        "cache_dir",
-        "no_cache",
-        "quiet",
-        "show_notes",
-        "statistics",
-        "color",
-        "fail_on",
-        "exit_zero",
-        "strict",
-        "select",
-        "ignore",
-        "extend_select",
-        "extend_ignore",
-        "per_file_ignores",
-        "exclude",
-        "extend_exclude",
-        "force_exclude",
-        "respect_gitignore",
-        "baseline",
-        "require_reason",
-        "origin",
-        "root",
-    )
-)
+_OF_THE_RUN = frozenset((
+    "jobs", "fix", "diff", "unsafe_fixes", "verify_gpu", "verify_all", "verify_timeout", "device",
+    "cache_dir", "no_cache", "quiet", "show_notes", "statistics", "color", "fail_on", "exit_zero",
+    "strict", "select", "ignore", "extend_select", "extend_ignore", "per_file_ignores", "exclude",
+    "extend_exclude", "force_exclude", "respect_gitignore", "baseline", "require_reason", "origin",
+    "root",
+))  # fmt: skip
 """Settings that do not touch what is kept."""
 
 Stamp = tuple[int, int] | None
@@ -292,7 +265,7 @@ def _unit_data(result: UnitResult) -> dict[str, Any]:
 
 
 def _unit_from(data: Mapping[str, Any], changed: set[str], program: Project) -> UnitResult | None:
-    """The share, unless a changed file bears on it."""
+    """Returns the share, unless a changed file bears on it."""
     from smemlint.analysis.program.dependencies import Dependencies
     from smemlint.driver.invalidation import is_valid
     from smemlint.driver.results import UnitResult
@@ -340,7 +313,7 @@ def _require_span(span: Span) -> None:
 
 
 def _reported(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with what reports show of their accesses: of all patterns, the worst."""
+    """Returns the findings with what reports show of their accesses: of all patterns, the worst."""
 
     def cut(access: Access) -> Access:
         return replace(access, patterns=(access.worst,) if access.worst is not None else ())

@@ -85,7 +85,7 @@ def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowan
 
 
 def _by_file(merged: UnitResult, document: str) -> dict[str, list[int]]:
-    """The indices of findings that a fix may repair, by the file of their array."""
+    """Returns the indices of findings that a fix may repair, by the file of their array."""
     evaluated = {id(access) for k in merged.facts.kernels for access in k.accesses}
     files: dict[str, list[int]] = {}
     for index, finding in enumerate(merged.findings):

@@ -185,7 +185,7 @@ def evaluate(request: Request, store: ResultStore | None = None) -> Evaluation:
 def _unit_results(
     task: UnitTask, request: Request, store: ResultStore | None
 ) -> dict[str, UnitResult]:
-    """The results of all units, or of those that hold the document, by main file."""
+    """Returns the results of all units, or of those that hold the document, by main file."""
     analyzer, configuration = task.analyzer, request.configuration
     files = analyzer.files_for(request.document) if request.document else analyzer.files()
     known: Mapping[str, UnitResult] = {}

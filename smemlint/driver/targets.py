@@ -102,7 +102,7 @@ def merged(results: Mapping[str, Result], words: str = "holds on {}, not on {}")
 
 
 def _where_they_hold(findings: Mapping[str, Sequence[Finding]], words: str) -> list[Finding]:
-    """The distinct findings, each with a note where it does not hold on all targets."""
+    """Returns the distinct findings, each with a note where it does not hold on all targets."""
     by_key: dict[Hashable, dict[str, Finding]] = {}
     for arch, found in findings.items():
         for finding in found:

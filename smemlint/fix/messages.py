@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from smemlint.facts import AccessKind
+from smemlint.facts import Access, AccessKind, SharedArray
 from smemlint.finding import Fix
+from smemlint.fix.padding import Padding, Usage
+from smemlint.fix.spacing import Spacing
+from smemlint.fix.verify_by_analysis import Comparison, Padded
+from smemlint.layout.swizzle import Swizzle
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from smemlint.facts import Access, SharedArray
-    from smemlint.fix.padding import Padding, Usage
-    from smemlint.fix.spacing import Spacing
-    from smemlint.fix.verify_by_analysis import Comparison, Padded
-    from smemlint.layout.swizzle import Swizzle
 
 
 def padding_fix(array: SharedArray, usage: Usage, padded: Padded, after: Access) -> Fix:

@@ -222,7 +222,7 @@ class _Repair:
     def _other_constant(
         self, source: Source, found: Declarator, kernels: Sequence[KernelFacts], run: Run
     ) -> tuple[str, int, Comparison] | None:
-        """A value of the constant that pads the rows which frees the costliest access."""
+        """Returns a value of the constant that pads the rows which frees the costliest access."""
         array, usage = self._array, self._usage
         if not usage.is_decided or len(array.dims) < 2 or not all(array.dims[1:]):
             return None

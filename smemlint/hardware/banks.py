@@ -168,7 +168,7 @@ def _require_measured(kind: str, width: int, matrices: int) -> None:
 def _participants(
     shape: tuple[int, ...], kind: str, matrices: int, active: ArrayLike | None
 ) -> NDArray[np.bool_] | None:
-    """The lanes that take part, of shape (n, 32); None for all."""
+    """Returns the lanes that take part, of shape (n, 32); None for all."""
     if kind in _MEASURED_MATRICES:
         if matrices == 4:
             return None
@@ -241,7 +241,7 @@ def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: i
 def _pairs_up(
     rows: NDArray[np.int64], mask: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether every lane's address equals that of lane l^1, or every lane's that of l^2.
+    """Returns whether every lane's address equals that of lane l^1, or every lane's that of l^2.
 
     An inactive lane matches anything. The second array says where both hold and yet some active
     lane differs from the active lane l^3.
@@ -313,7 +313,7 @@ def _log2(power: int) -> int:
 
 
 def _degrees(keys: NDArray[np.int32] | NDArray[np.int64], bank_shift: int) -> NDArray[np.int64]:
-    """The most distinct keys in one bank, of shape (n,) for keys of shape (n, lanes)."""
+    """Returns the most distinct keys in one bank, of shape (n,) for keys of shape (n, lanes)."""
     keys.sort(axis=1)
     fresh = keys[:, 1:] != keys[:, :-1]
     banks = keys >> bank_shift
@@ -345,7 +345,7 @@ def _longest_runs(fresh: NDArray[np.bool_], same: NDArray[np.bool_]) -> NDArray[
 
 
 def _longest_runs_of_few(fresh: NDArray[np.bool_], same: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The same in a fixed number of array operations: fast for few rows."""
+    """Returns the same in a fixed number of array operations: fast for few rows."""
     seen = np.cumsum(fresh, axis=1, dtype=np.int64)
     before = np.maximum.accumulate(seen * ~same, axis=1)
     longest: NDArray[np.int64] = (seen - before).max(axis=1, initial=0)

@@ -77,7 +77,7 @@ def thread_values(access: Access, pattern: WarpPattern) -> ThreadValues | None:
 
 
 def _offsets(addresses: NDArray[np.int64], base: int, use: LayoutUse) -> NDArray[np.int64] | None:
-    """The offsets in the layout that begins at a byte, before its swizzle, in its units."""
+    """Returns the offsets in the layout that begins at a byte, before its swizzle, in its units."""
     swizzle = Swizzle(*use.swizzle) if use.swizzle is not None else None
     if use.units == "bytes":
         return (swizzle(addresses) if swizzle is not None else addresses) - base

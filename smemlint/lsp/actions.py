@@ -165,7 +165,7 @@ def ignore_in_file(finding: Finding, text: str) -> Edit:
 
 
 def _line_end(text: str) -> str:
-    """The end that the lines of a text have."""
+    """Returns the end that the lines of a text have."""
     return "\r\n" if "\r\n" in text else "\n"
 
 

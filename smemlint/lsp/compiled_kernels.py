@@ -62,7 +62,7 @@ class CompiledKernels:
         return [found[name] for name in sorted(found)]
 
     def _newest(self) -> list[tuple[str, tuple[int, int]]]:
-        """The PTX files of the cache with time and size, the latest first."""
+        """Returns the PTX files of the cache with time and size, the latest first."""
         entries = sorted(self._entries(), key=lambda entry: (-entry[1][0], entry[0]))
         return entries[:MAX_CACHED_KERNELS]
 
@@ -74,7 +74,7 @@ class CompiledKernels:
                     yield entry.path, (status.st_mtime_ns, status.st_size)
 
     def _read(self, path: str, stamp: tuple[int, int]) -> tuple[Source, frozenset[str]]:
-        """A file, and the paths of the sources that it was compiled from."""
+        """Returns a file, and the paths of the sources that it was compiled from."""
         known = self._known.get(path)
         if known is None or known[0] != stamp:
             source = Source(path)

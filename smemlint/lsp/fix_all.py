@@ -43,7 +43,7 @@ def all_fixes(
 
 
 def _between(path: str, before: str, after: str) -> Iterator[Edit]:
-    """The lines that differ, each run of them as one edit."""
+    """Yields the lines that differ, each run of them as one edit."""
     old, new = _with_ends(before), _with_ends(after)
     for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":

@@ -80,7 +80,7 @@ def _said(access: Access, instances: int) -> Iterator[str]:
 
 
 def _explained(finding: Finding) -> Iterator[str]:
-    """What a diagnostic of one line leaves out; assumptions stand with the access."""
+    """Yields what a diagnostic of one line leaves out; assumptions stand with the access."""
     yield _TERMINAL.visible(f"{finding.code} {headline(finding)}")
     known = assumption_notes(finding.access) if finding.access is not None else ()
     for label, note in labelled_notes(finding):
@@ -91,7 +91,7 @@ def _explained(finding: Finding) -> Iterator[str]:
 
 
 def _repaired(analysis: Analysis, span: Span) -> Iterator[str]:
-    """The fix of a finding there, as the lines that it changes."""
+    """Yields the fix of a finding there, as the lines that it changes."""
     for finding in analysis.findings:
         if finding.span != span or finding.fix is None:
             continue

@@ -336,7 +336,7 @@ def _moved_launch(known: _Launch, movement: Movement, units: Sequence[Unit]) -> 
 
 
 def _number_of(function: Function, units: Sequence[Unit]) -> tuple[int, int]:
-    """The number of a function's unit, and its number among those of its name."""
+    """Returns the number of a function's unit, and its number among those of its name."""
     return next(
         (index, number)
         for index, unit in enumerate(units)
@@ -358,7 +358,7 @@ def _is_plain(values: Iterable[object]) -> bool:
 
 
 def _unknowns(scope: Mapping[str, object]) -> tuple[tuple[str, Reason, bool, bool], ...]:
-    """The template arguments that are not known: results name why."""
+    """Returns the template arguments that are not known: results name why."""
     return tuple(
         (name, value.reason, value.is_data, value.is_uniform)
         for name, value in scope.items()

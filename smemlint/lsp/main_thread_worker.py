@@ -94,7 +94,7 @@ class Worker:
             self._stop(self._current)
 
     def _next(self) -> _Job | None:
-        """The next job; garbage is collected while there is none, and nobody waits."""
+        """Returns the next job; garbage is collected while there is none, and nobody waits."""
         if self._done < _COLLECT_AFTER:
             with contextlib.suppress(Empty):
                 return self._jobs.get(timeout=_IDLE if self._done else None)

@@ -245,7 +245,7 @@ class Server(LanguageServer):
             self._failures.pop(_SETTINGS, None)
 
     def _configuration(self) -> Configuration:
-        """The settings of the client and of files, these as they are now.
+        """Returns the settings of the client and of files, these as they are now.
 
         Raises:
             ConfigError: those of the client cannot be used.

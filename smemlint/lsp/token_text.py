@@ -176,13 +176,13 @@ class Movement:
         raise CannotMove
 
     def _start(self, offset: int) -> int:
-        """The new offset of what begins at one."""
+        """Returns the new offset of what begins at one."""
         text = self._before.places
         token = bisect_right(text.starts, offset) - 1
         return self._inside(token, offset, is_inside=token >= 0 and offset < text.stops[token])
 
     def _stop(self, offset: int) -> int:
-        """The new offset of what ends at one."""
+        """Returns the new offset of what ends at one."""
         text = self._before.places
         token = bisect_left(text.starts, offset) - 1
         return self._inside(token, offset, is_inside=token >= 0 and offset <= text.stops[token])
@@ -194,7 +194,7 @@ class Movement:
         return self._now.places.starts[other] + offset - self._before.places.starts[token]
 
     def _other(self, token: int) -> int | None:
-        """The number that a token has in the other text; None for one that is not seen."""
+        """Returns the number that a token has in the other text; None for one that is not seen."""
         for (start, stop), (other, _) in self._pairs():
             if start <= token < stop:
                 return other + token - start

@@ -60,7 +60,7 @@ def _contents(findings: Sequence[Finding]) -> str:
 
 
 def _share(finding: Finding) -> str:
-    """The share of the kernel's wavefronts that a finding wastes."""
+    """Returns the share of the kernel's wavefronts that a finding wastes."""
     cost = finding.cost
     return f"{cost.share:.0%}" if cost is not None and cost.wasted > 0 else ""
 

@@ -78,7 +78,7 @@ def _heading(values: ThreadValues) -> str:
 
 
 def _cell(lanes: tuple[int, ...]) -> str:
-    """The lane, or the first of several that share the chunk."""
+    """Returns the lane, or the first of several that share the chunk."""
     if not lanes:
         return "  ."
     return f"{lanes[0]:3}" if len(lanes) == 1 else f"{lanes[0]:2}+"

@@ -90,7 +90,7 @@ def call_of(project: Project, unit: Unit, task: KernelTask, instance: Instance) 
         NotCallable: something is not known that a call needs.
     """
     assert task.instance.block is not None
-    stated = _told(project, task.function)
+    stated = _stated_arguments(project, task.function)
     passed = {**task.numbers_passed(), **dict(instance.passed)}
     known = _arguments(unit, task, {**passed, **stated})
     guessed = tuple(a.name for a in known if _is_open(a))
@@ -109,7 +109,7 @@ def _guess(argument: Argument) -> float:
     return _MOST_OF_BYTE if argument.dtype.endswith("1") else GUESS
 
 
-def _told(project: Project, function: Function) -> dict[str, float]:
+def _stated_arguments(project: Project, function: Function) -> dict[str, float]:
     """Numbers that the configuration and the `launch` pragma give."""
     own = project.index.settings.kernels.get(function.name)
     pragma = project.user.launch_pragma(function)

@@ -196,7 +196,7 @@ _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/")
 
 
 def _inlined_lines(folder: Path, seconds: float) -> dict[tuple[str, int], _Lines]:
-    """The lines of each instruction of the program, by mangled kernel and offset.
+    """Returns the lines of each instruction of the program, by mangled kernel and offset.
 
     The profiler names one line an instruction, which is that of a header for what is inlined from
     it. Empty where there is no program, or none of the tools that every toolkit has.

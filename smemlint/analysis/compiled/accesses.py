@@ -162,7 +162,7 @@ def _figures(patterns: Sequence[WarpPattern]) -> tuple[Stat, Stat] | None:
 
 
 def _calls(parts: Sequence[_Part], arch: str) -> Iterator[CallLine]:
-    """The instructions that profilers show at calls."""
+    """Yields the instructions that profilers show at calls."""
     calls: dict[Span, list[_Part]] = {}
     for site, issued in parts:
         if site.call is not None:
@@ -205,7 +205,7 @@ def _groups(parts: Sequence[_Part]) -> list[Group]:
 
 
 def _warps(groups: Sequence[Group]) -> int:
-    """How many warps of the block take part."""
+    """Returns how many warps of the block take part."""
     taking_part = [g.mask.reshape(-1, LANES).any(axis=1) for g in groups]
     return int(np.logical_or.reduce(taking_part).sum()) if taking_part else 0
 

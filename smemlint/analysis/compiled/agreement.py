@@ -64,7 +64,7 @@ def _joined(
 
 
 def _alike(access: Access, candidates: list[Access]) -> list[Access]:
-    """Those of the access's launch, with its template values if any have them."""
+    """Returns those of the access's launch, with its template values if any have them."""
     instance = access.instance
     launch = instance.block, instance.passed
     found = [c for c in candidates if (c.instance.block, c.instance.passed) == launch]

@@ -131,7 +131,7 @@ def _by_masks(operation: Operation, x: Value, y: Value, width: int) -> Value | N
 
 
 def _survives(operation: Operation, unknown: int, other: Lanes) -> int | None:
-    """The unknown bits that the other operand's known bits leave unknown.
+    """Returns the unknown bits that the other operand's known bits leave unknown.
 
     None where lanes of a warp disagree on them.
     """
@@ -343,6 +343,6 @@ def _each_bit(p: NDArray[np.int64], width: int) -> NDArray[np.int64]:
 
 
 def _highest(p: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """The position of the highest set bit; -1 for zero."""
+    """Returns the position of the highest set bit; -1 for zero."""
     ranks = np.arange(1, width + 1).reshape(-1, *(1 for _ in np.shape(p)))
     return np.asarray((_each_bit(p, width) * ranks).max(axis=0) - 1)

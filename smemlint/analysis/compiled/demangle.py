@@ -106,7 +106,7 @@ class _Reader:
             self._read_arguments(self.arguments)
 
     def _nested(self, *, is_type: bool) -> str:
-        """A qualified name up to its end; each of its prefixes may be referred to."""
+        """Returns a qualified name up to its end; each of its prefixes may be referred to."""
         found = ""
         while not self._take("E"):
             letter = self._peek()
@@ -142,7 +142,7 @@ class _Reader:
         return self._text[start : self._at]
 
     def _closure(self) -> str:
-        """A lambda, `Ul` types `E` number `_`."""
+        """Returns a lambda, `Ul` types `E` number `_`."""
         if not self._take("Ul"):
             raise _Unread
         types = self._until_end()
@@ -188,7 +188,7 @@ class _Reader:
         return self._remember(self._compound(letter))
 
     def _compound(self, letter: str) -> str:
-        """A function, an array, a template parameter or a local type."""
+        """Returns a function, an array, a template parameter or a local type."""
         if self._take("F"):
             self._take("Y")
             return f"({', '.join(self._until_end())})"

@@ -160,7 +160,7 @@ def _steps_between(x: Value, y: Value, lanes: Mask | None) -> list[int] | Cause:
 
 
 def _steps(x: Lanes, y: Lanes, lanes: Mask | None) -> list[int] | None:
-    """The distinct differences `y - x` of warps; None where lanes of a warp disagree."""
+    """Returns the distinct differences `y - x` of warps; None where lanes of a warp disagree."""
     if isinstance(x, int) and isinstance(y, int):
         return [y - x]
     apart = np.asarray(y - x)

@@ -147,7 +147,7 @@ class LaunchInfo:
     def _block(
         self, kernel: str, bounds: Bounds, *, is_launched: bool
     ) -> tuple[Block, Assumption | None] | Reason:
-        """The block shape and what is assumed for it, or why there is none."""
+        """Returns the block shape and what is assumed for it, or why there is none."""
         if bounds.required is not None:
             return _sized(bounds.required)
         if self.triton is not None:

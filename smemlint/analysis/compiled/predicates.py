@@ -114,7 +114,7 @@ def _by_range(operation: str, x: Value, y: Value, width: int) -> bool | None:
 
 
 def _range(value: Value, width: int) -> tuple[int, int]:
-    """The least and the largest number, the same signed or not; wide where not provable."""
+    """Returns the least and the largest number, the same signed or not; wide where not provable."""
     wide = (-(1 << 64), 1 << 64)
     bits = possible_bits(value.terms)
     if bits < 0 or value.bits < width:

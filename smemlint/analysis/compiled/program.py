@@ -91,7 +91,7 @@ def program(blocks: Sequence[Block], widths: Mapping[Register, int]) -> Program:
 
 
 def _needed_registers(blocks: Sequence[Block]) -> set[Register]:
-    """The registers that an effect or a branch depends on, directly or not."""
+    """Returns the registers that an effect or a branch depends on, directly or not."""
     readers: dict[Register, list[Instruction]] = {}
     worklist: list[Register] = []
     for block in blocks:

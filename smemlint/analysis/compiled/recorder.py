@@ -207,7 +207,7 @@ def _lanes(address: Value, mask: Mask, site: Site) -> list[NDArray[np.int64]] | 
 
 
 def _global_lanes(source: Value, mask: Mask) -> NDArray[np.int64] | Cause:
-    """The bytes that all lanes read from global memory, from a line on."""
+    """Returns the bytes that all lanes read from global memory, from a line on."""
     if source.known is not True and (mask & ~np.asarray(source.known)).any():
         cause = common_cause(source)
         return Cause(

@@ -113,7 +113,7 @@ def _base(path: str) -> str:
 
 
 def _common_tail(path: str, other: str) -> int:
-    """How many parts two paths share at their ends."""
+    """Returns how many parts two paths share at their ends."""
     count = 0
     for a, b in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
         if a != b:

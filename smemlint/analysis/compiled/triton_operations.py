@@ -159,7 +159,7 @@ def _operation(match: re.Match[str], line: str, stored: set[str]) -> Operation |
 
 
 def _places(name: str, locations: Mapping[str, str]) -> Iterator[Place]:
-    """The places of a location, those of all callers included."""
+    """Yields the places of a location, those of all callers included."""
     worklist, seen = [name], {name}
     while worklist and len(seen) < MAX_TTGIR_DEPTH:
         body = locations.get(worklist.pop(), "")

@@ -67,7 +67,7 @@ class LocationReader:
         return LocationReader(strings, {b: n for b, n in numbers.items() if bases.count(b) == 1})
 
     def _callers(self, comment: str) -> Iterator[Frame]:
-        """The frames of a comment, behind the one of the directive itself."""
+        """Yields the frames of a comment, behind the one of the directive itself."""
         for base, line, column in _PLACE.findall(comment)[1:MAX_FRAMES]:
             if base not in self.numbers:
                 return

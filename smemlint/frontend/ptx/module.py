@@ -229,7 +229,7 @@ def _closing(text: str, opening: int) -> tuple[int, bool]:
 
 
 def _name(head: str) -> str:
-    """The name of a function, past the parameter that it returns."""
+    """Returns the name of a function, past the parameter that it returns."""
     words = [t.text for t in tokens(head)]
     if words[:1] == ["("] and ")" in words:
         words = words[words.index(")") + 1 :]

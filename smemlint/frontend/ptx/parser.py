@@ -210,7 +210,7 @@ def _address(words: Sequence[str], depth: int) -> Operand:
 
 
 def _offset(words: Sequence[str]) -> int:
-    """The sum of `+ 8`, `- 8` or `+ -8`."""
+    """Returns the sum of `+ 8`, `- 8` or `+ -8`."""
     sign = 1
     for word in words[:-1]:
         sign = -sign if word == "-" else sign

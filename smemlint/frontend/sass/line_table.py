@@ -80,7 +80,7 @@ def _rows(table: bytes, functions: Mapping[int, str]) -> Iterator[tuple[str, int
 
 
 def _files(table: bytes, at: int, end: int) -> dict[int, str]:
-    """The paths of the table's files, by number."""
+    """Returns the paths of the table's files, by number."""
     folders = [""]
     while at < end and table[at]:
         text, at = _text(table, at)
@@ -97,7 +97,7 @@ def _files(table: bytes, at: int, end: int) -> dict[int, str]:
 
 
 def _text(table: bytes, at: int) -> tuple[str, int]:
-    """A string, and where the next byte stands."""
+    """Returns a string, and where the next byte stands."""
     end = table.index(b"\0", at)
     return table[at:end].decode("utf-8", "replace"), end + 1
 
@@ -146,7 +146,7 @@ def _run(
 
 
 def _number(table: bytes, at: int, *, is_signed: bool = False) -> tuple[int, int]:
-    """A number in LEB128, and where the next byte stands."""
+    """Returns a number in LEB128, and where the next byte stands."""
     value = 0
     for i in range(_NUMBER_BYTES):
         byte = table[at + i]

@@ -90,7 +90,7 @@ def is_compatible(a: IntTuple, b: IntTuple) -> bool:
 
 
 def _better_order(source: Tensor, destination: Tensor) -> Layout:
-    """The order of elements of the tensor whose contiguity matters more."""
+    """Returns the order of elements of the tensor whose contiguity matters more."""
     a, b = (right_inverse(tensor.layout.plain) for tensor in (source, destination))
     size_a, size_b = static(a.size), static(b.size)
     score_a = _score(source, size_a > size_b)

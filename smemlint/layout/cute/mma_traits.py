@@ -57,7 +57,7 @@ class MmaOp:
 
 
 def _quads(values: IntTuple, quad: int, row: int, strides: IntTuple) -> Layout:
-    """A warp's layout: 4 threads of a quad by 8 rows."""
+    """Returns a warp's layout: 4 threads of a quad by 8 rows."""
     return Layout(((4, 8), values), ((quad, row), strides))
 
 

@@ -78,7 +78,7 @@ def _combined(offset: Integer | MixedBits, moved: int | MixedBits) -> int | Mixe
 
 
 def _active_bits(only_zy: Layout, kept: Layout) -> int:
-    """The bits of both fields that the remaining coordinates reach."""
+    """Returns the bits of both fields that the remaining coordinates reach."""
     reached = composition(only_zy, kept)
     last = static(reached.size) - 1
     return static(crd2idx(last, reached.shape, reached.stride))

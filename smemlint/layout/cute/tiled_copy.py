@@ -255,7 +255,7 @@ def make_cotiled_copy(atom: CopyAtom, atom_order: Layout, data: Layout) -> Tiled
 
 
 def _restrided(atom: CopyAtom, order: Layout, tile: Layout) -> TiledCopy:
-    """The copy whose tile has only the coordinates that `order` reaches."""
+    """Returns the copy whose tile has only the coordinates that `order` reaches."""
     shape = tile.shape
     rank = tile.rank
     units = [tuple(int(i == j) for j in range(rank)) for i in range(rank)]

@@ -149,7 +149,7 @@ class _FileReader:
             yield with_passed(evaluate, self._launch.passed(name, template, block))
 
     def _evaluated(self, task: KernelTask, passed: Passed | None) -> KernelFacts:
-        """The facts of a kernel, under the arguments of its launch if they are given."""
+        """Returns the facts of a kernel, under the arguments of its launch if they are given."""
         if passed is not None:
             names = [p.name for p in task.parameters]
             known = {
@@ -162,7 +162,7 @@ class _FileReader:
         return self._named(evaluate_kernel(self._module, task))
 
     def _named(self, kernel: KernelFacts) -> KernelFacts:
-        """The kernel with the operations of Triton that its accesses belong to."""
+        """Returns the kernel with the operations of Triton that its accesses belong to."""
         if not self._operations:
             return kernel
         accesses = []

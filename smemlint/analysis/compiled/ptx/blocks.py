@@ -180,7 +180,7 @@ def _note_call(call: Call) -> None:
 
 
 def _unknown(call: Call) -> Lowered | None:
-    """An instruction that is not modelled: what it may write is not known."""
+    """Returns an instruction that is not modelled: what it may write is not known."""
     head, operands = call.opcode.name, call.operands
     if head in _NO_EFFECT or not operands:
         return None

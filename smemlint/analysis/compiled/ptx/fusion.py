@@ -70,7 +70,7 @@ def fusion_of(
 
 
 def _read_registers(statements: Sequence[Statement]) -> frozenset[str]:
-    """The registers that some instruction reads."""
+    """Returns the registers that some instruction reads."""
     found: set[str] = set()
     for statement in statements:
         if isinstance(statement, Operation):

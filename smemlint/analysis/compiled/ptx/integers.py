@@ -221,7 +221,7 @@ def set_predicate(call: Call) -> Lowered:
 
 
 def _truth(*values: Value) -> Value:
-    """A predicate of which only is known whether a warp agrees on it."""
+    """Returns a predicate of which only is known whether a warp agrees on it."""
     made = weak(*values)
     return made if made.is_top else b.bitwise("and", made, ONE)
 

@@ -128,7 +128,7 @@ def _reads_any(operations: Sequence[Operation], parameters: frozenset[str]) -> b
 
 
 def _pointers(operations: Sequence[Operation]) -> frozenset[str]:
-    """The parameters that are loaded to become addresses of global memory."""
+    """Returns the parameters that are loaded to become addresses of global memory."""
     loaded: dict[str, str] = {}
     found: set[str] = set()
     for operation in operations:
@@ -143,7 +143,7 @@ def _pointers(operations: Sequence[Operation]) -> frozenset[str]:
 def _shared_variables(
     module: Module, statements: Sequence[Statement], operations: Sequence[Operation]
 ) -> list[Variable]:
-    """Those of the kernel itself, then those of the file that it names."""
+    """Returns those of the kernel itself, then those of the file that it names."""
     own = [s for s in statements if isinstance(s, Variable) and s.space == "shared"]
     named = {name for operation in operations for o in operation.operands for name in names_in(o)}
     others = [v for v in module.variables.values() if v.space == "shared" and v.name in named]

@@ -130,7 +130,7 @@ class LinearForms:
         return self._opaque(name, opcode[0], operands)
 
     def _opaque(self, name: str, head: str, operands: Sequence[Linear]) -> Linear:
-        """A value of its own, with the alignment that its operands prove."""
+        """Returns a value of its own, with the alignment that its operands prove."""
         by_lane = any(x.form.is_divergent for x in operands) or head in ("atom", "shfl")
         alignment = 1
         if len(operands) == 2 and head in ("and", "or", "xor"):
@@ -141,7 +141,7 @@ class LinearForms:
 
 
 def _divisor(x: Linear) -> int:
-    """The power of two that provably divides a value."""
+    """Returns the power of two that provably divides a value."""
     return min(x.form.alignment, power_of_two(x.constant))
 
 

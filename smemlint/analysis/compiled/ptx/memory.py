@@ -68,7 +68,7 @@ def _targets(call: Call, index: int) -> tuple[str, ...]:
 
 
 def _load_parameter(call: Call, targets: tuple[str, ...]) -> Lowered:
-    """A load of the kernel's parameters, by name or by an address in them.
+    """Returns a load of the kernel's parameters, by name or by an address in them.
 
     What another function returns is read in the same way, from a parameter that is not the
     kernel's: nothing is known of it.
@@ -145,7 +145,7 @@ def _record(
 
 
 def _sites(call: Call, kind: AccessKind, width: int, address: int) -> tuple[Site, ...]:
-    """The site of an access that can be one of shared memory."""
+    """Returns the site of an access that can be one of shared memory."""
     if call.opcode.space not in ("shared", "cluster", ""):
         return ()
     return call.lowering.sites(call.operation, kind, width, call.operands[address])

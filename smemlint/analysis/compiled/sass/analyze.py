@@ -135,7 +135,7 @@ def _first_parameter(target: Target, section: KernelSection) -> int:
 
 
 def _all_memory(target: Target, span: Span) -> SharedArray:
-    """The shared memory of a block, of which machine code names no arrays."""
+    """Returns the shared memory of a block, of which machine code names no arrays."""
     return SharedArray("", span, "", 0, (None,), target.reserved, None, _ALIGNMENT)
 
 
@@ -229,7 +229,7 @@ class _FileReader:
     def _words(
         self, section: KernelSection, arguments: Iterable[tuple[int, int]]
     ) -> dict[int, int]:
-        """The constants that known arguments are, by their offset in the constant bank."""
+        """Returns the constants that known arguments are, by their offset in the constant bank."""
         first = _first_parameter(self._target, section)
         return {
             first + offset + _WORD * word: value >> 32 * word & 0xFFFFFFFF
@@ -239,7 +239,7 @@ class _FileReader:
         }
 
     def _notes(self, function: Function, kernel: str) -> Iterator[NotAnalysed]:
-        """What has no addresses by lane, once for each line."""
+        """Yields what has no addresses by lane, once for each line."""
         seen: set[tuple[Span, Reason]] = set()
         for instruction in function.instructions:
             reason = _DESCRIPTORS.get(instruction.opcode)

@@ -66,7 +66,7 @@ def call(function: Function, instruction: Instruction) -> Operation:
 
 
 def _callee(function: Function, instruction: Instruction) -> int | None:
-    """The index of the first instruction that is called, if that is in the same section."""
+    """Returns the index of the first instruction that is called, if that is in the same section."""
     label = next((o for o in instruction.operands if isinstance(o, Label)), None)
     return function.labels.get(label.name) if label is not None else None
 
@@ -76,7 +76,7 @@ def _returns(function: Function, start: int) -> bool:
 
 
 def _written_from(function: Function, start: int) -> tuple[str, ...]:
-    """The registers that a subroutine of the same section writes until it returns."""
+    """Returns the registers that a subroutine of the same section writes until it returns."""
     written: dict[str, None] = {}
     for instruction in _reached(function, start):
         if instruction.opcode == "CALL":
@@ -86,7 +86,7 @@ def _written_from(function: Function, start: int) -> tuple[str, ...]:
 
 
 def _reached(function: Function, start: int) -> Iterator[Instruction]:
-    """The instructions that may run from one on, calls stepped over."""
+    """Yields the instructions that may run from one on, calls stepped over."""
     seen: set[int] = set()
     worklist = [start]
     while worklist:

@@ -53,7 +53,7 @@ def _relation(comparison: str, x: Value, y: Value, is_signed: bool) -> Value:
 
 
 def _extended(comparison: str, x: Value, y: Value, below: Value, is_signed: bool) -> Value:
-    """The comparison of pairs, of whose lower words `below` is the result."""
+    """Returns the comparison of pairs, of whose lower words `below` is the result."""
     if comparison == "ne":
         return bitwise("or", _relation("ne", x, y, is_signed), below, 1)
     equal = bitwise("and", _relation("eq", x, y, is_signed), below, 1)

@@ -23,7 +23,7 @@ def _as_floats(bits: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _as_bits(values: NDArray[np.float64], rounding: str = "nearest") -> NDArray[np.int64]:
-    """The bits of the binary32 numbers that the values round to."""
+    """Returns the bits of the binary32 numbers that the values round to."""
     rounded = values.astype(np.float32)
     back = rounded.astype(np.float64)
     if rounding == "zero":

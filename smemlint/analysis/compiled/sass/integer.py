@@ -53,7 +53,7 @@ def _add(instruction: Instruction) -> Step:
 
 
 def _add_pairs(instruction: Instruction, numbers: Sequence[Operand]) -> Step:
-    """The sum of pairs of registers, which sm_120 has instructions for."""
+    """Returns the sum of pairs of registers, which sm_120 has instructions for."""
     lower = [reader(o) for o in numbers]
     upper = [reader(o, 1) for o in numbers]
 
@@ -72,7 +72,7 @@ def _carry_of_words(*words: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _pair(instruction: Instruction, low: Read, high: Read) -> Step:
-    """The step that writes both words of a pair."""
+    """Returns the step that writes both words of a pair."""
     names = general_registers(instruction)
 
     def step(state: State) -> None:
@@ -116,7 +116,7 @@ def _multiply_add(instruction: Instruction) -> Step:
 
 
 def _high_word(x: Value, y: Value, low: Value, high: Value, *, is_signed: bool) -> Value:
-    """The upper 32 bits of `x * y` plus the pair (low, high)."""
+    """Returns the upper 32 bits of `x * y` plus the pair (low, high)."""
 
     def upper(
         a: NDArray[np.int64], b: NDArray[np.int64], c: NDArray[np.int64], d: NDArray[np.int64]
@@ -152,12 +152,12 @@ def _shift_add(instruction: Instruction) -> Step:
 
 
 def _carries(instruction: Instruction, conditions: list[Predicate]) -> list[Read]:
-    """The predicates that an instruction with `.X` adds."""
+    """Returns the predicates that an instruction with `.X` adds."""
     return [predicate(p) for p in conditions] if "X" in instruction.modifiers else []
 
 
 def _sum(instruction: Instruction, addends: list[Read], carries: list[Read]) -> Step:
-    """The step that writes a sum, and its carry where a predicate takes it."""
+    """Returns the step that writes a sum, and its carry where a predicate takes it."""
     reads = (*addends, *carries)
 
     def total(state: State) -> Value:

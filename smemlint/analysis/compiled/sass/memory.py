@@ -76,7 +76,7 @@ def span_of(instruction: Instruction) -> Span:
 
 
 def _operation(modifiers: tuple[str, ...]) -> str:
-    """The name that the bank model has for an atomic."""
+    """Returns the name that the bank model has for an atomic."""
     if "POPC" in modifiers:
         return "add.u32.one.red"
     if "CAST" in modifiers:
@@ -178,7 +178,7 @@ def _load_constant(instruction: Instruction) -> Step:
 
 
 def _local(place: int) -> tuple[str, int]:
-    """The register that stands for a word of local memory."""
+    """Returns the register that stands for a word of local memory."""
     return ("local", place & 0xFFFFFFFF)
 
 
@@ -218,7 +218,7 @@ def _spill(instruction: Instruction) -> Step:
 
 
 def _written(state: State, new: Value, old: Value) -> Value:
-    """A word of local memory after a store: lanes that do not store keep theirs."""
+    """Returns a word of local memory after a store: lanes that do not store keep theirs."""
     if state.doubt is not None:
         return top(state.doubt.cause or UNSET)
     if not (state.fragment.mask & ~state.mask).any():

@@ -148,7 +148,7 @@ def registers_read(instruction: Instruction) -> tuple[str, ...]:
 
 
 def _words(instruction: Instruction) -> int:
-    """How many registers an operand may stand for."""
+    """Returns how many registers an operand may stand for."""
     if instruction.opcode == "STL":
         return 4
     return 2 if {"WIDE", "HI", "64"} & set(instruction.modifiers) else 1

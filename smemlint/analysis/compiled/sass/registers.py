@@ -17,96 +17,23 @@ from smemlint.frontend.sass.operands import (
 )
 from smemlint.frontend.sass.parser import Instruction
 
-_WITHOUT_RESULT = frozenset(
-    [
-        "ARRIVES",
-        "BAR",
-        "BPT",
-        "BRA",
-        "BREAK",
-        "BRX",
-        "BSSY",
-        "BSYNC",
-        "CALL",
-        "CCTL",
-        "CCTLL",
-        "CGAERRBAR",
-        "DEPBAR",
-        "ENDCOLLECTIVE",
-        "ERRBAR",
-        "EXIT",
-        "FENCE",
-        "JMP",
-        "JMX",
-        "KILL",
-        "LDGDEPBAR",
-        "LDGSTS",
-        "MEMBAR",
-        "NANOSLEEP",
-        "NOP",
-        "PREEXIT",
-        "ACQBULK",
-        "RED",
-        "REDG",
-        "RET",
-        "ST",
-        "STAS",
-        "STG",
-        "STL",
-        "STS",
-        "STSM",
-        "UBLKCP",
-        "UBLKPF",
-        "UCGABAR_ARV",
-        "UCGABAR_WAIT",
-        "USETMAXREG",
-        "UTMACCTL",
-        "UTMACMDFLUSH",
-        "UTMALDG",
-        "UTMAPF",
-        "UTMAREDG",
-        "UTMASTG",
-        "WARPGROUP",
-        "WARPSYNC",
-        "YIELD",
-    ]
-)
-_ONLY_PREDICATES = frozenset(
-    [
-        "DSETP",
-        "FCHK",
-        "FSETP",
-        "HSETP2",
-        "ISETP",
-        "PLOP3",
-        "PSETP",
-        "SYNCS",
-        "UISETP",
-        "UPLOP3",
-        "UPSETP",
-    ]
-)
+_WITHOUT_RESULT = frozenset((
+    "ARRIVES", "BAR", "BPT", "BRA", "BREAK", "BRX", "BSSY", "BSYNC", "CALL", "CCTL", "CCTLL",
+    "CGAERRBAR", "DEPBAR", "ENDCOLLECTIVE", "ERRBAR", "EXIT", "FENCE", "JMP", "JMX", "KILL",
+    "LDGDEPBAR", "LDGSTS", "MEMBAR", "NANOSLEEP", "NOP", "PREEXIT", "ACQBULK", "RED", "REDG", "RET",
+    "ST", "STAS", "STG", "STL", "STS", "STSM", "UBLKCP", "UBLKPF", "UCGABAR_ARV", "UCGABAR_WAIT",
+    "USETMAXREG", "UTMACCTL", "UTMACMDFLUSH", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG",
+    "WARPGROUP", "WARPSYNC", "YIELD",
+))  # fmt: skip
+_ONLY_PREDICATES = frozenset((
+    "DSETP", "FCHK", "FSETP", "HSETP2", "ISETP", "PLOP3", "PSETP", "SYNCS", "UISETP", "UPLOP3",
+    "UPSETP",
+))  # fmt: skip
 """What they write are predicates: a register that follows is read."""
-PREDICATES_AFTER_RESULT = frozenset(
-    [
-        "IADD3",
-        "UIADD3",
-        "IMAD",
-        "UIMAD",
-        "LEA",
-        "ULEA",
-        "LOP3",
-        "ULOP3",
-        "MATCH",
-        "REDUX",
-        "ATOM",
-        "ATOMG",
-        "VIMNMX",
-        "UVIMNMX",
-        "VIMNMX3",
-        "VIADDMNMX",
-    ]
-)
+PREDICATES_AFTER_RESULT = frozenset((
+    "IADD3", "UIADD3", "IMAD", "UIMAD", "LEA", "ULEA", "LOP3", "ULOP3", "MATCH", "REDUX", "ATOM",
+    "ATOMG", "VIMNMX", "UVIMNMX", "VIMNMX3", "VIADDMNMX",
+))  # fmt: skip
 _TWO_PREDICATES = frozenset(
     ["DSETP", "FSETP", "HSETP2", "ISETP", "PLOP3", "PSETP", "UISETP", "UPLOP3", "UPSETP"]
 )
@@ -145,7 +72,7 @@ def results(instruction: Instruction) -> tuple[str, ...]:
 
 
 def _width(instruction: Instruction) -> int:
-    """How many registers the result takes."""
+    """Returns how many registers the result takes."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in _LOADS:
         return 4 if "128" in modifiers else 2 if "64" in modifiers else 1

@@ -110,7 +110,7 @@ def shuffled(
 def _partners(
     mode: str, own: NDArray[np.int64], operand: NDArray[np.int64], clamp: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The lane that each lane reads, by the rules of `shfl.sync`."""
+    """Returns the lane that each lane reads, by the rules of `shfl.sync`."""
     segment = clamp >> 8 & _LANE_BITS
     last = (own & segment) | (clamp & _LANE_BITS & ~segment)
     operand = operand & _LANE_BITS

@@ -98,7 +98,7 @@ def _table_exits(
     condition: Read | None,
     reads: tuple[str, ...],
 ) -> list[Exit]:
-    """A jump by a table: any of its targets, by lane."""
+    """Returns a jump by a table: any of its targets, by lane."""
     targets = [labels[name] for name in instruction.targets if labels.get(name) is not None]
     exits = [Exit(t, lambda state: TOP, reads, _place(instruction)) for t in targets[:-1]]
     return (

@@ -61,7 +61,7 @@ _LARGEST = (1 << 31) - 1
 
 
 def _tree(value: Value) -> cute.IntTuple | None:
-    """A shape or stride of known numbers; None for anything else."""
+    """Returns a shape or stride of known numbers; None for anything else."""
     if type(value) is int:
         return value if abs(value) <= _LARGEST else None
     if not isinstance(value, tuple | list) or not value or not is_known(value):
@@ -71,7 +71,7 @@ def _tree(value: Value) -> cute.IntTuple | None:
 
 
 def _made(make: Callable[[], cute.Layout]) -> Value:
-    """The layout that is made; unknown where CuTe refuses it, or it is too large."""
+    """Returns the layout that is made; unknown where CuTe refuses it, or it is too large."""
     try:
         layout = make()
         sizes = (cute.static(layout.size), cute.static(layout.cosize))

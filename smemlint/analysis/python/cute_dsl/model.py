@@ -301,7 +301,7 @@ class CuteModel(LibraryModel):
 
 
 def _tensor(layout: Value, swizzle: Value, dtype: Value, place: Placed) -> Value:
-    """A tensor of known type and layout."""
+    """Returns a tensor of known type and layout."""
     if not isinstance(dtype, DType) or dtype.bits < 8:
         return UNKNOWN
     units = "bytes"

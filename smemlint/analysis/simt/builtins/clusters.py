@@ -49,7 +49,7 @@ def _map(ev: Evaluator, call: BuiltinCall) -> Value:
     *("umma_arrive", "umma_arrive_2x1SM", "umma_arrive_multicast", "umma_arrive_multicast_2x1SM"),
 )
 def _on_barrier(ev: Evaluator, call: BuiltinCall) -> Value:
-    """CuTe's and CUTLASS's functions on an mbarrier, which they take by reference."""
+    """Evaluates the arguments of CuTe's and CUTLASS's functions but the mbarrier, a reference."""
     for argument in call.node.args[1:]:
         ev.evaluate(argument)
     return number(0)
@@ -84,7 +84,7 @@ def _size(ev: Evaluator) -> AffineInt:
 
 
 def _mapped(ev: Evaluator, node: ir.FuncCall) -> Value:
-    """The address in the block of a rank: the same where that is this block's own."""
+    """Returns the address in the block of a rank: the same where that is this block's own."""
     pointer, *ranks = argument_values(ev, node)
     if not isinstance(pointer, Pointer) or pointer.object.space is not Space.SHARED:
         return pointer

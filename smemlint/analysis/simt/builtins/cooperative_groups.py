@@ -111,7 +111,7 @@ def _shuffle_in_tile(ev: Evaluator, name: str, size: int, node: ir.FuncCall) -> 
 
 @builtin("coalesced_threads")
 def _coalesced(ev: Evaluator, call: BuiltinCall) -> Value:
-    """The active threads of each warp: known where nothing that is open parts them."""
+    """Returns the active threads of each warp: known where nothing that is open parts them."""
     state = ev.state
     if state.assumptions or any(frame.open for frame in state.frames):
         return Unknown(

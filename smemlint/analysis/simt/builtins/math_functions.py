@@ -30,7 +30,7 @@ _PRODUCTS = frozenset(("__mul24", "__umul24"))
 
 
 def _recorded() -> Iterator[tuple[str, CType]]:
-    """The functions of CUDA's headers with the types of what they return."""
+    """Yields the functions of CUDA's headers with the types of what they return."""
     kind: CType | None = None
     for line in _RECORDED.read_text(encoding="utf-8").splitlines():
         if line.endswith(":"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.calls.unfollowed import (
@@ -39,6 +39,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
@@ -46,11 +47,6 @@ from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.statics import scope_of, static_value
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.evaluator import Evaluator
 
 _ARRAY = re.compile(r"(?:::)?(?:cuda::)?std::array")
 _TUPLE = re.compile(r"(?:\w+::)*(?:tuple|pair)\s*<")
@@ -198,7 +194,7 @@ def locate_construction(ev: Evaluator, node: ir.Construct) -> LValue | Unknown:
 
 
 def _called(ev: Evaluator, kind: CType, node: ir.Construct) -> ir.FuncCall | None:
-    """The call that a construction is whose name is no type but a function of a class."""
+    """Returns the call that a construction is whose name is no type but a function of a class."""
     if not is_opaque(kind) or not isinstance(kind, OpaqueType):
         return None
     name, _ = ev.state.unit.template_arguments(kind.spelling)

@@ -223,7 +223,9 @@ class _Fusion:
         for other, group in self._stores.get(root_of(event.object), {}).items():
             if other == key and event.kind is AccessKind.STORE:
                 continue
-            for slot in [slot for slot, chain in group.items() if _is_held(chain, slot, event)]:
+            for slot in [
+                slot for slot, chain in group.items() if _must_stay_ahead(chain, slot, event)
+            ]:
                 self._close(group.pop(slot))
 
     def _close(self, chain: _Chain) -> None:
@@ -234,8 +236,8 @@ class _Fusion:
             self.out.append(event)
 
 
-def _is_held(chain: _Chain, slot: int, event: Event) -> bool:
-    """Whether stores cannot move past an access: a load holds back those that it may read."""
+def _must_stay_ahead(chain: _Chain, slot: int, event: Event) -> bool:
+    """Returns whether stores cannot move past an access: of a load, those that it may read."""
     if event.kind is AccessKind.LOAD:
         return any(may_meet(event, store) for store in chain.events())
     return may_meet(event, next(chain.events()), slot * chain.size, chain.size)

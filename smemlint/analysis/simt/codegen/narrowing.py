@@ -48,7 +48,7 @@ def members_read(block: ir.Compound) -> dict[ir.Node, frozenset[str]]:
 
 
 def _loading(declaration: ir.Decl) -> ir.Node | None:
-    """The expression that a variable is loaded by."""
+    """Returns the expression that a variable is loaded by."""
     init = declaration.init
     if not isinstance(declaration.type, ir.TypeDecl) or not isinstance(init, _LOADS):
         return None

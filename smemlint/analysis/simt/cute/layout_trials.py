@@ -186,7 +186,7 @@ def _place(array: SharedArray) -> tuple[Span, int, str]:
 
 
 def _begin(access: Access) -> _Place | None:
-    """The place of the tensor that an access goes through; None where it is not known."""
+    """Returns the place of the tensor that an access goes through; None where it is not known."""
     use, array = access.layout, access.array
     if use is None or array is None or use.family != "cute" or use.base is None:
         return None
@@ -194,7 +194,7 @@ def _begin(access: Access) -> _Place | None:
 
 
 def _key(access: Access) -> tuple[_Place, _Form] | None:
-    """The same with the form of the layout: what is stored in one form is not read in another."""
+    """Returns the same with the layout's form: what is stored in one is not read in another."""
     begin = _begin(access)
     return (begin, _form(access.layout)) if begin and access.layout is not None else None
 

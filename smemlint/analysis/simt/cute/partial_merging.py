@@ -88,7 +88,7 @@ def _is_next(run: Sequence[Located], one: Located) -> bool:
 
 
 def _vectors(run: Sequence[Located]) -> list[Located]:
-    """The run as one vector, and what is left over behind it."""
+    """Returns the run as one vector, and what is left over behind it."""
     (instruction, offset) = run[0]
     count = 1 << (len(run).bit_length() - 1)
     vector = replace(instruction, width=instruction.width * count)

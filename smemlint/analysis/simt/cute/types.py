@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smemlint.analysis.simt.cute.run_time import STATIC
 from smemlint.analysis.simt.cute.user_traits import user_copy_op, user_mma_op
 from smemlint.analysis.simt.cute.values import Converter, Origin, payload_of, value_of
-from smemlint.analysis.simt.domain.ctypes import IntType, StaticType, TupleType
+from smemlint.analysis.simt.domain.ctypes import CType, IntType, StaticType, TupleType
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.facts import LayoutUse, Span
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import Assumption, Topic
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Maker = Callable[[Evaluator, tuple[str, ...]], Value | None]
 
-    from smemlint.analysis.simt.domain.ctypes import CType
-    from smemlint.analysis.simt.evaluator import Evaluator
-
-    Maker = Callable[[Evaluator, tuple[str, ...]], Value | None]
 
 _NUMBER = re.compile(r"_(\d{1,18})")
 _BITS = {

@@ -30,7 +30,7 @@ def wandering_range(op: str, a: Value, b: Value) -> LanePredicate | None:
 
 
 def _wanders(number: AffineInt) -> bool:
-    """Whether an iteration moves it by less than what the lanes of a warp are apart."""
+    """Returns whether an iteration moves it by less than what the lanes of a warp are apart."""
     if isinstance(number.base, int) or not np.min(number.base) < 0:
         return False
     rows = number.base.reshape(-1, WARP)

@@ -70,7 +70,7 @@ def _is_of_integers(opcode: Opcode) -> bool:
 
 
 def _as(registers: Registers, value: Value, kind: object) -> Value:
-    """An operand in a type of C."""
+    """Returns an operand in a type of C."""
     if isinstance(value, Pointer):
         return pointer_to_int(registers.ev, value, U64)
     return convert(registers.ev, value, kind)  # type: ignore[arg-type]

@@ -116,7 +116,7 @@ def execute_return(ev: Evaluator, node: ir.Return) -> None:
 
 
 def _constructed(expr: ir.Expression, result: ir.Type | None) -> ir.Expression:
-    """A result as it is constructed: `return {a, b}` gives them to the declared type."""
+    """Returns a result as it is constructed: `return {a, b}` gives them to the declared type."""
     if not isinstance(expr, ir.BraceList) or result is None:
         return expr
     return ir.Construct(result, expr.args, at=expr.at)

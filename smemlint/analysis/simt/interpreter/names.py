@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemlint.analysis.simt.builtins.cute_functions import variable_template
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.dispatch import evaluates, locates
@@ -27,6 +25,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     number,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, variable_lvalue
@@ -35,10 +34,6 @@ from smemlint.analysis.simt.types.type_traits import trait_value
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_warp_size
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.evaluator import Evaluator
-
 
 _NUMBERS = frozenset((IntType, FloatType))
 """Types of which a local variable holds one value, which a name reads."""

@@ -82,7 +82,7 @@ def copy_of(event: Event) -> Copy | Unknown:
 
 
 def _classes(event: Event, to: AffineInt, source: AffineInt) -> NDArray[np.int64] | None:
-    """Both sides for every residue that the cost can see; first for moves by whole lines.
+    """Returns both sides for every residue that the cost can see; first for moves by whole lines.
 
     Returns:
         Of shape (classes, 2, threads): what is written and read; None where there are too many.
@@ -102,7 +102,7 @@ def _classes(event: Event, to: AffineInt, source: AffineInt) -> NDArray[np.int64
 
 
 def _shifts(offset: AffineInt, width: int) -> range:
-    """How far all lanes may lie in a line, by what moves them together."""
+    """Returns how far all lanes may lie in a line, by what moves them together."""
     terms = ((s, c) for s, c in offset.terms if not isinstance(s, Conditional))
     steps = (c * s.multiple for s, c in terms if isinstance(c, int))
     return range(0, LINE, max(gcd(LINE, *steps), width))
@@ -123,7 +123,7 @@ def _pitches_named(offset: AffineInt) -> Iterator[Assumption]:
 
 
 def _shifts_named(offset: AffineInt) -> Iterator[Assumption]:
-    """What holds where all lanes are moved by whole lines."""
+    """Yields what holds where all lanes are moved by whole lines."""
     terms = [(s, c) for s, c in offset.terms if not isinstance(s, Conditional)]
     moved = [s for s, c in terms if isinstance(c, int) and (c * s.multiple) % LINE]
     if moved:
@@ -164,7 +164,7 @@ def _pitches(symbols: Sequence[tuple[Symbol, int]], width: int) -> Iterator[dict
 
 
 def _lanes(offset: AffineInt, values: dict[str, int], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The offsets with these values of the symbols that move lanes apart."""
+    """Returns the offsets with these values of the symbols that move lanes apart."""
     total: Lanes = offset.base
     for symbol, factor in offset.terms:
         if not isinstance(factor, int):

@@ -301,14 +301,14 @@ class AccessSummary:
         return tuple(Caller(name, self._unit.span(call)) for name, call in calls)
 
     def _calls(self, site: _Site) -> Iterator[CallLine]:
-        """The parts of a site that the profiler shows at calls."""
+        """Yields the parts of a site that the profiler shows at calls."""
         for call in site.calls.values():
             part = self._access(call)
             if part.wavefronts is not None and part.ideal is not None:
                 yield CallLine(part.span, part.instructions, part.wavefronts, part.ideal)
 
     def _patterns(self, site: _Site) -> list[WarpPattern] | Unknown:
-        """The distinct warp patterns of a site, priced."""
+        """Returns the distinct warp patterns of a site, priced."""
         try:
             return priced_patterns(
                 list(site.groups.values()),

@@ -75,11 +75,11 @@ class Instances:
         """Returns groups of tasks: one alone is an instance; several are guesses at one."""
         forced, given, template = self._override(function)
         if template:
-            return [self._told(function, forced, given, template)]
+            return [self._specialized(function, forced, given, template)]
         found = self._search.of(function)
         launches = list(found.launches)
         # A template that nothing instantiates is not compiled: it counts where nothing else does.
-        launches = [la for la in launches if not la.is_uninstantiated] or launches
+        launches = [launch for launch in launches if not launch.is_uninstantiated] or launches
         if forced is not None and not launches:
             scope, assumptions = self._guess(function)
             return [[self._task(function, scope, forced, given, assumptions)]]
@@ -89,7 +89,7 @@ class Instances:
             scope, assumptions = self._completed(function, launch.scope)
             assumptions = (*assumptions, *launch.assumed)
             if block is None:
-                tasks = self._partly_told(function, scope, assumptions, launch)
+                tasks = self._with_known_extents(function, scope, assumptions, launch)
                 tasks = tasks or self._guessed(function, scope, assumptions, launch)
             else:
                 tasks = [self._task(function, scope, block, given or _LAUNCH, assumptions, launch)]
@@ -97,7 +97,7 @@ class Instances:
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
         known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
         chosen = known or list(groups.values())
-        self._left[id(function)] = max((la.left for la in launches), default=0)
+        self._left[id(function)] = max((launch.left for launch in launches), default=0)
         if found.is_cut:
             self._cut.add(id(function))
         return chosen or self._never_launched(function)
@@ -126,16 +126,16 @@ class Instances:
         less of the same is known, it is left out.
         """
         launches = self._search.of(function, Wanted.ARGUMENTS).launches
-        same = [la for la in launches if la.block in (launch.block, None)]
-        nearest = [la for la in same if la.span == launch.span] or same or [launch]
-        first = max(nearest, key=lambda la: len(la.arguments))
+        same = [other for other in launches if other.block in (launch.block, None)]
+        nearest = [other for other in same if other.span == launch.span] or same or [launch]
+        first = max(nearest, key=lambda found: len(found.arguments))
         text = scope_text(launch.scope, function)
         others = (
-            la
-            for la in launches
-            if la.block == launch.block and scope_text(la.scope, function) == text
+            other
+            for other in launches
+            if other.block == launch.block and scope_text(other.scope, function) == text
         )
-        return _fullest(Passed(la.arguments, _line(la)) for la in (first, *others))
+        return _fullest(Passed(found.arguments, _line(found)) for found in (first, *others))
 
     # ---- what no launch says
 
@@ -197,7 +197,7 @@ class Instances:
         assumptions = (Assumption(Topic.BLOCK, text, place=place), *assumptions)
         return [self._task(function, scope, s, "", assumptions, launch) for s in shapes]
 
-    def _partly_told(
+    def _with_known_extents(
         self, function: Function, scope: Scope, assumptions: tuple[Assumption, ...], launch: Launch
     ) -> list[KernelTask]:
         """Guesses at a block whose rows are as long as the launch says; none where it does not."""
@@ -248,7 +248,7 @@ class Instances:
             template.update({k: v for k, v in pragma.values.items() if k in names})
         return block, given if block is not None else "", template
 
-    def _told(
+    def _specialized(
         self, function: Function, block: Block | None, given: str, template: Mapping[str, str]
     ) -> list[KernelTask]:
         """Returns the instance with the template values that the user gives."""

@@ -219,16 +219,16 @@ class LaunchSearch:
         known.append(self._memo.launches(owner, units, function, launching, has_no_caller))
         return known[-1]
 
-    def is_told(self, name: str, told: Callable[[Sequence[str]], bool]) -> bool:
+    def is_fixed_by_a_call(self, name: str, fixes: Callable[[Sequence[str]], bool]) -> bool:
         """Returns whether the arguments of a call in the run's files fix a parameter.
 
         Args:
             name: of the called function.
-            told: whether the texts of a call's arguments do.
+            fixes: whether the texts of a call's arguments do.
         """
         paths = self._index.mentioning((name,), self._unit.path)
         texts = (self._index.read(path) or "" for path in paths)
-        return any(told(call) for text in texts for call in written_calls(text, name))
+        return any(fixes(call) for text in texts for call in written_calls(text, name))
 
 
 class _Climb:
@@ -259,7 +259,7 @@ class _Climb:
         self._launching = self._host.launching_below(nearest) | givers
         for function in nearest:
             self._found[function] = self._run(function)
-        self._climb([f for f in nearest if self._is_open(f) and self._may_be_told(f)])
+        self._climb([f for f in nearest if self._is_open(f) and self._may_be_fixed(f)])
         runs = self._found
         found = self._settled(runs)
         if self._unused and all(launch.is_uninstantiated for launch in found):
@@ -283,7 +283,7 @@ class _Climb:
                 self._above[function] = self._host.callers(function)
             found = dict.fromkeys(c for f in level for c in self._above.get(f, ()))
             new = [c for c in found if c not in self._above and c not in self._found]
-            level = [c for c in new if not self._is_instantiated(c) and self._may_be_told(c)]
+            level = [c for c in new if not self._is_instantiated(c) and self._may_be_fixed(c)]
             tops = [c for c in new if c not in level]
             silent = {c for c in tops if self._open_parameters(c).are_passed_on}
             for function, callers in self._above.items():
@@ -308,8 +308,8 @@ class _Climb:
         done[function] = function in self._found and function not in self._above
         if not done[function]:
             callers = self._above.get(function)
-            is_told = [self._settle(c, done) for c in callers or ()]
-            done[function] = any(is_told)
+            settled = [self._settle(c, done) for c in callers or ()]
+            done[function] = any(settled)
             if done[function]:
                 self._found[function] = []
             elif function not in self._found and not self._cut.isdisjoint(callers or ()):
@@ -412,8 +412,8 @@ class _Climb:
         flows = self._search.flows(host)
         return open_parameters(function, self._kernel, launching, host.named, flows)
 
-    def _may_be_told(self, function: Function) -> bool:
-        """Returns whether some caller may tell what a function leaves open."""
+    def _may_be_fixed(self, function: Function) -> bool:
+        """Returns whether some caller may fix what a function leaves open."""
         if function in self._found and not self._found[function]:
             return True
         found = self._open_parameters(function)
@@ -424,7 +424,7 @@ class _Climb:
         places = {p.name: (k, p.type) for k, p in enumerate(params) if p.name in needed}
         if len(places) < len(needed):
             return True  # template parameters, or `this`
-        return bool(needed) and self._search.is_told(
+        return bool(needed) and self._search.is_fixed_by_a_call(
             function.name, lambda call: any(_tells(call, k, kind) for k, kind in places.values())
         )
 

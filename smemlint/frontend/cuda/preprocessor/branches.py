@@ -152,7 +152,7 @@ class BranchChoice:
         return has_code or any(prepared.defined_in(prepared.branch(other)))
 
     def _default_of(self, prepared: PreparedFile, k: int, end: int) -> int | None:
-        """The branch that is read when all unknown conditions from `k` on are false."""
+        """Returns the branch that is read when all unknown conditions from `k` on are false."""
         directives = prepared.directives
         other = directives[k].next
         for _ in range(MAX_BRANCHES):

@@ -159,7 +159,7 @@ class Expander:
     def _arguments(
         self, macro: Macro, pending: list[Token], tokens: list[Token], i: int
     ) -> tuple[dict[str, list[Token]], Token, int] | None:
-        """The arguments by parameter, the closing bracket and the next index in `tokens`.
+        """Returns the arguments by parameter, the closing bracket and the next index in `tokens`.
 
         They are read from the pending tokens first; None when there is no complete call.
         """
@@ -201,7 +201,7 @@ class Expander:
     def _replacement(
         self, macro: Macro, call: Token, arguments: dict[str, list[Token]], last: Token
     ) -> list[Token]:
-        """The body of a macro with its arguments in place, not yet rescanned."""
+        """Returns the body of a macro with its arguments in place, not yet rescanned."""
         end = max(call.end, last.end) if call.file == last.file else call.end
         outermost = call.macro or macro.name
         hidden = call.hidden | {macro.name}
@@ -254,7 +254,7 @@ class Expander:
         expanded: Callable[[str], list[Token]],
         made: Callable[[Token], Token],
     ) -> list[Token]:
-        """The body with arguments in place, those of `#` and `##` unexpanded."""
+        """Returns the body with arguments in place, those of `#` and `##` unexpanded."""
         out: list[Token] = []
         body = list(_without_options(macro, arguments))
         i = 0

@@ -73,7 +73,7 @@ class UnreadBranches:
         return found + self.prepared.gpu_marks_between(at, self._begin(stop)) if at >= 0 else found
 
     def _begin(self, k: int) -> int:
-        """The token with which a directive begins; the end of the file behind the last."""
+        """Returns the token with which a directive begins; the end of the file behind the last."""
         directives = self.prepared.directives
         return directives[k].at if k < len(directives) else len(self.prepared.tokens)
 
@@ -93,7 +93,7 @@ def _declared(
 
 
 def _defined_name(tokens: Sequence[Token], mark: int) -> Token | None:
-    """The name of the kernel that `__global__` begins; None for a mere declaration."""
+    """Returns the name of the kernel that `__global__` begins; None for a mere declaration."""
     i = mark + 1
     while i + 1 < min(len(tokens), mark + MAX_TOKENS_TO_NAME) and tokens[i].text not in ("{", ";"):
         if tokens[i + 1].text == "(":

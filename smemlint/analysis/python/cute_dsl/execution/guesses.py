@@ -194,7 +194,7 @@ def _names_type(node: ast.expr) -> bool:
 
 
 def _tail(node: ast.expr) -> str:
-    """The last part of a dotted name."""
+    """Returns the last part of a dotted name."""
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 

@@ -144,5 +144,5 @@ class DslModel(LibraryModel):
 
 
 def _unknown(error: cute.CuteError) -> Unknown:
-    """The value of an expression that the algebra refuses."""
+    """Returns the value of an expression that the algebra refuses."""
     return Unknown(Reason(ReasonCode.UNKNOWN_LAYOUT, str(error)))

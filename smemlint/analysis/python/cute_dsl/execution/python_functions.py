@@ -97,7 +97,7 @@ def range_of(arguments: list[Value], *, is_unrolled: bool) -> Value:
 
 
 def _plain(value: Value) -> Value:
-    """A number that is known, although it is one at run time."""
+    """Returns a number that is known, although it is one at run time."""
     if isinstance(value, Number) and isinstance(value.value, AffineInt):
         constant = value.value.constant
         return constant if constant is not None else value

@@ -156,7 +156,7 @@ def compute_epilogue_tile_shape(call: Call) -> Value:
 
 
 def _extents(tile: cute.Tiler) -> tuple[int, ...]:
-    """M and N of an epilogue's tile, whose modes may be layouts."""
+    """Returns M and N of an epilogue's tile, whose modes may be layouts."""
     if not isinstance(tile, tuple):
         raise cute.CuteError("an epilogue's tile is not known")
     return tuple(
@@ -194,7 +194,7 @@ def get_smem_store_op(call: Call) -> Value:
 
 
 def _atom_kind(major: Symbol, dtype: DType, mn_extent: int, k_extent: int) -> str:
-    """The widest layout atom whose contiguous extent divides the tile."""
+    """Returns the widest layout atom whose contiguous extent divides the tile."""
     is_k_major = major.name == "K"
     span = (k_extent if is_k_major else mn_extent) * dtype.bits
     mode = widest_mode(span)
@@ -229,7 +229,7 @@ def get_smem_layout_atom_epi(call: Call) -> Value:
 
 
 def _contiguous(tile: cute.Tiler) -> tuple[int, int]:
-    """The extents that lie together of a tile whose modes may be layouts: what TMA can store."""
+    """Returns the extents of a tile that lie together, as TMA can store them."""
     if not isinstance(tile, tuple) or len(tile) != 2:
         raise cute.CuteError("an epilogue's tile is not known")
     m, n = (
@@ -240,7 +240,7 @@ def _contiguous(tile: cute.Tiler) -> tuple[int, int]:
 
 
 def _stages(call: Call, at: int, name: str) -> cute.Integer:
-    """How many stages there are; which one a thread accesses moves all its lanes alike."""
+    """Returns how many stages there are; which one a thread accesses moves all its lanes alike."""
     value = call.value(at, name)
     return cute.DynamicInt(None) if isinstance(value, Unknown) else call.integer(at, name)
 

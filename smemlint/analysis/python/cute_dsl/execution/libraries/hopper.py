@@ -146,7 +146,7 @@ def widest_mode(span: int) -> str:
 
 
 def _atom_for(is_k_major: bool, dtype: DType, extent: int) -> cute.ComposedLayout:
-    """The widest atom whose contiguous extent divides the tile: `get_smem_layout_atom`."""
+    """Returns the widest atom whose contiguous extent divides the tile: `get_smem_layout_atom`."""
     mode = widest_mode(extent * dtype.bits)
     return smem_atom(f"{'K' if is_k_major else 'MN'}_{mode}", dtype)
 
