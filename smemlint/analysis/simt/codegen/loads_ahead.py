@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from smemlint.analysis.simt.codegen.slots import SLOT, fused_slot, largest_slot
+from smemlint.analysis.simt.codegen.slots import SLOT, fused_slot, largest_slot, position_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -38,11 +38,6 @@ class _Part:
     load: Event
     offset: AffineInt
     instruction: Event
-
-    def position(self, thread: int) -> int:
-        """Returns the bytes from the start of the array, but for what all of a run share."""
-        base = self.offset.base
-        return base if isinstance(base, int) else int(base[thread])
 
 
 def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int]) -> None:
@@ -68,7 +63,7 @@ def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int])
             thread = int(mask.argmax())
             slots: dict[int, list[tuple[int, _Part]]] = defaultdict(list)
             for part in parts:
-                slot, place = divmod(base + part.position(thread), size)
+                slot, place = divmod(base + position_of(part.offset, thread), size)
                 if part.load.mask[thread] and place % part.load.width == 0:
                     slots[slot].append((place // part.load.width, part))
             for slotted in slots.values():

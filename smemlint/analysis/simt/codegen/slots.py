@@ -21,10 +21,14 @@ def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...
 
     Threads share the place modulo the alignment that the form proves, so any active one will do.
     """
-    position = offset.base
-    if not isinstance(position, int):
-        position = int(position[int(event.mask.argmax())])
+    position = position_of(offset, int(event.mask.argmax()))
     return (id(event.object), event.width, scev_of(offset), event.mask.tobytes()), position
+
+
+def position_of(offset: AffineInt, thread: int) -> int:
+    """Returns the bytes from the start of the array, but for what all of a run share."""
+    base = offset.base
+    return base if isinstance(base, int) else int(base[thread])
 
 
 def slot_size(event: Event, offset: AffineInt, base: int) -> int:

@@ -13,6 +13,11 @@ a branch between the two do not:
 Inline PTX is left to ptxas, which tells apart only what it computes from one base: any other store
 and any branch end what it knows.
 
+So does a load of which a wider one has the bytes, also the other way round where the wider one
+takes a vector of such words in the same basic block: of `float2 c = s[t]`, of which only c.x is
+read, and `float2 d = s[t + i]` in an unrolled loop from 0 on, the first is a LDS.64 for both.
+`double`, `half2` and vectors of shorts or bytes are loaded again.
+
 A loop that is not unrolled is another basic block each time. What each iteration loads from one
 place is loaded in front of it, what a condition in it guards is loaded each time. There a thread
 that accumulates into an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it once and
@@ -27,7 +32,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from smemlint.analysis.simt.codegen.slots import may_meet, root_of, run_and_position
+from smemlint.analysis.simt.codegen.slots import (
+    may_meet,
+    position_of,
+    root_of,
+    run_and_position,
+)
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -75,6 +85,7 @@ class _Held:
         is_unread: of a store: no instruction reads memory that may be it.
         is_of_before: of a load: an iteration before this one made it.
         is_asked_for: of a load: this iteration has it.
+        is_near: it is of this basic block.
     """
 
     event: Event
@@ -82,6 +93,7 @@ class _Held:
     is_unread: bool
     is_of_before: bool = False
     is_asked_for: bool = True
+    is_near: bool = True
 
     def answers(self, load: Event, offset: AffineInt) -> bool:
         """Returns whether a load of the same bytes needs no instruction.
@@ -117,8 +129,11 @@ class _Registers:
                 access.is_of_before, access.is_asked_for = True, False
 
     def leave_block(self) -> None:
-        """Forgets what ptxas knows of inline PTX within a basic block."""
+        """Forgets what ptxas knows of inline PTX within a basic block, and what is of this one."""
         self._assembly.clear()
+        for held in self._held.values():
+            for access in held.values():
+                access.is_near = False
 
     def add(self, event: Event) -> None:
         """Takes the next access."""
@@ -139,11 +154,14 @@ class _Registers:
             self._pass(event, held)
             self.out.append(event)
             return
-        key = (id(event.object), event.width, event.offset.identity())
+        key = _key(event, event.offset)
         before = held.get(key)
         if event.kind is AccessKind.LOAD:
             if before is not None and before.answers(event, event.offset):
                 before.is_asked_for = True
+                self.out.append(replace(event, issued=0))
+                return
+            if self._is_of_another(event, event.offset, held):
                 self.out.append(replace(event, issued=0))
                 return
             self._read(event, held)
@@ -157,9 +175,42 @@ class _Registers:
         held[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
         self.out.append(event)
 
+    def _is_of_another(
+        self, load: Event, offset: AffineInt, held: dict[tuple[object, ...], _Held]
+    ) -> bool:
+        """Returns whether an earlier load has the bytes, or becomes as wide."""
+        words = []
+        for key, access in held.items():
+            before = access.event
+            if before.width == load.width or before.kind is not AccessKind.LOAD:
+                continue
+            apart = _bytes_behind(before, load) if access.answers(load, offset) else None
+            if apart is None:
+                continue
+            if 0 <= apart <= before.width - load.width:
+                access.is_asked_for = True
+                return True
+            if access.is_near and before.width == load.word and 0 <= -apart < load.width:
+                words.append(key)
+        if words:
+            self._widen([held.pop(key) for key in words], load)
+        return bool(words)
+
+    def _widen(self, words: list[_Held], load: Event) -> None:
+        """Makes loads of words of one vector the load of it, which stands at the first of them."""
+        fused = (*(word.event for word in words), load)
+        for word in words:
+            self.out[word.at] = replace(word.event, issued=0)
+        first = words[0]
+        wide = replace(first.event, width=load.width, offset=load.offset, fused=fused)
+        self.out[first.at] = wide
+        assert isinstance(wide.offset, AffineInt)
+        held = self._held[root_of(load.object)]
+        held[_key(wide, wide.offset)] = replace(first, event=wide)
+
     def _add_assembly(self, event: Event, offset: AffineInt) -> None:
         """Takes an access of inline PTX, of which ptxas alone decides."""
-        key = (id(event.object), event.width, offset.identity())
+        key = _key(event, offset)
         before = self._assembly.get(key)
         if event.kind is AccessKind.LOAD:
             if before is not None and _dominates(before.event, event):
@@ -201,6 +252,25 @@ class _Registers:
     ) -> None:
         for other in [k for k, h in held.items() if k != key and may_meet(event, h.event)]:
             del held[other]
+        for access in held.values():
+            access.is_near = False
+
+
+def _key(event: Event, offset: AffineInt) -> tuple[object, ...]:
+    return id(event.object), event.width, offset.identity()
+
+
+def _bytes_behind(before: Event, load: Event) -> int | None:
+    """Returns how far behind the start of one load another one starts; None where that varies."""
+    one, other = before.offset, load.offset
+    if before.object is not load.object:
+        return None
+    if not isinstance(one, AffineInt) or not isinstance(other, AffineInt):
+        return None
+    if scev_of(one) != scev_of(other):
+        return None
+    thread = int(load.mask.argmax())
+    return position_of(other, thread) - position_of(one, thread)
 
 
 def _are_told_apart(a: Event, b: Event) -> bool:

@@ -54,6 +54,7 @@ class Event:
         splits: how many branches of the compiler's own stand before it, see `Trace.splits`.
         may_part: of a fused instruction: such branches may keep its accesses apart.
         scope: the conditional pieces of code that it stands in, outermost first.
+        word: bytes of an element where it takes a vector of words of 4 or 8 bytes; 0 elsewhere.
     """
 
     node: ir.Node
@@ -85,6 +86,7 @@ class Event:
     splits: tuple[int, ...] = (0, 0, 0)
     may_part: bool = False
     scope: tuple[int, ...] = ()
+    word: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

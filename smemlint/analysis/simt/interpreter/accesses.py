@@ -204,6 +204,7 @@ def record_access(
         return  # an array without elements: no byte moves
     elif isinstance(place.type, RecordType):
         pieces = list(copied_pieces(place.type))
+        extra["word"] = _word_of(place.type)
         if kind is AccessKind.LOAD and not place.volatile:
             pieces = _pieces_read(ev, place.type, node) or pieces
     if kind is AccessKind.LOAD and not place.volatile:
@@ -240,6 +241,13 @@ def _pieces_read(ev: Evaluator, kind: RecordType, node: ir.Node) -> list[tuple[i
             return []
         end = member.offset + member.type.size
     return [(m.offset, m.type.size) for m in kind.members if m.name in names]
+
+
+def _word_of(kind: RecordType) -> int:
+    """Returns the bytes of each member of a class of equal words; 0 for all others."""
+    sizes = {m.type.size if isinstance(m.type, IntType | FloatType) else 0 for m in kind.members}
+    size = sizes.pop() if len(sizes) == 1 else 0
+    return size if size >= 4 else 0
 
 
 def emit_event(
