@@ -39,8 +39,8 @@ def fault_of(access: Access, pattern: WarpPattern) -> Fault:
     shared = _wavefronts(access, pattern, pattern.addresses, row)
     global_ = _wavefronts(access, pattern, row, pattern.source)
     notes = (
-        f"with contiguous lines in global memory it would take {shared} wavefronts, "
-        f"with contiguous rows in shared memory {global_}",
+        f"wavefronts with contiguous lines in global memory: {shared}, "
+        f"with contiguous rows in shared memory: {global_}",
     )
     if shared > pattern.ideal and shared >= global_:
         return _shared_fault(access, pattern, notes)

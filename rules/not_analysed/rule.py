@@ -84,7 +84,7 @@ def _by_reason(gaps: Sequence[Gap]) -> tuple[str, ...]:
     lines: dict[Reason, dict[int, None]] = {}
     for gap in gaps:
         lines.setdefault(gap.reason, {})[gap.span.line] = None
-    return tuple(f"{_lines_text(list(found))}: {reason}" for reason, found in lines.items())
+    return tuple(f"{_lines_text(sorted(found))}: {reason}" for reason, found in lines.items())
 
 
 def _help(gaps: Sequence[Gap]) -> str:

@@ -113,7 +113,7 @@ def why_none(array: SharedArray, usage: Usage) -> str:
         more = f" and {len(open_) - 3} more" if len(open_) > 3 else ""
         return f"none found, as not every access of {array.shown} is decided: see {lines}{more}"
     if not array.bytes or not all(array.dims):
-        return f"none found: the code itself divides {array.shown} into rows"
+        return f"none found: {array.shown} declares no rows to pad, its indexes compute them"
     if usage.is_decided and usage.is_complete and array.element_bytes:
         kept = "that keeps vectors whole, is worth its memory and"
         tried = "worth its memory and no further swizzle that"

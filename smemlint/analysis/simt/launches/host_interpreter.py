@@ -242,7 +242,7 @@ class HostPolicy(Policy):
                 self.has_default_path = True
                 if not self.default_path:
                     break
-                self._assume(ev, "the default path", node)
+                self._assume(ev, "with the default that the host code takes", node)
                 return known
         return None
 

@@ -224,7 +224,7 @@ def global_tensor(
     stride: tuple[Integer, ...] = tensor.stride
     if is_dynamic:
         one = leading if leading is not None else _leading(tensor)
-        shape = tuple(to_engine(run.fresh("an extent"), run.domain) for _ in shape)
+        shape = tuple(to_engine(run.fresh("extent"), run.domain) for _ in shape)
         stride = tuple(
             1 if at == one else cute.DynamicInt(step) if step else unknown_stride(run, dtype)
             for at, step in enumerate(tensor.stride)

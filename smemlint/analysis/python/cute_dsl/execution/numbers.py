@@ -153,7 +153,7 @@ def value_of(run: Execution, tree: Any) -> Value:
         return int(tree)
     if isinstance(tree, cute.DynamicInt):
         if tree.value is None:
-            return Number(run.fresh("an extent"))
+            return Number(run.fresh("extent"))
         return Number(from_engine(tree))
     return None if tree is cute.UNDERSCORE else Cute(tree)
 

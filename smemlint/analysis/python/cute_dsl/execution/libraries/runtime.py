@@ -21,7 +21,7 @@ from smemlint.layout import cute
 def symbolic_tensor(run: Execution, dtype: DType, rank: int) -> Value:
     """Returns a tensor of global memory whose last mode is contiguous, its rows aligned."""
     layout = cute.Layout(
-        tuple(to_engine(run.fresh("an extent"), run.domain) for _ in range(rank)),
+        tuple(to_engine(run.fresh("extent"), run.domain) for _ in range(rank)),
         tuple(1 if at == rank - 1 else unknown_stride(run, dtype) for at in range(rank)),
     )
     return tensor_of_layout(run, dtype, layout, ALIGNMENT)
@@ -42,7 +42,7 @@ def symbolic_integer(call: Call) -> Value:
     """Evaluates `sym_int(divisibility=)`: a number of run time."""
     divisibility = call.given.named.get("divisibility", 1)
     is_known = isinstance(divisibility, int) and 0 < divisibility < 1 << 16
-    return Number(call.run.fresh("an extent", multiple=divisibility if is_known else 1))  # type: ignore[arg-type]
+    return Number(call.run.fresh("extent", multiple=divisibility if is_known else 1))  # type: ignore[arg-type]
 
 
 @function("make_fake_compact_tensor")
