@@ -7,7 +7,7 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from smemlint.analysis.simt.calls.operands import operand_value
@@ -68,6 +68,8 @@ class HostPolicy(Policy):
         launching: names of functions that launch, themselves or through others.
         default_path: known numbers win over unknown ones where control flow joins.
         paths: open choices that are made, and which alternative is taken.
+        idle_choices: returns those of a function that no launch's shape hangs on, see
+            `open_parameters.IdleChoices`.
 
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
@@ -84,6 +86,7 @@ class HostPolicy(Policy):
         launching: frozenset[str] = frozenset(),
         default_path: bool = False,
         paths: Mapping[ir.Node, int] | None = None,
+        idle_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
     ) -> None:
         self.linked = (unit, *(u for u in linked if u is not unit))
         self._launching = launching
@@ -94,6 +97,7 @@ class HostPolicy(Policy):
         self.defaults: dict[Assumption, None] = {}
         self.paths = paths or {}
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
+        self._idle_choices = idle_choices
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
         self._call_limit: int | None = None
@@ -233,18 +237,23 @@ class HostPolicy(Policy):
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns a known number rather than an unknown one, on the default path."""
         if isinstance(a, AffineInt) and isinstance(b, AffineInt) and self._is_choice(a, b):
-            self.alternatives[node] = self._widths.get(node, 0)  # 0: of a call, which chooses none
+            if not self._is_idle(ev, node):
+                self.alternatives[node] = self._widths.get(node, 0)  # 0: of a call: it has none
             self._chosen.add(self.domain.key_of_choice(a, b, node.at))
             return None
         for known, other in ((a, b), (b, a)):
             is_open = not isinstance(other, AffineInt) or bool(other.terms)
             if isinstance(known, AffineInt) and known.constant is not None and is_open:
-                self.has_default_path = True
+                self.has_default_path |= not self._is_idle(ev, node)
                 if not self.default_path:
                     break
                 self._assume(ev, "with the default that the host code takes", node)
                 return known
         return None
+
+    def _is_idle(self, ev: Evaluator, node: ir.Node) -> bool:
+        """Returns whether no launch's shape hangs on a choice of the function that is run."""
+        return node in self._idle_choices(ev.state.frame.function)
 
     def _assume(self, ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> None:
         """Notes what is assumed where a node stands."""

@@ -12,6 +12,7 @@ from smemlint.analysis.simt.launches.bindings import scope_text
 from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
 from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
+from smemlint.analysis.simt.launches.open_parameters import IdleChoices
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
@@ -78,8 +79,18 @@ def _run_under(
     launching: frozenset[str],
     scope: Scope,
 ) -> HostRun:
+    units = tuple(dict.fromkeys((unit, *linked)))
+    idle = IdleChoices(launching, lambda name: [f for u in units for f in u.functions_named(name)])
+
     def run(paths: Mapping[ir.Node, int] | None = None, *, default: bool = False) -> LaunchPolicy:
-        policy = LaunchPolicy(unit, linked, launching=launching, default_path=default, paths=paths)
+        policy = LaunchPolicy(
+            unit,
+            linked,
+            launching=launching,
+            default_path=default,
+            paths=paths,
+            idle_choices=idle.of,
+        )
         policy.is_cut = not execute_host_function(policy, function, scope)
         return policy
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
@@ -90,8 +90,16 @@ class LaunchPolicy(HostPolicy):
         launching: frozenset[str] = frozenset(),
         default_path: bool = False,
         paths: Mapping[ir.Node, int] | None = None,
+        idle_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
     ) -> None:
-        super().__init__(unit, linked, launching=launching, default_path=default_path, paths=paths)
+        super().__init__(
+            unit,
+            linked,
+            launching=launching,
+            default_path=default_path,
+            paths=paths,
+            idle_choices=idle_choices,
+        )
         self.launches: list[Launch] = []
         self.is_cut = False
         self._assigned: dict[str, dict[str, None]] = {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import field
 from typing import TypeAlias
 
-from smemlint.analysis.simt.launches.host_interpreter import LAUNCHERS
+from smemlint.analysis.simt.launches.host_interpreter import CONFIGURED_LAUNCHERS, LAUNCHERS
 from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.frontend import ir
@@ -25,6 +25,7 @@ Control: TypeAlias = "tuple[frozenset[str], ...]"
 _NOTHING: frozenset[str] = frozenset()
 _CONSTANT = "__constant"
 """Stands for literals among the words of an expression."""
+_JUMPS = (ir.Break, ir.Continue, ir.Goto, ir.Return)
 
 
 class Words:
@@ -113,11 +114,33 @@ def open_parameters(
     return _Reading(kernel, launching, functions_named, flows or Flows()).of(function)
 
 
+class IdleChoices:
+    """Open choices of host functions on which the shape of no launch hangs.
+
+    Args:
+        launching: names of the functions that launch.
+        functions_named: definitions of functions and kernels.
+    """
+
+    def __init__(
+        self, launching: frozenset[str], functions_named: Callable[[str], Sequence[Function]]
+    ) -> None:
+        self._reading = _Reading(None, launching, functions_named, Flows())
+        self._known: dict[str, frozenset[ir.Node]] = {}
+
+    def of(self, name: str) -> frozenset[ir.Node]:
+        """Returns those of the functions of a name: none of functions that launch nothing."""
+        if name not in self._known:
+            found = map(self._reading.idle_choices, self._reading.functions_named(name))
+            self._known[name] = frozenset(node for nodes in found for node in nodes)
+        return self._known[name]
+
+
 @dataclass(slots=True)
 class _Reading:
-    """Reads functions, each once."""
+    """Reads functions, each once; launches of any kernel count where none is given."""
 
-    kernel: Function
+    kernel: Function | None
     launching: frozenset[str]
     functions_named: Callable[[str], Sequence[Function]]
     flows: Flows
@@ -134,21 +157,9 @@ class _Reading:
         tree = function.parse().tree
         if tree is None:
             return OpenParameters()
-        key = function, self.launching & function.words
-        flow = self.flows.bodies.get(key)
-        if flow is None:
-            flow = _Flow(self.launching, self.functions_named, self.flows.words)
-            self.flows.bodies[key] = flow
-            flow.read(tree.body, ())
-        shape: set[str] = set()
-        arguments: set[str] = set()
-        for call in flow.launches:
-            of_shape, of_arguments = self._words_of(call)
-            shape |= of_shape
-            arguments |= of_arguments
+        flow, shape, arguments = self._flow_of(function, tree)
         parameters = parameters_of(tree)
         own = {p.name for p in parameters} | {p.name for p in function.template}
-        flow.note_types(parameters, {p.name for p in function.template})
         if function.record is not None:
             own.add(THIS)
 
@@ -160,6 +171,35 @@ class _Reading:
         are_passed_on = bool(flow.launches) and shape | arguments <= own
         return OpenParameters(among(shape), among(arguments), are_passed_on)
 
+    def idle_choices(self, function: Function) -> frozenset[ir.Node]:
+        """Returns the choices that give no value to what the shape of a launch may rest on.
+
+        What a function writes beyond its own variables may count for its caller.
+        """
+        tree = function.parse().tree if not function.is_kernel else None
+        if tree is None or function.record is not None:
+            return frozenset()
+        flow, shape, _ = self._flow_of(function, tree)
+        by_value = (p.name for p in parameters_of(tree) if not isinstance(p.type, ir.PtrDecl))
+        return flow.idle_choices(shape, frozenset(by_value)) if flow.launches else frozenset()
+
+    def _flow_of(self, function: Function, tree: ir.FuncDef) -> tuple[_Flow, set[str], set[str]]:
+        """Returns what a body does, and the words that shapes and arguments of launches rest on."""
+        key = function, self.launching & function.words
+        flow = self.flows.bodies.get(key)
+        if flow is None:
+            flow = _Flow(self.launching, self.functions_named, self.flows.words)
+            self.flows.bodies[key] = flow
+            flow.read(tree.body, ())
+            flow.note_types(parameters_of(tree), {p.name for p in function.template})
+        shape: set[str] = set()
+        arguments: set[str] = set()
+        for call in flow.launches:
+            of_shape, of_arguments = self._words_of(call)
+            shape |= of_shape
+            arguments |= of_arguments
+        return flow, shape, arguments
+
     def _words_of(self, call: ir.FuncCall | ir.Launch) -> tuple[Set[str], Set[str]]:
         """Returns the words that the shape, and the arguments, of what a call launches rest on."""
         words = self.flows.words
@@ -167,7 +207,8 @@ class _Reading:
             spelled = words.of(call.kernel, *call.configuration[1:2])
             return spelled | self._deduced(call), words.of(*call.args)
         given = call.args
-        positions = LAUNCHERS.get(ir.called_name(call.name))
+        name = ir.called_name(call.name)
+        positions = (0, 1) if name in CONFIGURED_LAUNCHERS else LAUNCHERS.get(name)
         if positions is not None:
             return words.of(*_picked(given, positions[:2])), words.of(*given)
         shape: set[str] = set()
@@ -180,10 +221,14 @@ class _Reading:
 
     def _deduced(self, call: ir.Launch) -> set[str]:
         """Returns the words of arguments whose types tell template arguments of the kernel."""
-        if ir.called_name(call.kernel) != self.kernel.name:
-            return set()
-        names = frozenset(p.name for p in self.kernel.template)
-        return self._passed(call.kernel, call.args, self.kernel, names)
+        name = ir.called_name(call.kernel)
+        kernels = self.functions_named(name) if self.kernel is None else (self.kernel,)
+        found: set[str] = set()
+        for kernel in kernels:
+            if kernel.name == name:
+                names = frozenset(p.name for p in kernel.template)
+                found |= self._passed(call.kernel, call.args, kernel, names)
+        return found
 
     def _passed(
         self,
@@ -234,6 +279,8 @@ class _Flow:
         self._launching = launching
         self._sources: dict[str, set[str]] = {}
         self._declared: dict[str, int] = {}
+        self._given: dict[ir.Node, set[str | None]] = {}  # what choices give values to; None: any
+        self._around: list[set[str | None]] = []  # what each condition around gives values to
 
     def closure(self, words: Iterable[str]) -> set[str]:
         """Returns all names that some names may depend on."""
@@ -245,41 +292,65 @@ class _Flow:
             worklist |= self._sources.get(word, set()) - found
         return found
 
+    def idle_choices(self, words: Set[str], parameters: Set[str]) -> frozenset[ir.Node]:
+        """Returns the choices that give no value to what some words may depend on.
+
+        Args:
+            words: of expressions.
+            parameters: that are the function's own variables.
+        """
+        outer = self._sources.keys() - self._declared.keys() - parameters
+        reached = {None, *self.closure(words | outer)}
+        return frozenset(node for node, given in self._given.items() if given.isdisjoint(reached))
+
     def note_types(self, parameters: Iterable[ir.Decl], names: set[str]) -> None:
         """Notes which of some template parameters the types of a function's parameters name."""
         for parameter in parameters:
             self._note(parameter.name, self._words.of(parameter.type) & names, ())
 
-    def read(self, node: ir.Node, control: Control) -> None:
+    def read(self, node: ir.Node, control: Control, target: str | None = None) -> None:
         """Reads a statement or expression.
 
         Args:
             node: the tree.
             control: the words of each condition that it stands under, outermost first.
+            target: the variable that it gives a value to; None where that may be any.
         """
+        outer = len(control)
         match node:
             case ir.Decl(name=str(name)):
                 self._declared[name] = len(control)
                 self._note(name, self._words.of(node.init, node.type), control)
+                target = name
             case ir.Typedef():
                 self._note(node.name, self._words.of(node.type), ())
             case ir.Assignment():
-                self._note(root_of(node.lvalue), self._words.of(node.lvalue, node.rvalue), control)
+                target = root_of(node.lvalue)
+                self._note(target, self._words.of(node.lvalue, node.rvalue), control)
             case ir.UnaryOp(op="++" | "--" | "p++" | "p--"):
                 self._note(root_of(node.expr), _NOTHING, control)
             case ir.Launch():
                 self.launches.append(node)
             case ir.FuncCall():
                 self._read_call(node, control)
+                target = None
+            case ir.TernaryOp():
+                self._given[node] = {target}
             case ir.If() | ir.For() | ir.While() | ir.DoWhile() | ir.Switch():
                 control = (*control, self._words.of(node.cond))
+                self._around.append(set())
+                if isinstance(node, ir.If):
+                    self._given[node] = self._around[-1]
+            case _ if isinstance(node, _JUMPS):
+                self._give(None)
         for child in node.children():
-            self.read(child, control)
+            self.read(child, control, target)
+        del self._around[outer:]
 
     def _read_call(self, node: ir.FuncCall, control: Control) -> None:
         inner = node.name
         name = ir.called_name(inner)
-        if name in LAUNCHERS or name in self._launching:
+        if name in LAUNCHERS or name in CONFIGURED_LAUNCHERS or name in self._launching:
             self.launches.append(node)
             return
         words = self._words.of(node)
@@ -297,9 +368,15 @@ class _Flow:
 
     def _note(self, name: str | None, words: frozenset[str], control: Control) -> None:
         """Notes what a variable depends on, and the conditions since it was declared."""
+        self._give(name)
         if name is not None:
             inner = control[self._declared.get(name, 0) :]
             self._sources.setdefault(name, set()).update(words, *inner)
+
+    def _give(self, name: str | None) -> None:
+        """Notes what the conditions since its declaration give a value to."""
+        for given in self._around[self._declared.get(name or "", 0) :]:
+            given.add(name)
 
 
 def _is_writable(node: ir.Node) -> bool:

@@ -67,9 +67,28 @@ def test_the_default_path_is_taken_only_where_a_launch_is_open(executed):
     assert len(executed) == 1 + 2
 
 
-@pytest.mark.parametrize(("flags", "runs"), [(4, 1 + 16 + 1), (5, 1 + 1)])
-def test_more_ways_than_a_few_are_left_to_the_default_path(flags, runs, executed):
-    unrelated = "".join(f"int f{i} = 0; if (n == {i}) f{i} = 1; " for i in range(flags))
-    body = f"{unrelated} int block = 64; if (n) block = atoi(argv[1]);"
+@pytest.mark.parametrize(
+    ("flags", "uses", "runs"), [(4, " + 0 * f", 1 + 16 + 1), (5, " + 0 * f", 1 + 1), (4, "", 1 + 1)]
+)
+def test_more_ways_than_a_few_to_a_shape_are_left_to_the_default_path(flags, uses, runs, executed):
+    chosen = "".join(f"int f{i} = 0; if (n == {i}) f{i} = 1; " for i in range(flags))
+    used = "".join(f"{uses}{i}" for i in range(flags)) if uses else ""
+    body = f"{chosen} int block = 64{used}; if (n) block = atoi(argv[1]);"
     assert {k.instance.block for k in facts_of(PICKED % body).kernels} == {(64, 1, 1)}
+    assert len(executed) == runs
+
+
+@pytest.mark.parametrize(
+    ("choice", "runs"),
+    [
+        ("int b = 64; if (m) b = 128;", 1 + 2),
+        ("int b; int c = m ? 64 : 128; b = c;", 1 + 2),
+        ("int b = 64; helper(m ? 1 : 0, &b);", 1 + 2),
+        ("int b = 64; int c = m ? 1 : 0;", 1),
+        ("int b = 64, c; if (m) c = 1; else c = 2; log(c);", 1),
+        ("int b = 64, c = 1; if (m) { c = 2; for (int b = 0; b < 9; b++) use(b); }", 1),
+    ],
+)
+def test_only_choices_that_a_shape_hangs_on_are_made(choice, runs, executed):
+    facts_of(PICKED % f"{choice.replace('m', 'mode')} int block = b + n;")
     assert len(executed) == runs
