@@ -1,41 +1,32 @@
-"""`python -m smemlint.verify`: record measurements, or replay one pattern."""
+"""`python -m smemlint.verify replay`: measures one pattern on a GPU, without any code."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from smemlint.errors import SmemlintError
 from smemlint.finding import Verdict
 from smemlint.verify.device import engine_process, measure
 from smemlint.verify.plan import ALL, Pattern, normal
-from smemlint.verify.record import FIXTURE, predicted, record
 from smemlint.verify.replay_kernels import forms
-from smemlint.verify.verdict import judged
+from smemlint.verify.verdict import judged, predicted
 
 
 def main() -> int:
-    """Runs a command; 0 where the GPU agrees with the model, 1 where not, 2 if it cannot be run."""
+    """Replays; 0 where the GPU agrees with the model, 1 where not, 2 if it cannot be run."""
     parser = argparse.ArgumentParser(prog="python -m smemlint.verify")
     commands = parser.add_subparsers(dest="command", required=True)
-    recording = commands.add_parser("record", help="measure, and write what the tests compare with")
-    recording.add_argument("paths", nargs="*", type=Path, help="sources whose accesses to replay")
-    recording.add_argument("--patterns", type=Path, help="a CSV of patterns with counters")
-    recording.add_argument("--random", type=int, default=10_000, help="how many random patterns")
-    recording.add_argument("--seed", type=int, default=1)
-    recording.add_argument("--out", type=Path, default=FIXTURE)
     replaying = commands.add_parser("replay", help="measure one pattern, without any code")
     replaying.add_argument("form", choices=sorted(forms()), metavar="FORM", help="e.g. load_4")
     replaying.add_argument("--mask", default=f"{ALL:08x}", help="active lanes, hexadecimal")
     replaying.add_argument("--predicted", type=int, help="by default what the model says now")
     replaying.add_argument("offsets", help="byte offsets of the 32 lanes, with commas")
-    for command in (recording, replaying):
-        command.add_argument("--device", type=int, default=0)
-        command.add_argument("--timeout", type=float, default=600.0, help="in seconds")
+    replaying.add_argument("--device", type=int, default=0)
+    replaying.add_argument("--timeout", type=float, default=600.0, help="in seconds")
     chosen = parser.parse_args()
     try:
-        return _replay(chosen) if chosen.command == "replay" else _record(chosen)
+        return _replay(chosen)
     except SmemlintError as error:
         print(f"smemlint: error: {error}", file=sys.stderr)
         return 2
@@ -65,20 +56,6 @@ def _pattern(chosen: argparse.Namespace) -> Pattern:
     if isinstance(pattern, str):
         raise SmemlintError(pattern)
     return pattern
-
-
-def _record(chosen: argparse.Namespace) -> int:
-    text, agrees = record(
-        chosen.paths,
-        chosen.patterns,
-        chosen.out,
-        count=chosen.random,
-        seed=chosen.seed,
-        device=chosen.device,
-        engine=engine_process(chosen.timeout),
-    )
-    print(text)
-    return 0 if agrees else 1
 
 
 if __name__ == "__main__":

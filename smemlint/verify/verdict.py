@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from smemlint.facts import Access
 from smemlint.finding import Measurement, Verdict
+from smemlint.hardware.arch import LANES
+from smemlint.hardware.banks import wavefronts
 from smemlint.verify.device import Measured
 from smemlint.verify.plan import Pattern
+
+
+def predicted(pattern: Pattern) -> int:
+    """Returns what the bank model says of a pattern."""
+    form = pattern.form
+    cost = wavefronts(
+        list(pattern.offsets),
+        kind=form.kind,
+        width=form.width,
+        active=[bool(pattern.mask >> lane & 1) for lane in range(LANES)],
+        matrices=form.matrices or 4,
+        operation=form.operation.removesuffix(".one.red").removesuffix(".red")
+        + ".one.red" * form.operation.endswith(".one.red")
+        or "add.u32",
+    )
+    return int(cost.wavefronts)
 
 
 def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) -> Measurement:

@@ -9,8 +9,8 @@ from typing import Any
 
 from smemlint.verify.device import FEW, MANY
 from smemlint.verify.plan import Pattern
-from smemlint.verify.record import random_patterns
 from smemlint.verify.replay_kernels import COMPANION, UNROLLED, WARPS, forms
+from tests.gpu.record_replay import random_patterns
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures/gpu/replay.json"
 ACCESSES = (MANY - FEW) * UNROLLED * WARPS

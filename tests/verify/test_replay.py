@@ -15,16 +15,15 @@ from recorded import engine_of, readings, recorded_engine, recording
 from smemlint.finding import Verdict
 from smemlint.verify.device import GpuError, Reading, engine_process, measure, reading_of
 from smemlint.verify.plan import ALL, Pattern, normal, yardsticks
-from smemlint.verify.record import (
+from smemlint.verify.replay_kernels import COMPANION, UNROLLED, Form, forms, source
+from smemlint.verify.verdict import judged, predicted
+from tests.gpu.record_replay import (
     FIXTURE,
     accesses_of,
     counted_patterns,
     predicated_patterns,
-    predicted,
     random_patterns,
 )
-from smemlint.verify.replay_kernels import COMPANION, UNROLLED, Form, forms, source
-from smemlint.verify.verdict import judged
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT.parent / "shared/truth/bank_patterns.csv"

@@ -40,7 +40,7 @@ def check(monkeypatch, tmp_path, capsys):
 def off_by_one_store(pattern):
     """An H200 on which the kernel's store takes 31 wavefronts and all else as predicted."""
     from smemlint.verify.plan import yardsticks
-    from smemlint.verify.record import predicted
+    from smemlint.verify.verdict import predicted
 
     is_yardstick = any(k.pattern == pattern for k in yardsticks(pattern.form))
     wrong = pattern.form.kind == "store" and pattern.offsets[31] == 31 * 128 and not is_yardstick

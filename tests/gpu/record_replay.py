@@ -2,13 +2,17 @@
 
 The file keeps readings by the digest of their pattern, and of the random patterns, which follow
 from a seed, only the cycles; it has no address of any source in it.
+
+    python -m tests.gpu.record_replay [PATH...] [--patterns TABLE]
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,11 +22,10 @@ from smemlint import __version__
 from smemlint.errors import SmemlintError
 from smemlint.finding import Measurement, Verdict
 from smemlint.hardware.arch import LANES
-from smemlint.hardware.banks import wavefronts
-from smemlint.verify.device import Engine, Measured, measure
+from smemlint.verify.device import Engine, Measured, engine_process, measure
 from smemlint.verify.plan import ALL, Pattern, normal, pattern_of, yardsticks
 from smemlint.verify.replay_kernels import Form, forms
-from smemlint.verify.verdict import judged
+from smemlint.verify.verdict import judged, predicted
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures/gpu/replay.json"
 _ARCH = "sm_90"
@@ -73,22 +76,6 @@ def record(
     return "\n".join(
         (json.dumps(measured.about), json.dumps(measured.seconds), *lines)
     ), not refuted
-
-
-def predicted(pattern: Pattern) -> int:
-    """Returns what the bank model says of a pattern."""
-    form = pattern.form
-    cost = wavefronts(
-        list(pattern.offsets),
-        kind=form.kind,
-        width=form.width,
-        active=[bool(pattern.mask >> lane & 1) for lane in range(LANES)],
-        matrices=form.matrices or 4,
-        operation=form.operation.removesuffix(".one.red").removesuffix(".red")
-        + ".one.red" * form.operation.endswith(".one.red")
-        or "add.u32",
-    )
-    return int(cost.wavefronts)
 
 
 def random_patterns(count: int, seed: int) -> Iterator[Pattern]:
@@ -248,3 +235,31 @@ def _figures(measured: Measured, pattern: Pattern) -> list[Any]:
 def _wrapped(rows: Sequence[list[Any]]) -> str:
     texts = [json.dumps(row, separators=(",", ":")) for row in rows]
     return ",\n".join(", ".join(texts[i : i + 5]) for i in range(0, len(texts), 5))
+
+
+def main() -> int:
+    """Records what the command line asks for; returns 0 if the GPU refuted nothing."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("paths", nargs="*", type=Path, help="sources whose accesses to replay")
+    parser.add_argument("--patterns", type=Path, help="a CSV of patterns with counters")
+    parser.add_argument("--random", type=int, default=10_000, help="how many random patterns")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=FIXTURE)
+    parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=600.0, help="in seconds")
+    chosen = parser.parse_args()
+    text, agrees = record(
+        chosen.paths,
+        chosen.patterns,
+        chosen.out,
+        count=chosen.random,
+        seed=chosen.seed,
+        device=chosen.device,
+        engine=engine_process(chosen.timeout),
+    )
+    print(text)
+    return 0 if agrees else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
