@@ -48,6 +48,7 @@ def copies(body: str, width: int = 64) -> list[tuple[float, float, tuple[str, ..
         ("__pipeline_memcpy_async((float *)tile + t, (float *)in + t, 4);", 64, (1, 1, ())),
         ("__pipeline_memcpy_async((float *)tile + t % 32 * 32, (float *)in + t, 4);", 64, (32, 1, ())),
         ("__pipeline_memcpy_async((double *)tile + t, (double *)in + t, 8);", 64, (2, 2, ())),
+        ("cuda::memcpy_async(&tile[t / 8][t % 8 * 8], in + t * 8, cuda::aligned_size_t<16>(16));", 72, (10.5, 4, ())),
         ("if (t % 2) CG(&tile[t / 8][t % 8 * 8], in + t * 8);", 64, (4, 2, ())),
     ],
 )  # fmt: skip
