@@ -269,6 +269,7 @@ class State:
         frames, loops: under way, innermost last.
         assumptions: conditions under which the code at this point runs.
         data_conditions: those of them that hold for few threads, which only the data tell.
+        divergent_conditions: those of them that need not hold for all threads.
         loop_conditions: those that all threads of a loop share: it is taken to run at least once.
         constexpr_conditions: those of them that the compiler decides and this evaluation cannot.
         declared_swizzle: returns the swizzle that the user declares for a shared array.
@@ -302,6 +303,7 @@ class State:
     loops: list[Loop] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
     data_conditions: set[Assumption] = field(default_factory=set)
+    divergent_conditions: set[Assumption] = field(default_factory=set)
     loop_conditions: set[Assumption] = field(default_factory=set)
     constexpr_conditions: set[Assumption] = field(default_factory=set)
     declared_swizzle: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None

@@ -302,6 +302,7 @@ def emit_event(
             values=tuple(state.loop_values),
             depends_on_data=not state.data_conditions.isdisjoint(state.assumptions),
             is_reached=is_reached,
+            may_diverge=not state.divergent_conditions.isdisjoint(state.assumptions),
             callers=callers_of(ev.state),
             repeats=ev.state.open_loops > 0,
             **{"layout": layout, "call": opened_call(ev.state, node, offset), **extra},  # type: ignore[arg-type]

@@ -132,6 +132,8 @@ def execute_both_ways(
     parts_blocks = not is_converted(ev, first[2], second[2])
     _fence_if(ev, parts_blocks)
     note_data_condition(ev, condition, first[0], node.cond)
+    if not condition.is_uniform:
+        state.divergent_conditions.update((first[0], second[0]))
     for taken, threads, statement in (first, second):
         state.mask = kept(mask, threads)
         if loop and not loop.is_switch and not condition.is_uniform and _ends_in_break(statement):

@@ -1,4 +1,4 @@
-"""Threads that an open condition cannot let through: they would leave the array."""
+"""Threads that a divergent condition cannot let through: they would leave the array."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
-from smemlint.reasons import Topic
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.trace import Event
@@ -18,7 +17,7 @@ _KINDS = (AccessKind.LOAD, AccessKind.STORE, AccessKind.ATOMIC)
 
 
 def within_array(event: Event) -> Event:
-    """Returns an event without the threads that would leave its array under an open condition.
+    """Returns an event without the threads that would leave its array under a divergent condition.
 
     Of `if (threadIdx.x < count) x = sums[threadIdx.x * BLOCK];` with `sums[BLOCK * 7]` at most
     seven threads are in a program that is right, whatever `count` is. Where no thread stays
@@ -29,11 +28,10 @@ def within_array(event: Event) -> Event:
     offset = event.offset
     if (
         not size
-        or event.is_reached
+        or not event.may_diverge
         or event.kind not in _KINDS
         or not isinstance(offset, AffineInt)
         or offset.terms
-        or not any(a.topic is Topic.CONDITION for a in event.assumptions)
     ):
         return event
     begin = np.asarray(offset.base, np.int64)

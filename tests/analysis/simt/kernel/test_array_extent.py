@@ -27,6 +27,7 @@ void run(const float *in, float *out, int n) { sums<<<1, 256>>>(in, out, n); }
         ("if (tid < count) out[tid] = s[tid * 2];", 2, 8),  # all 256 threads are inside
         ("if (tid < count) out[tid] = s[tid * 16];", 16, 4),  # 112 of them are
         ("if (tid < count) out[tid] = s[(tid + 9) * 256];", 32, 8),  # none is: not understood
+        ("if (count > 7) out[tid] = s[tid * 256];", 32, 8),  # all threads take it or none
         ("out[tid] = s[tid * 256];", 32, 8),  # a mistake, which SML401 reports
     ],
 )
