@@ -14,7 +14,7 @@ from smemlint.verify.verdict import judged, predicted
 
 
 def main() -> int:
-    """Replays; 0 where the GPU agrees with the model, 1 where not, 2 if it cannot be run."""
+    """Measures a pattern; 0 where the GPU agrees with the model, 1 where not, 2 without a GPU."""
     parser = argparse.ArgumentParser(prog="python -m smemlint.verify")
     commands = parser.add_subparsers(dest="command", required=True)
     replaying = commands.add_parser("replay", help="measure one pattern, without any code")
