@@ -64,6 +64,15 @@ def combined(op: str, a: AffineInt, b: AffineInt, alignment: int = 1) -> Scev:
     return atom(f"({op} {key})", alignment, is_divergent=by_lane)
 
 
+def _is_of_threads(value: AffineInt, form: Scev) -> bool:
+    """Whether the compiler knows that a value is not negative: multiples of thread numbers."""
+    return (
+        not value.terms
+        and int(np.min(value.base)) >= 0
+        and all(key.startswith("threadIdx") and factor > 0 for key, factor in form.terms)
+    )
+
+
 def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
     """Returns the form of `a op b` for the operators that are not sums or products."""
     x, y = scev_of(a), scev_of(b)
@@ -73,6 +82,9 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
         both = min(x.alignment, y.alignment)
         return combined(op, a, b, both if op in ("&", "|", "^") else 1)
     constant = b.base
+    is_power = constant > 0 and not constant & (constant - 1)
+    if op == "/" and is_power and (not signed or _is_of_threads(a, x)):
+        op, constant = ">>", constant.bit_length() - 1
     if (op, constant) in (("/", 1), (">>", 0)):
         return x
     if (op, constant) in (("%", 1), ("&", 0)):
