@@ -10,6 +10,7 @@ from smemlint.analysis.compiled.files import compiled_facts, is_compiled, may_sh
 from smemlint.analysis.compiled.launch import source_launches
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.dialects import analyze_python, holds_marks
+from smemlint.analysis.python.importers import Importers
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.heuristics import (
     describes_swizzle,
@@ -66,8 +67,9 @@ def analyze(
     crashes: list[NotAnalysed] = []
     parts: list[Facts] = []
     compiled: set[str] = set()
+    importers = Importers(python)
     for source in python if scope is None else [s for s in python if s.path == scope.path]:
-        facts, dependencies = analyze_python(source, settings, crashes.append)
+        facts, dependencies = analyze_python(source, settings, crashes.append, importers)
         parts.append(facts)
         compiled.update(dependencies.compiled)
     cuda = [s for s in sources if _is_cuda(s)]
@@ -116,6 +118,7 @@ class Analyzer:
         self._cuda = [s for s in sources if _is_cuda(s)]
         self._compiled = {s.path: s for s in sources if is_compiled(s)}
         self._python = {s.path: s for s in sources if is_python_path(s.path)}
+        self._importers = Importers(tuple(self._python.values()))
         self._settings_of = settings_of
         self._crashed = crashed
         self._memo = memo
@@ -162,7 +165,7 @@ class Analyzer:
         """
         if path in self._python:
             source, settings = self._python[path], self._settings_of(path)
-            facts, found = analyze_python(source, settings, self._crashed)
+            facts, found = analyze_python(source, settings, self._crashed, self._importers)
             reads = dict.fromkeys((path, *found.reads, *found.compiled))
             return facts, replace(found, reads=reads)
         if path in self._compiled:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import Facts
 from smemlint.reasons import ReasonCode
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,12 +31,16 @@ def is_valid(dependencies: Dependencies, changed: Collection[str], program: Proj
         return False
     from smemlint.analysis.program.units import mention_of
 
+    is_of_python = any(map(is_python_path, dependencies.reads))
     for words, found in dependencies.searches.items() if changed else ():
         if not set(changed).isdisjoint(found):
             return False
         pattern = mention_of(words)
-        if any(pattern.search(program.index.read(path) or "") for path in changed):
+        texts = {path: program.index.read(path) for path in changed}
+        if any(pattern.search(text or "") for text in texts.values()):
             return False
+        if is_of_python and any(is_python_path(p) for p, text in texts.items() if text is None):
+            return False  # the index does not hold it: it may import what was looked for
     if any(program.index.home(*asked) != answer for asked, answer in dependencies.homes.items()):
         return False
     return all(

@@ -363,6 +363,14 @@ MAX_DSL_STEPS_TO_GUESS = 40_000
 """Nodes that an execution may take whose tensors' ranks are tried out."""
 MAX_DSL_FILES = 64
 """That a file imports and that are executed with it."""
+MAX_PACKAGE_FOLDERS_UP = 3
+"""Above a Python file, beside which a package that it imports is looked for."""
+MAX_REEXPORTS = 4
+"""Packages that hand on a name of one another."""
+MAX_CALL_SITES = 6
+"""Calls in other files of the run, through which a file is entered."""
+MAX_CALLING_FILES = 24
+"""Of other files of the run, that are looked into for such calls."""
 MAX_DSL_ENTRIES = 24
 """Functions of a file that are entered from outside."""
 MAX_DSL_VARIANTS = 6

@@ -144,6 +144,40 @@ def test_a_module_that_gains_a_swizzle_is_looked_into_again(smemlint, tmp_path):
     assert "SML201" not in same_as_without(smemlint, *users)
 
 
+def test_a_new_call_of_a_kernel_in_another_module_counts(smemlint, tmp_path):
+    """A column of rows that are 40 words apart is 8-way; without the call the pitch is unknown."""
+    (tmp_path / "kernels.py").write_text(
+        """
+import cutlass
+import cutlass.cute as cute
+
+class Columns:
+    def __init__(self, pitch):
+        self.pitch = pitch
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        layout = cute.make_layout((32, 32), stride=(self.pitch, 1))
+        x = smem.allocate_tensor(cutlass.Float32, layout, 16)[tx, 0]
+"""
+    )
+    age(tmp_path)
+    assert "SML101" not in same_as_without(smemlint, ".")
+    caller = tmp_path / "launch.py"
+    caller.write_text("from kernels import Columns\n\ndef run(x):\n    Columns(40)(x)\n")
+    age(tmp_path)
+    assert "8-way" in same_as_without(smemlint, ".")
+    change(caller, caller.read_text().replace("40", "33"))
+    age(tmp_path)
+    assert "SML101" not in same_as_without(smemlint, ".")
+
+
 def test_of_python_files_only_the_changed_one_is_followed(run, tmp_path, monkeypatch):
     text = "import cutlass.cute as cute\n\n\n@cute.jit\ndef f():\n    return NEW\n"
     for name in ("one", "two"):

@@ -1,6 +1,7 @@
 """The dialects of Python: one analysis for each way to write kernels.
 
-A dialect has a module with `analyze(source, settings) -> (Facts, Dependencies)`. It is imported
+A dialect has a module with `analyze(source, settings) -> (Facts, Dependencies)`; one whose kernels
+get their arguments in other files is given those that import from the file, too. It is imported
 only for a file with one of the dialect's marks; what is linted is never imported.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 
 from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.analysis.python.importers import Importers
 from smemlint.config.settings import Settings
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.lazy_dataclasses import dataclass
@@ -25,10 +27,12 @@ class Dialect:
     Attributes:
         module: its name in this package.
         marks: words; a file without any of them holds no kernel of this dialect.
+        reads_callers: its analysis takes `importers` as well.
     """
 
     module: str
     marks: tuple[str, ...]
+    reads_callers: bool = False
 
     def is_wanted(self, text: str) -> bool:
         """Returns whether a file of this text can hold kernels of this dialect."""
@@ -37,7 +41,7 @@ class Dialect:
 
 DIALECTS = (
     Dialect("gluon.analysis", ("experimental.gluon", "experimental import gluon")),
-    Dialect("cute_dsl.analysis", ("make_swizzle(", "autovec_copy(", "cutlass.cute")),
+    Dialect("cute_dsl.analysis", ("make_swizzle(", "autovec_copy(", "cutlass.cute"), True),
     Dialect("triton.analysis", ("triton.language", "import triton")),
     Dialect("cupy.jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
     Dialect(
@@ -63,9 +67,19 @@ def holds_marks(text: str) -> bool:
 
 
 def analyze_python(
-    source: Source, settings: Settings, crashed: Callable[[NotAnalysed], None]
+    source: Source,
+    settings: Settings,
+    crashed: Callable[[NotAnalysed], None],
+    importers: Importers,
 ) -> tuple[Facts, Dependencies]:
-    """Returns the facts of a Python file, and the other files that they depend on."""
+    """Returns the facts of a Python file, and the other files that they depend on.
+
+    Args:
+        source: the file.
+        settings: of the file.
+        crashed: called with what an internal error cost.
+        importers: the Python files of the run.
+    """
     parts: list[Facts] = []
     dependencies = Dependencies()
     for dialect in DIALECTS:
@@ -73,7 +87,8 @@ def analyze_python(
             continue
         try:
             module = import_module(f"smemlint.analysis.python.{dialect.module}")
-            facts, read = module.analyze(source, settings)
+            others = (importers,) if dialect.reads_callers else ()
+            facts, read = module.analyze(source, settings, *others)
             parts.append(facts)
             dependencies.add(read)
         except RecursionError:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from itertools import count
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from smemlint.limits.budgets import MAX_PACKAGE_FOLDERS_UP
 
 
 def files_of(home: str, name: str) -> Iterator[str]:
     """Yields the files that may define a dotted name which a file imports.
 
-    Folders above the file are searched as roots of its package.
+    Folders above the file are searched as roots of its package, the nearest for packages beside
+    them, too: tests and benchmarks stand there.
     """
     folder = posixpath.dirname(home)
     *package, last = name.lstrip(".").split(".")[:-1] or [""]
@@ -21,10 +22,17 @@ def files_of(home: str, name: str) -> Iterator[str]:
     level = len(name) - len(name.lstrip("."))
     if level:
         up = [".."] * (level - 1)
-        yield posixpath.normpath(posixpath.join(folder, *up, *package, f"{last}.py"))
+        yield from _of_module(posixpath.normpath(posixpath.join(folder, *up, *package, last)))
         return
-    yield posixpath.join(folder, *package, f"{last}.py")
-    while package and folder not in ("", "/"):
+    yield from _of_module(posixpath.join(folder, *package, last))
+    for height in count(1):
         folder, _, base = folder.rpartition("/")
-        if base == package[0]:
-            yield posixpath.join(folder, *package, f"{last}.py")
+        if not folder:
+            return
+        if height <= MAX_PACKAGE_FOLDERS_UP or base == (package or [last])[0]:
+            yield from _of_module(posixpath.join(folder, *package, last))
+
+
+def _of_module(path: str) -> tuple[str, str]:
+    """Returns the files that a module may be: its own, or that of its package."""
+    return f"{path}.py", f"{path}/__init__.py"

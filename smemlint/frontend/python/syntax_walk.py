@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 
 def walk(node: ast.AST, *, into: Callable[[ast.AST], bool] | None = None) -> Iterator[ast.AST]:
@@ -31,3 +31,8 @@ def suites(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 def is_definition(node: ast.AST) -> bool:
     """Returns whether names inside are its own."""
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+
+
+def leaves(block: Sequence[ast.stmt]) -> bool:
+    """Returns whether the last statement of a block is a jump out of it."""
+    return bool(block) and isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from smemlint.analysis.analyze import Analyzer, analyze
-from smemlint.analysis.python.cute_dsl.execution import files
+from smemlint.analysis.python.cute_dsl.execution import run
 from smemlint.config.settings import Configuration, Settings
 from smemlint.driver.run import check
 from smemlint.hardware.banks import wavefronts
@@ -367,7 +367,7 @@ def kernel():
 """
     path = tmp_path / "fills.py"
     path.write_text(HEAD + text)
-    monkeypatch.setattr(files, "MAX_DSL_STEPS", 1)
+    monkeypatch.setattr(run, "MAX_DSL_STEPS", 1)
     facts, _ = analyze([Source(str(path))], Settings())
     assert not facts.kernels
     assert [(n.span.line, n.kernel, n.reason.code) for n in facts.not_analysed] == [

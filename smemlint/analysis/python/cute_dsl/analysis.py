@@ -17,6 +17,7 @@ from smemlint.analysis.python.cute_dsl.imported_layouts import MAKER, Siblings, 
 from smemlint.analysis.python.cute_dsl.layouts import ComposedValue, SwizzleValue
 from smemlint.analysis.python.cute_dsl.memory import struct_of
 from smemlint.analysis.python.cute_dsl.model import DTYPES, CuteModel
+from smemlint.analysis.python.importers import Importers
 from smemlint.analysis.python.interpreter import Interpreter, Policy
 from smemlint.analysis.python.interpreter.calls import call, instance_from_outside
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS, StatementHandlers
@@ -52,7 +53,7 @@ _TENSOR_CORE_OPS = {"MmaF16BF16Op": 16}
 """Operations whose first argument is an element type of that many bits."""
 
 
-def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
+def analyze(source: Source, settings: Settings, importers: Importers) -> tuple[Facts, Dependencies]:
     """Returns the swizzles and kernels of a file, and the files that they depend on."""
     layouts, read = _layouts(source)
     if not any(word in source.text for word in _EXECUTED):
@@ -62,9 +63,11 @@ def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
     except NotPython:
         return layouts, read  # said there
     from smemlint.analysis.python.cute_dsl.execution.files import execute_file
+    from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
 
-    executed = execute_file(text, settings)
-    read.add(Dependencies(executed.reads))
+    callers = Callers(text, importers.of)
+    executed = execute_file(text, settings, callers)
+    read.add(Dependencies(executed.reads, callers.searched))
     left = tuple(n for n in layouts.not_analysed if n.span not in executed.reached)
     layouts = replace(layouts, not_analysed=left)
     kernels = Facts(

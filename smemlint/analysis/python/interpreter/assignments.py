@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from smemlint.analysis.python.interpreter.constant_folding import forget
 from smemlint.analysis.python.interpreter.interpreter import Interpreter
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Instance, Scopes, Value
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Instance, Scopes, Value
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.sizes import require_tree
 
@@ -41,7 +41,7 @@ def _assign_item(
     key = interpreter.evaluate(target.slice, scopes)
     if not isinstance(owner, list | dict):
         return
-    if not isinstance(key, int | str) or interpreter.open_paths:
+    if not isinstance(key, int | str | DType) or interpreter.open_paths:
         forget(owner)
         return
     with suppress(IndexError, TooLarge):

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Key, Value, is_known
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Key, Value, is_known
 from smemlint.limits import sizes
 from smemlint.limits.budgets import MAX_ITEMS, MAX_OPERAND, MAX_RANGE_END
 from smemlint.limits.errors import TooLarge
@@ -42,6 +42,11 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
 }  # fmt: skip
 
 
+_STRING_METHODS = frozenset((
+    "lower", "upper", "strip", "lstrip", "rstrip", "startswith", "endswith", "removeprefix",
+    "removesuffix", "isdigit", "split",
+))  # fmt: skip
+"""Methods whose results are no longer than what they are given."""
 READING_METHODS = frozenset(("items", "keys", "values", "copy", "get"))
 """Methods that leave a dictionary as it is."""
 _OTHERS = "*"
@@ -131,6 +136,11 @@ def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
 def call_builtin(name: str, arguments: list[Value]) -> Value:
     """Returns the result of a builtin function; not known where an argument is not."""
     first = arguments[0] if len(arguments) == 1 else None
+    if name in ("set", "frozenset") and isinstance(first, list | tuple) and is_known(first):
+        try:
+            return tuple(dict.fromkeys(first))
+        except TypeError:
+            return UNKNOWN
     if name in ("list", "tuple") and len(arguments) == 1:
         if isinstance(first, list | tuple | range) and len(first) <= MAX_ITEMS:
             return list(first) if name == "list" else tuple(first)
@@ -169,7 +179,7 @@ def _is_small_call(name: str, arguments: list[Value]) -> bool:
 
 def item_of(container: _Container | dict[Key, Value], key: Value) -> Value:
     """Returns an item of a container; not known where it has none of this key."""
-    if not isinstance(key, int | str):
+    if not isinstance(key, int | str | DType):
         return UNKNOWN
     if isinstance(container, dict):
         return container.get(key, UNKNOWN)
@@ -204,11 +214,23 @@ def call_dict_method(owner: dict[Key, Value], name: str, arguments: list[Value])
             return list(owner.values())
         case "copy", []:
             return owner.copy()
-        case "get", [int() | str() as key]:
+        case "get", [int() | str() | DType() as key]:
             return owner.get(key)
-        case "get", [int() | str() as key, default]:
+        case "get", [int() | str() | DType() as key, default]:
             return owner.get(key, default)
     return UNKNOWN
+
+
+def call_string_method(owner: str, name: str, arguments: list[Value]) -> Value:
+    """Returns the result of a method of a text; not known for one that may make a longer one."""
+    if name not in _STRING_METHODS or not all(map(is_known, arguments)):
+        return UNKNOWN
+    try:
+        found: Value = getattr(owner, name)(*arguments)
+        sizes.require_tree((found,))
+    except (TypeError, ValueError, TooLarge):
+        return UNKNOWN
+    return found
 
 
 def forget(container: list[Value] | dict[Key, Value]) -> None:

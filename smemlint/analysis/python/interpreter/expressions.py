@@ -36,6 +36,7 @@ from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     BoundMethod,
     Class,
+    DType,
     Function,
     Instance,
     Key,
@@ -137,7 +138,7 @@ def evaluate_dict(interpreter: Interpreter, node: ast.Dict, scopes: Scopes) -> V
     found: dict[Key, Value] = {}
     for key, item in zip(node.keys, node.values, strict=True):
         name = interpreter.evaluate(key, scopes) if key is not None else UNKNOWN
-        if not isinstance(name, str | int):
+        if not isinstance(name, str | int | DType):
             return UNKNOWN
         found[name] = interpreter.evaluate(item, scopes)
     require_tree(found.values())
@@ -340,11 +341,19 @@ def _call_container_method(
     """Executes a method that is known; what others leave in the container is not known."""
     if isinstance(owner, dict) and name in READING_METHODS:
         return call_dict_method(owner, name, arguments)
-    is_certain = not interpreter.open_paths and len(arguments) == 1
-    if isinstance(owner, list) and name == "append" and is_certain:
+    if isinstance(owner, list) and not interpreter.open_paths:
         require_tree((owner, *arguments))
-        owner.append(arguments[0])
-        return None
+        match name, arguments:
+            case "append", [item]:
+                owner.append(item)
+                return None
+            case "insert", [int(at), item]:
+                owner.insert(at, item)
+                return None
+            case "extend", [list() | tuple() as items]:
+                require_tree((*owner, *items))
+                owner.extend(items)
+                return None
     forget(owner)
     return UNKNOWN
 

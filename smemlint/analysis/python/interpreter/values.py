@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Constant: TypeAlias = "bool | int | float | complex | str | bytes | range | EllipsisType | None"
 """Immutable values of Python, which stand for themselves."""
-Key: TypeAlias = "int | str"
+Key: TypeAlias = "int | str | DType"
 """Keys of dictionaries that are followed."""
 Value: TypeAlias = (
     "Constant | list[Value] | tuple[Value, ...] | dict[Key, Value] | Unknown | Symbol | DType"

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.conditions import learn
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import LoopRange, Number, Opaque
+from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.interpreter import PendingJumps, replace_scope
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Unknown, is_known
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Scope,
+    Scopes,
+    Unknown,
+    Value,
+    is_known,
+)
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
-from smemlint.limits.budgets import MAX_DSL_UNROLLED_ON_REQUEST
-from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scope, Scopes, Value
+from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUEST
+from smemlint.reasons import Reason, ReasonCode, outcome
 
 _ANOTHER_PATH = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, ""), is_uniform=True)
 
@@ -42,8 +44,13 @@ class ControlFlow:
         value = interpreter.evaluate(node, scopes)
         if is_known(value):
             return bool(value)
-        if isinstance(value, Number | Opaque):
-            return numbers.truth_of(value)
+        test = numbers.truth_of(value) if isinstance(value, Number | Opaque) else None
+        if node in self.run.outcomes and (test is None or isinstance(test, UnknownNumber)):
+            holds = self.run.outcomes[node]
+            learn(self.run, interpreter, node, scopes, holds=holds)
+            return holds
+        if test is not None:
+            return test
         decided = interpreter.policy.decide(node, value)
         if decided is not None:
             return decided
@@ -56,6 +63,8 @@ class ControlFlow:
     def execute_if(self, interpreter: Interpreter, node: ast.If, scopes: Scopes) -> bool:
         """Executes a branch: both where threads differ or the condition is not known."""
         test = self.condition(interpreter, node.test, scopes)
+        if isinstance(test, UnknownNumber) and self._assumes(interpreter):
+            test = self._assumed(interpreter, node, scopes)
         if isinstance(test, bool):
             return interpreter.run(node.body if test else node.orelse, scopes)
         kernel, scope = self.run.kernel, scopes[-1]
@@ -72,12 +81,28 @@ class ControlFlow:
             replace_scope(scope, merge_branches(self.run, first, scope, test))
         elif reaches_end:
             replace_scope(scope, first)
+        if is_open and reaches_end != other_reaches_end:
+            learn(self.run, interpreter, node.test, scopes, holds=reaches_end)
         if kernel is not None and outer is not None and not is_open:
             left = np.zeros_like(outer)
             left |= outer & np.asarray(test) if reaches_end else left
             left |= outer & ~np.asarray(test) if other_reaches_end else left
             kernel.mask = left
         return reaches_end or other_reaches_end
+
+    def _assumes(self, interpreter: Interpreter) -> bool:
+        """Returns whether open conditions are guessed: in functions of the host."""
+        return self.run.assumes and self.run.kernel is None and bool(interpreter.frames)
+
+    def _assumed(self, interpreter: Interpreter, node: ast.If, scopes: Scopes) -> bool:
+        """Returns an outcome of a condition of the host: no refusal, else the one to be guessed."""
+        holds = bool(self.run.choice)
+        for block, side in ((node.body, True), (node.orelse, False)):
+            if block and isinstance(block[-1], ast.Raise):
+                holds = not side
+        self.run.assumed.setdefault(outcome(ast.unparse(node.test), holds))
+        learn(self.run, interpreter, node.test, scopes, holds=holds)
+        return holds
 
     def _branch(
         self,
@@ -108,6 +133,12 @@ class ControlFlow:
         kernel.trace.fence("block")
         return reaches_end
 
+    def execute_assert(self, interpreter: Interpreter, node: ast.Assert, scopes: Scopes) -> bool:
+        """Goes on with what the condition says of its variables."""
+        if isinstance(self.condition(interpreter, node.test, scopes), UnknownNumber):
+            learn(self.run, interpreter, node.test, scopes, holds=True)
+        return True
+
     # ---- loops
 
     def execute_for(self, interpreter: Interpreter, node: ast.For, scopes: Scopes) -> bool:
@@ -130,13 +161,34 @@ class ControlFlow:
         return self._join(scopes[-1], jumps.breaks, is_reached=reaches_end)
 
     def execute_while(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
-        """Executes any number of iterations as one."""
-        test = self.condition(interpreter, node.test, scopes)
-        if test is False:
-            return True
-        interpreter.jumps.append(PendingJumps())
-        self._any_number(interpreter, node, None, scopes)
+        """Executes the iterations that the host is known to make, any others as one."""
+        jumps = PendingJumps()
+        interpreter.jumps.append(jumps)
+        is_left = self._leaves(interpreter, node, scopes)
+        if not is_left:
+            self._any_number(interpreter, node, None, scopes)
         interpreter.jumps.pop()
+        if self.run.kernel is None:
+            self._join(scopes[-1], jumps.breaks, is_reached=not is_left or not jumps.breaks)
+        return True
+
+    def _leaves(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
+        """Executes iterations as long as they are known; returns whether they come to an end."""
+        for _ in range(MAX_DSL_UNROLLED):
+            test = self.condition(interpreter, node.test, scopes)
+            if test is False:
+                return True
+            if self.run.kernel is not None or test is not True:
+                return self._skips(interpreter, node, test)
+            if not self._iterate(interpreter, node.body, scopes):
+                return True
+        return False
+
+    def _skips(self, interpreter: Interpreter, node: ast.While, test: object) -> bool:
+        """Returns whether an open condition of a loop is taken not to hold."""
+        if not isinstance(test, UnknownNumber) or not self._assumes(interpreter):
+            return False
+        self.run.assumed.setdefault(outcome(ast.unparse(node.test), False))
         return True
 
     def _item_of(self, items: Value) -> Value:

@@ -20,6 +20,7 @@ from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.facts import Instance, KernelFacts, NotAnalysed, Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_KERNELS
+from smemlint.limits.errors import OutOfSteps
 from smemlint.reasons import Assumption, Reason, ReasonCode
 
 _STOPPED = Reason(ReasonCode.STEP_LIMIT, "evaluation stopped: the kernel takes too long to follow")
@@ -50,7 +51,7 @@ def execute_kernel(
         arguments = [callee.owner, *arguments]
     try:
         call(interpreter, function, arguments, prepared.named)
-    except (OverBudget, RecursionError):
+    except (OverBudget, OutOfSteps, RecursionError):
         kernel.failure = _STOPPED
         raise
     finally:
@@ -72,7 +73,7 @@ def execute_guessed(
     kernel = run.begin(function.node.name, function.node, block, None)
     try:
         call(interpreter, function, receiver, arguments)
-    except (OverBudget, RecursionError):
+    except (OverBudget, OutOfSteps, RecursionError):
         kernel.failure = _STOPPED
         raise
     finally:

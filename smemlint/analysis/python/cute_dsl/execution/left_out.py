@@ -43,7 +43,6 @@ class LeftOut:
         """Adds launches that an execution left out, and files that it did not read."""
         for function, count in run.left_out.items():
             self._add(run.span_of_name(function), function.name, "launches are not executed", count)
-        self.add("imported files are not read", len(run.texts.left_out))
 
     def add(self, what: str, count: int) -> None:
         """Adds a note on the file."""

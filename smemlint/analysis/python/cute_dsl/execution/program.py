@@ -48,8 +48,11 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.cute_dsl.memory import Allocator, StructType
 from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.calls import member
-from smemlint.analysis.python.interpreter.constant_folding import fold_membership
+from smemlint.analysis.python.interpreter.calls import call, member
+from smemlint.analysis.python.interpreter.constant_folding import (
+    call_string_method,
+    fold_membership,
+)
 from smemlint.analysis.python.interpreter.values import (
     REST,
     UNKNOWN,
@@ -204,6 +207,8 @@ class Program:
         """Returns the chosen operand, or what covers both."""
         value = interpreter.evaluate(node.test, scopes)
         test = bool(value) if is_known(value) else numbers.truth_of(value)
+        if not isinstance(test, bool) and node.test in self.run.outcomes:
+            test = self.run.outcomes[node.test]
         if isinstance(test, bool):
             return interpreter.evaluate(node.body if test else node.orelse, scopes)
         body = interpreter.evaluate(node.body, scopes)
@@ -277,11 +282,45 @@ class Program:
                 return Opaque(f"{callee.name}()")
             case StructType() if arguments:
                 return storage.storage_at(callee, arguments[0], node)
-            case Unknown():
-                name = ast.unparse(node.func)
-                if name.rpartition(".")[2] not in METHODS | FUNCTIONS:
-                    self._leave(name, arguments, named, node)
-        return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
+        return self._followed(interpreter, callee, arguments, named, node, scopes)
+
+    def _followed(
+        self,
+        interpreter: Interpreter,
+        callee: Value,
+        arguments: list[Value],
+        named: Scope,
+        node: ast.Call,
+        scopes: Scopes,
+    ) -> Value:
+        """Returns the result of calling a function or class of the program, or what is unknown."""
+        if isinstance(callee, Unknown):
+            name = ast.unparse(node.func)
+            if name.rpartition(".")[2] not in METHODS | FUNCTIONS:
+                self._leave(name, arguments, named, node)
+        if isinstance(callee, Class):
+            maker = callee.member("__new__")
+            if isinstance(maker, Function):
+                made = call(interpreter, maker, [callee, *arguments], named)
+                if isinstance(made, Instance):
+                    return made
+            named = self._completed(callee, arguments, named)
+        made = expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
+        if isinstance(made, Instance) and self._is_of_home(made.type):
+            self.run.constructed.append(made)
+        return made
+
+    def _completed(self, owner: Class, arguments: list[Value], named: Scope) -> Scope:
+        """Returns the named arguments of a call of a class, with guesses where they are made."""
+        completes = self.run.completes
+        if completes is None or not self._is_of_home(owner):
+            return named
+        return completes(owner, arguments, named)
+
+    def _is_of_home(self, owner: Class) -> bool:
+        """Returns whether a class, or one that it derives from, is one of the executed file."""
+        texts = self.run.texts
+        return any(texts.text_of(c.node) is texts.home for c in owner.linearization())
 
     def _converted(self, dtype: DType, arguments: list[Value]) -> Value:
         """`Int32(x)`: a number at run time; floating-point numbers are not followed."""
@@ -402,6 +441,8 @@ class Program:
                 return owner if name in ("to", "ir_value", "value") else DATA
             case Namespace():
                 return UNKNOWN
+            case str():
+                return call_string_method(owner, name, arguments)
             case list() | dict():
                 return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
         if isinstance(payload_of(owner), Pointer) and name in ("load", "store"):

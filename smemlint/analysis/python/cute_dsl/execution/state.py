@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smemlint.analysis.python.cute_dsl.execution.modules import Texts
+from smemlint.analysis.python.interpreter.values import Class, DType, Instance, Scope, Value
+from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I32, FloatType
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Space
-from smemlint.facts import SharedArray, Span
+from smemlint.facts import LayoutUse, SharedArray, Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_EVENTS
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import Assumption, Reason, ReasonCode
 
-if TYPE_CHECKING:
-    import ast
+Completion = Callable[[Class, list[Value], Scope], Scope]
+"""Returns the named arguments of a call of a class, completed."""
 
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.python.cute_dsl.execution.modules import Texts
-    from smemlint.analysis.python.interpreter.values import DType
-    from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
-    from smemlint.facts import LayoutUse
-    from smemlint.reasons import Assumption
 
 MAX_THREADS = 1024
 _WARP = 32
@@ -97,12 +95,24 @@ class Execution:
         texts: the files that are executed.
         arch: the target.
         trial: the kernel that is executed alone with another layout; None for all with their own.
+        choice: which of several values that a program takes is guessed, 0 or 1; None for none.
+        outcomes: conditions that are taken to hold or not where they are not known.
+        assumes: open conditions of the host have the outcome that `choice` stands for.
+        assumed: what they are taken to be.
+        completes: gives a call of a class the arguments that are not known; None for no call.
+        constructed: objects of classes that `completes` was asked for.
     """
 
     def __init__(self, texts: Texts, arch: str, trial: KernelTrial | None = None) -> None:
         self.texts = texts
         self.arch = arch
         self.trial = trial
+        self.choice: int | None = None
+        self.outcomes: Mapping[ast.expr, bool] = {}
+        self.assumes = False
+        self.assumed: dict[Assumption, None] = {}
+        self.completes: Completion | None = None
+        self.constructed: list[Instance] = []
         self._begun = 0
         self.domain = AffineDomain()
         self.unlaunched: dict[ast.FunctionDef, str] = {}

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cute_dsl.execution.copies import access_element
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of
 from smemlint.analysis.python.cute_dsl.execution.values import Opaque, UnknownTensor, payload_of
 from smemlint.analysis.python.cute_dsl.memory import struct_of
-from smemlint.analysis.python.interpreter import Policy
+from smemlint.analysis.python.interpreter import Interpreter, Policy
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
 from smemlint.analysis.python.interpreter.expressions import operate
 from smemlint.analysis.python.interpreter.statements import execute_class
-from smemlint.analysis.python.interpreter.values import Symbol
+from smemlint.analysis.python.interpreter.values import Function, Scope, Scopes, Symbol, Value
 from smemlint.facts import AccessKind
 from smemlint.frontend.python.python_source import belong
 from smemlint.layout import cute
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.analysis.python.cute_dsl.execution.state import Execution
-    from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Function, Scope, Scopes, Value
 
 
 class ByThread(Policy):
@@ -148,6 +142,7 @@ def handlers(run: Execution) -> dict[type[ast.stmt], object]:
     return {
         **STATEMENTS,
         ast.If: flow.execute_if,
+        ast.Assert: flow.execute_assert,
         ast.For: flow.execute_for,
         ast.While: flow.execute_while,
         ast.ImportFrom: own.execute_import_from,

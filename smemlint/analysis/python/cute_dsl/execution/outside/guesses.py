@@ -7,7 +7,7 @@ is one of two, and what they disagree on is a sample only. Of a tensor the rank 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import takewhile
 
@@ -22,6 +22,7 @@ from smemlint.analysis.python.interpreter.values import (
     Function,
     Instance,
     Scope,
+    Unknown,
     Value,
 )
 from smemlint.frontend.heuristics import guessed_extents, names_flag
@@ -61,14 +62,32 @@ class Guess:
     is_declared: bool = False
     flags: bool = False
     rank: int = 0
+    assumes: bool = False
 
-    def arguments(self, run: Execution, function: ast.FunctionDef, *, is_method: bool) -> Scope:
-        """Returns guesses at parameters without a default, by name, and notes them."""
+    def arguments(
+        self,
+        run: Execution,
+        function: ast.FunctionDef,
+        *,
+        is_method: bool,
+        only: Collection[str] | None = None,
+        truths: Collection[str] = (),
+    ) -> Scope:
+        """Returns guesses at some parameters by name, and notes them.
+
+        Args:
+            run: the execution.
+            function: that is called.
+            is_method: its first parameter is given.
+            only: names of the parameters; None for all without a default.
+            truths: names of flags that are not guessed.
+        """
         parameters = parameters_of(function.args)[is_method:]
-        values = {p.name: self._of(run, p.arg) for p in parameters if p.default is None}
+        asked = {p.name for p in parameters if p.default is None} if only is None else only
+        values = {p.name: self._of(run, p.arg) for p in parameters if p.name in asked}
         found: Scope = {name: value for name, value in values.items() if value is not None}
         flags = {n for n in values if names_flag(n)} | (_tested(function) & values.keys())
-        for name in sorted(flags - found.keys()):
+        for name in sorted(flags - found.keys() - set(truths)):
             text = f"`{name}` is {self.flags}"
             run.guessed.setdefault(Assumption(Topic.CONDITION, text, name))
             found[name] = self.flags
@@ -201,7 +220,7 @@ def _tail(node: ast.expr) -> str:
 def others(guess: Guess, run: Execution, *, is_kernel: bool) -> tuple[Guess, ...]:
     """Returns the guesses that differ from one in what was asked for, but for types and ranks."""
     found = []
-    if any(a.topic is Topic.ARGUMENT and a.subject for a in run.guessed):
+    if run.assumed or any(a.topic is Topic.ARGUMENT and a.subject for a in run.guessed):
         found.append(replace(guess, number=1))
     if is_kernel:
         found += [replace(guess, block=block) for block in _BLOCKS[1:]]
@@ -215,3 +234,26 @@ def construct(interpreter: Interpreter, owner: Class, guess: Guess, run: Executi
     if isinstance(init, Function):
         named = guess.arguments(run, init.node, is_method=True)
     return calls.construct(interpreter, owner, (), named)
+
+
+def completed(
+    guess: Guess, run: Execution, owner: Class, arguments: list[Value], named: Scope
+) -> Scope:
+    """Returns the named arguments of a call of a class, with guesses at what is not known.
+
+    Args:
+        guess: the guess.
+        run: the execution.
+        owner: the class.
+        arguments: positional ones; those that are not known get names.
+        named: the others.
+    """
+    init = owner.member("__init__")
+    if not isinstance(init, Function):
+        return named
+    names = [p.name for p in parameters_of(init.node.args)[1:] if not p.is_keyword]
+    given = calls.arguments_by_name(names, arguments) | named
+    unknown = {name for name, value in given.items() if isinstance(value, Unknown)}
+    guessed = guess.arguments(run, init.node, is_method=True, only=unknown)
+    arguments[:] = []
+    return given | guessed

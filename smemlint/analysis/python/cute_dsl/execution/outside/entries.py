@@ -1,0 +1,134 @@
+"""Functions of a file that are entered from outside, and how."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from smemlint.analysis.python.cute_dsl.execution.kernels import execute_guessed
+from smemlint.analysis.python.cute_dsl.execution.outside import guesses
+from smemlint.analysis.python.cute_dsl.execution.outside.callers import CallSite
+from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run
+from smemlint.analysis.python.interpreter.calls import call
+from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
+from smemlint.analysis.python.interpreter.values import Class, Function, Scope, Value
+from smemlint.frontend.python.python_source import PythonText
+from smemlint.lazy_dataclasses import dataclass
+from smemlint.reasons import PLACE, Assumption, Line, Topic
+
+JIT_MARKS = ("cute.jit", "cutlass.cute.jit", "jit")
+_COMPILES = "cute.compile("
+NO_LAUNCH = Assumption(Topic.BLOCK, "no launch is in the file: the block shape is guessed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A function that is entered from outside, its class, and the call that it is entered for."""
+
+    function: ast.FunctionDef
+    owner: ast.ClassDef | None
+    site: CallSite | None = None
+
+
+def assumptions_of(entry: Entry, run: Run) -> tuple[Assumption, ...]:
+    """Returns what the figures of an execution that was entered from outside take for granted."""
+    if entry.site is not None:
+        path, line = entry.site.text.path, entry.site.use.lineno
+        given = Assumption(Topic.ARGUMENT, f"arguments are those of {PLACE}", "", Line(path, line))
+        return (given, *run.state.guessed, *run.state.assumed)
+    is_kernel = is_marked(entry.function, MARKS)
+    return (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed)
+
+
+def is_marked(function: ast.FunctionDef, marks: tuple[str, ...]) -> bool:
+    """Returns whether one of a function's decorators is one of these."""
+    return any(
+        ast.unparse(d.func if isinstance(d, ast.Call) else d) in marks
+        for d in function.decorator_list
+    )
+
+
+def entries_of(text: PythonText) -> list[Entry]:
+    """Returns the functions of a file that lead to a kernel: of the host first, then kernels."""
+    marked = (*_compilers(text), *_entries(text, JIT_MARKS), *_entries(text, MARKS))
+    return [entry for entry in marked if _leads_to_a_kernel(text, entry)]
+
+
+def _leads_to_a_kernel(text: PythonText, entry: Entry) -> bool:
+    """Returns whether a function is a kernel, or may launch one."""
+    body = text.segment(entry.function)
+    return is_marked(entry.function, MARKS) or ".launch(" in body or _COMPILES in body
+
+
+def _entries(text: PythonText, marks: tuple[str, ...]) -> Iterator[Entry]:
+    """Yields the marked functions of the file and of its classes."""
+    yield from (e for e in _all_functions(text) if is_marked(e.function, marks))
+
+
+def _compilers(text: PythonText) -> Iterator[Entry]:
+    """Yields the functions of the host that compile a kernel for the arguments that they know."""
+    for entry in _all_functions(text):
+        is_of_host = entry.owner is None or is_marked(entry.function, ("staticmethod",))
+        is_compiled = is_marked(entry.function, (*JIT_MARKS, *MARKS))
+        if is_of_host and not is_compiled and _COMPILES in text.segment(entry.function):
+            yield entry
+
+
+def _all_functions(text: PythonText) -> Iterator[Entry]:
+    for node in text.tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield Entry(node, None)
+        elif isinstance(node, ast.ClassDef):
+            yield from (Entry(m, node) for m in node.body if isinstance(m, ast.FunctionDef))
+
+
+def outside(entry: Entry, guess: guesses.Guess) -> Callable[[Run, Scope], None]:
+    """Returns what enters a function once the file's definitions are executed."""
+
+    def enter(run: Run, home: Scope) -> None:
+        site = entry.site
+        run.state.choice = guess.number
+        run.state.assumes = guess.assumes
+        scope = home
+        if site is not None:
+            run.state.outcomes = site.outcomes
+            run.state.completes = partial(guesses.completed, guess, run.state)
+            scope = run.state.texts.scope(posixpath.normpath(site.text.path))
+        owner = scope.get(entry.owner.name) if entry.owner is not None else None
+        receiver: list[Value] = []
+        if entry.owner is not None and not is_marked(entry.function, ("staticmethod",)):
+            if not isinstance(owner, Class):
+                return
+            receiver = [guesses.construct(run.interpreter, owner, guess, run.state)]
+        function = Function(
+            entry.function,
+            (scope,),
+            is_kernel=False,
+            owner=owner if isinstance(owner, Class) else None,
+        )
+        conditions = site.outcomes if site is not None else ()
+        asked = {n.id for c in conditions for n in ast.walk(c) if isinstance(n, ast.Name)}
+        is_method = bool(receiver)
+        arguments = guess.arguments(run.state, entry.function, is_method=is_method, truths=asked)
+        if site is not None:
+            evaluate = partial(run.interpreter.evaluate, scopes=(scope,))
+            arguments.update(*parametrizations(entry.function, evaluate).chosen[:1])
+        if is_marked(entry.function, MARKS):
+            execute_guessed(run.state, run.interpreter, function, receiver, arguments, guess.block)
+        else:
+            call(run.interpreter, function, receiver, arguments)
+        if site is not None:
+            _call_constructed(run, guess)
+
+    return enter
+
+
+def _call_constructed(run: Run, guess: guesses.Guess) -> None:
+    """Calls objects that a function constructed and that nothing called."""
+    for instance in list(run.state.constructed):
+        found = instance.type.member("__call__")
+        if isinstance(found, Function) and found.node not in run.state.entered:
+            arguments = guess.arguments(run.state, found.node, is_method=True)
+            call(run.interpreter, found, [instance], arguments)

@@ -1,0 +1,132 @@
+"""One execution of a file: its definitions, then its `__main__` or what enters it from outside."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from smemlint.analysis.python.cute_dsl.execution.kernels import facts_of
+from smemlint.analysis.python.cute_dsl.execution.model import DslModel
+from smemlint.analysis.python.cute_dsl.execution.modules import ImportedFiles, Texts
+from smemlint.analysis.python.cute_dsl.execution.program import Program
+from smemlint.analysis.python.cute_dsl.execution.state import Execution, KernelTrial
+from smemlint.analysis.python.cute_dsl.execution.statements import ByThread, handlers
+from smemlint.analysis.python.interpreter import Interpreter, OverBudget
+from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, ExpressionHandlers
+from smemlint.analysis.python.interpreter.values import Scope, Value
+from smemlint.analysis.simt.cute.layout_trials import LayoutTrial, with_layout_advice
+from smemlint.facts import KernelFacts
+from smemlint.frontend.python.python_source import PythonText
+from smemlint.limits.budgets import MAX_DSL_STEPS
+from smemlint.limits.errors import OutOfSteps
+from smemlint.limits.steps import current, step_limit
+from smemlint.reasons import Assumption
+
+MARKS = ("cute.kernel", "cutlass.cute.kernel", "kernel")
+
+
+class Run:
+    """One execution of a file.
+
+    Args:
+        files: the file and what it imports.
+        arch: the target.
+        overrides: options of its command line that are not at their defaults.
+        enter: what is executed behind its definitions; None for its own `__main__`.
+        trial: the kernel that is executed alone with another layout; None for all with their own.
+        most: steps that it may take.
+    """
+
+    def __init__(
+        self,
+        files: ImportedFiles,
+        arch: str,
+        overrides: Mapping[str, Value],
+        enter: Callable[[Run, Scope], None] | None = None,
+        trial: KernelTrial | None = None,
+        *,
+        most: int,
+    ) -> None:
+        self.files = files
+        self.overrides = overrides
+        self.enter = enter
+        self.failure = ""
+        self._priced: dict[tuple[Assumption, ...], list[KernelFacts]] = {}
+        self.state = Execution(Texts(files, self._interpret), arch, trial)
+        self.program = Program(self.state, dict(overrides))
+        expressions: ExpressionHandlers = {
+            **EXPRESSIONS,
+            ast.Call: self.program.evaluate_call,
+            ast.Lambda: self.program.evaluate_lambda,
+            ast.Compare: self.program.evaluate_comparison,
+            ast.BoolOp: self.program.evaluate_logical,
+            ast.IfExp: self.program.evaluate_conditional,
+            ast.Tuple: self.program.evaluate_tuple,
+            ast.Set: self.program.evaluate_set,
+        }
+        self.interpreter = Interpreter(
+            DslModel(self.state),
+            MARKS,
+            policy=ByThread(self.state),
+            expressions=expressions,
+            statements=handlers(self.state),  # type: ignore[arg-type]
+            max_steps=MAX_DSL_STEPS,
+        )
+        scope: Scope = {"__name__": "__main__" if enter is None else "a module"}
+        self.state.texts.define(scope)
+        whole = current()
+        try:
+            with step_limit(min(most, whole.total - whole.spent)) as part:
+                part.checks = whole.checks
+                self.interpreter.run(files.home.tree.body, (scope,))
+                if enter is not None:
+                    enter(self, scope)
+        except (OverBudget, OutOfSteps, RecursionError):
+            self.failure = "it takes too long to follow"
+        finally:
+            whole.spend(min(part.spent, part.total))
+
+    def facts(self, assumptions: tuple[Assumption, ...]) -> list[KernelFacts]:
+        """Returns the facts of the kernels that it executed, priced once."""
+        if assumptions not in self._priced:
+            template = tuple((k, str(v)) for k, v in self.overrides.items())
+            steps = self.interpreter.steps
+            self._priced[assumptions] = [
+                facts_of(self.state, kernel, assumptions, template, steps)
+                for kernel in self.state.finished
+            ]
+        return self._priced[assumptions]
+
+    def advised_facts(self, assumptions: tuple[Assumption, ...]) -> list[KernelFacts]:
+        """Returns the same with the layouts that free tensors with conflicts."""
+        return [
+            with_layout_advice(facts, partial(self._tried, number, assumptions))
+            for number, facts in enumerate(self.facts(assumptions))
+        ]
+
+    def _tried(
+        self, number: int, assumptions: tuple[Assumption, ...], layout: LayoutTrial
+    ) -> KernelFacts | None:
+        """Returns the facts of one of the kernels with another layout; None if it is not met."""
+        trial = KernelTrial(number, layout)
+        again = Run(
+            self.files,
+            self.state.arch,
+            self.overrides,
+            self.enter,
+            trial,
+            most=MAX_DSL_STEPS,
+        )
+        return next(iter(again.facts(assumptions)), None)
+
+    def _interpret(self, text: PythonText) -> Scope:
+        scope: Scope = {"__name__": "a module"}
+        state = self.state
+        kernel, assumes = state.kernel, state.assumes
+        state.kernel, state.assumes = None, False
+        try:
+            self.interpreter.run(text.tree.body, (scope,))
+        finally:
+            state.kernel, state.assumes = kernel, assumes
+        return scope

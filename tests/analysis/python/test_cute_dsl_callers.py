@@ -1,0 +1,239 @@
+"""Kernels of the DSL whose classes get their arguments in other files of the run."""
+
+import ast
+
+import pytest
+from test_cute_dsl_kernels import HEAD
+
+from smemlint.analysis.analyze import Analyzer
+from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
+from smemlint.analysis.python.importers import Importers
+from smemlint.config.settings import Settings
+from smemlint.facts import Certainty
+from smemlint.frontend.python.python_source import PythonText
+from smemlint.limits.budgets import MAX_CALL_SITES
+from smemlint.reasons import Topic
+from smemlint.sources.source import Source
+
+COLUMNS = """
+class Columns:
+    def __init__(self, plan, *, mode="rows"):
+        CHECK
+        self.pitch = plan[1]
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        layout = cute.make_layout((32, 32), stride=(self.pitch, 1))
+        s = smem.allocate_tensor(cutlass.Float32, layout, 16)
+        x = s[tx, 0]
+"""
+MAKER = """
+from kernels import Columns
+
+def make(x, name, mode):
+    if name == "other":
+        return None
+    if mode:
+        PLAN
+        columns = Columns(plan)
+    else:
+        columns = None
+    return cute.compile(columns, x)
+"""
+
+
+def analysed(tmp_path, files, path="kernels.py"):
+    """Facts of one file of a run, and what they depend on."""
+    sources = []
+    for name, text in files.items():
+        at = tmp_path / name
+        at.parent.mkdir(parents=True, exist_ok=True)
+        at.write_text(HEAD + text)
+        sources.append(Source(str(at), below=str(tmp_path)))
+    settings = Settings(arch="sm_90")
+    return Analyzer(sources, lambda _: settings, pytest.fail).analyze(str(tmp_path / path))
+
+
+def columns(check="pass"):
+    return COLUMNS.replace("CHECK", check)
+
+
+def maker(plan, name="make"):
+    return MAKER.replace("PLAN", f"plan = {plan}").replace("def make(", f"def {name}(")
+
+
+def ways_of(facts):
+    return sorted(a.ways for k in facts.kernels for a in k.accesses)
+
+
+def test_without_a_call_the_pitch_is_not_known(tmp_path):
+    facts, _ = analysed(tmp_path, {"kernels.py": columns()})
+    assert not any(a.certainty.is_decided for k in facts.kernels for a in k.accesses)
+    assert facts.kernels[0].not_analysed
+
+
+@pytest.mark.parametrize(("pitch", "ways"), [(32, 32), (33, 1), (36, 4), (40, 8)])
+def test_a_call_in_another_file_gives_the_arguments_of_a_class(tmp_path, pitch, ways):
+    """A read by column: 32 rows that are `pitch` words apart meet in gcd(pitch, 32) banks."""
+    files = {"kernels.py": columns(), "launch.py": maker(f"(8, {pitch})")}
+    facts, dependencies = analysed(tmp_path, files)
+    (access,) = (a for k in facts.kernels for a in k.accesses)
+    assert (access.ways, access.certainty) == (ways, Certainty.ASSUMED)
+    (place,) = (a.place for a in access.assumptions if a.place is not None)
+    line = (HEAD + files["launch.py"]).splitlines().index("        columns = Columns(plan)") + 1
+    assert (place.path, place.line) == (str(tmp_path / "launch.py"), line)
+    assert dependencies.searches["kernels",] == (str(tmp_path / "launch.py"),)
+
+
+def test_each_call_with_other_figures_is_an_instance(tmp_path):
+    files = {
+        "kernels.py": columns(),
+        "one.py": maker("(8, 32)"),
+        "other.py": maker("(8, 33)"),
+        "same.py": maker("(16, 33)"),
+    }
+    facts, _ = analysed(tmp_path, files)
+    assert ways_of(facts) == [1, 32]
+
+
+def test_packages_and_derived_classes_stand_for_a_class(tmp_path):
+    files = {
+        "pack/kernels.py": columns(),
+        "pack/__init__.py": "from .kernels import Columns as Exported",
+        "derived.py": "from pack import Exported\n\nclass Wider(Exported):\n    pass\n",
+        "launch.py": maker("(8, 36)").replace(
+            "from kernels import Columns", "from derived import Wider as Columns"
+        ),
+    }
+    facts, dependencies = analysed(tmp_path, files, "pack/kernels.py")
+    assert ways_of(facts) == [4]
+    assert {words[0] for words in dependencies.searches} >= {"kernels", "pack", "derived"}
+
+
+def test_a_class_that_constructs_another_one_leads_to_it(tmp_path):
+    """Of two classes that a third one chooses from, the way to the file's own is taken."""
+    files = {
+        "kernels.py": columns(),
+        "chosen.py": """
+from kernels import Columns
+
+class Other:
+    def __init__(self, plan):
+        pass
+
+class Chosen:
+    def __new__(cls, plan, *, size=None):
+        made = Other if size else Columns
+        return made(plan)
+""",
+        "launch.py": maker("(8, 40)")
+        .replace("from kernels import Columns", "from chosen import Chosen")
+        .replace("Columns(plan)", "Chosen(plan, size=name)"),
+    }
+    facts, _ = analysed(tmp_path, files)
+    assert ways_of(facts) == [8]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "if plan != (8, 40):\n            raise ValueError(plan)",
+        "assert plan == (8, 40)",
+        "assert mode and (8, 40) == plan",
+        "if not plan == (8, 40) or mode:\n            raise ValueError(plan)",
+        "if plan not in [(8, 40)]:\n            raise ValueError(plan)",
+    ],
+)
+def test_what_a_program_refuses_says_what_it_takes(tmp_path, check):
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(check)})
+    assert ways_of(facts) == [8]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "if plan == (8, 40):\n            raise ValueError(plan)",
+        "if plan != (8, 40) and mode:\n            pass",
+        "if plan != (8, 40) and len(plan) == 3:\n            raise ValueError(plan)",
+        "assert plan == (8, 40) or len(plan) == 3",
+    ],
+)
+def test_other_conditions_say_nothing(tmp_path, check):
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(check)})
+    assert not any(a.certainty.is_decided for k in facts.kernels for a in k.accesses)
+
+
+def test_of_several_values_that_it_takes_two_are_tried(tmp_path):
+    """Pitches of 40 and 33 words: what they differ in is a sample."""
+    check = "if plan not in {(8, 40), (8, 36), (8, 33)}:\n            raise ValueError(plan)"
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(check)})
+    (access,) = (a for k in facts.kernels for a in k.accesses)
+    assert (access.ways, access.certainty) == (8, Certainty.SAMPLED)
+    assert [a.topic for a in access.assumptions if a.subject == "plan"] == [Topic.ARGUMENT]
+
+
+def test_parameters_of_a_test_are_arguments(tmp_path):
+    text = """
+from kernels import Columns
+import pytest
+
+@pytest.mark.parametrize("pitch", [36, 32])
+def test_columns(pitch, x):
+    Columns((8, pitch))(x)
+"""
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(), "test_columns.py": text})
+    assert ways_of(facts) == [4]
+
+
+def test_host_code_computes_what_it_passes(tmp_path):
+    """Texts, sets, tables of element types and loops that the host is known to make."""
+    plan = """plan = None
+        modes = frozenset(["wide", "narrow"])
+        table = {torch.float16: 16, torch.float32: 32}
+        stages = 7
+        while stages > 1 and 32 % stages != 0:
+            stages -= 1
+        sizes = [table[torch.float32]]
+        sizes.insert(0, stages)
+        if " WIDE".strip().lower() in modes:
+            plan = (8, sizes[0] + sizes[1])"""
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(), "launch.py": maker(plan[7:])})
+    assert ways_of(facts) == [4]  # a pitch of 4 + 32
+
+
+def test_calls_are_bounded(tmp_path):
+    files = {f"launch{i}.py": maker(f"(8, {33 + 2 * i})") for i in range(30)}
+    for name, text in {"kernels.py": columns(), **files}.items():
+        (tmp_path / name).write_text(HEAD + text)
+    sources = [Source(str(p), below=str(tmp_path)) for p in sorted(tmp_path.iterdir())]
+    home = PythonText.of(next(s for s in sources if s.path.endswith("kernels.py")))
+    sites = Callers(home, Importers(sources).of).sites()
+    assert len(sites) == MAX_CALL_SITES
+    assert [{ast.unparse(c): holds for c, holds in s.outcomes.items()} for s in sites] == [
+        {"name == 'other'": False, "mode": True}
+    ] * MAX_CALL_SITES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from kernels import *",
+        "from kernels import Columns\nColumns = Columns\nclass Columns(Columns):\n    pass",
+        "import kernels\ndef f(x):\n    kernels.Columns(kernels.Columns)(kernels)",
+        "from kernels import Columns\ndef f(x):\n    return Columns(f(x))(x)",
+        "from kernels import Columns\nclass A(B, Columns):\n    pass\nclass B(A):\n    pass\n"
+        "def f(x):\n    A(x)(x)\n    while True:\n        B(x)(x)",
+        "from kernels import Columns\ndef f(x):\n    while True:\n        x = Columns((1, 10**9))",
+        "from kernels import Columns\ndef f(x:\n",
+    ],
+)
+def test_odd_files_do_no_harm(tmp_path, text):
+    files = {"kernels.py": columns() + "\nfrom launch import f\n", "launch.py": text}
+    facts, _ = analysed(tmp_path, files)
+    assert [k.instance.kernel for k in facts.kernels] == ["kernel"]
