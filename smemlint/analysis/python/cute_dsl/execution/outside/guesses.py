@@ -54,6 +54,7 @@ class Guess:
         flags: what flags are, of which nothing is known.
         rank: modes of a tensor that is not known, of which the last is contiguous; 0 where not
             even these are guessed.
+        assumes: open conditions of the host are guessed, too.
     """
 
     block: tuple[int, int, int] = _BLOCKS[0]
