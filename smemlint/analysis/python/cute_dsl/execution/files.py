@@ -113,7 +113,7 @@ class _File:
     ) -> Run:
         """Executes the file once; what calls in other files take leaves half of all steps."""
         budget = current()
-        kept = budget.total >> (1 if is_called else 3)
+        kept = budget.total >> (1 if is_called else 6)
         run = Run(
             self._callers.files,
             self.settings.arch,
