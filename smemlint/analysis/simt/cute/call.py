@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.cute.types import type_bits
 from smemlint.analysis.simt.cute.values import Converter, payload_of, tensor_of
-from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.frontend import ir
@@ -83,8 +83,3 @@ class Call:
         if not bits:
             raise cute.CuteError("the type of the elements is not known")
         return bits
-
-
-def result(payload: object) -> Value:
-    """Returns the evaluator's value for a result of the engine."""
-    return Cute(payload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.identity import identity_tensor
 from smemlint.analysis.simt.cute.tensors import (
     like_registers,
@@ -50,7 +50,7 @@ def _select(call: Call) -> Value:
         return Cute(tuple(payload[i] for i in call.static_types()))
     layout = call.layout(0)
     modes = [layout.mode(i) for i in call.static_types()]
-    return result(cute.make_layout(*modes))
+    return Cute(cute.make_layout(*modes))
 
 
 @function("take")
@@ -76,25 +76,25 @@ def _make_layout(call: Call) -> Value:
     plains = [plain_layout_of(value) for value in call.values]
     layouts = [plain for plain in plains if plain is not None]
     if layouts and len(layouts) == len(plains):
-        return result(cute.make_layout(*layouts))
+        return Cute(cute.make_layout(*layouts))
     shape = call.convert.int_tuple(call.values[0])
     if len(call.values) == 1:
-        return result(cute.Layout(shape))
+        return Cute(cute.Layout(shape))
     if call.payload(1) in ("LayoutLeft", "LayoutRight"):
         is_right = call.payload(1) == "LayoutRight"
-        return result(cute.Layout(shape, cute.compact_strides(shape, is_right=is_right)))
-    return result(cute.Layout(shape, call.convert.int_tuple(call.values[1])))
+        return Cute(cute.Layout(shape, cute.compact_strides(shape, is_right=is_right)))
+    return Cute(cute.Layout(shape, call.convert.int_tuple(call.values[1])))
 
 
 @function("make_ordered_layout")
 def _make_ordered_layout(call: Call) -> Value:
     shape = call.convert.int_tuple(call.values[0])
-    return result(cute.make_ordered_layout(shape, call.convert.order(call.values[1])))
+    return Cute(cute.make_ordered_layout(shape, call.convert.order(call.values[1])))
 
 
 @function("make_layout_like")
 def _make_layout_like(call: Call) -> Value:
-    return result(cute.make_layout_like(_plain(call, 0)))
+    return Cute(cute.make_layout_like(_plain(call, 0)))
 
 
 @function("make_composed_layout")
@@ -106,7 +106,7 @@ def _composed(swizzle: object, call: Call) -> Value:
     offset = call.convert.integer(call.values[1])
     if not isinstance(swizzle, Swizzle) or not isinstance(offset, int):
         raise cute.CuteError("a composition of what is not known")
-    return result(cute.compose_swizzle(swizzle, call.layout(2), offset))
+    return Cute(cute.compose_swizzle(swizzle, call.layout(2), offset))
 
 
 @function("composition")
@@ -115,7 +115,7 @@ def _composition(call: Call) -> Value:
     if isinstance(outer, Swizzle):
         if len(call.values) == 3:
             return _composed(outer, call)
-        return result(cute.compose_swizzle(outer, call.layout(1)))
+        return Cute(cute.compose_swizzle(outer, call.layout(1)))
     tiler = call.convert.tiler(call.values[1])
     return _relayout(call, lambda layout: cute.composition(layout, tiler))
 
@@ -136,10 +136,10 @@ def _relayout(call: Call, change: Callable[[cute.Layout], cute.Layout]) -> Value
     """Returns the first argument, a layout or a tensor, with another plain layout."""
     payload = call.payload(0)
     if isinstance(payload, cute.SmemAtom):
-        return result(cute.SmemAtom(payload.swizzle, change(payload.layout)))
+        return Cute(cute.SmemAtom(payload.swizzle, change(payload.layout)))
     if isinstance(payload, cute.Tensor | cute.ComposedLayout | cute.Layout):
-        return result(payload.apply(change))
-    return result(change(call.layout(0)))
+        return Cute(payload.apply(change))
+    return Cute(change(call.layout(0)))
 
 
 _BY_TILER = {
@@ -206,7 +206,7 @@ def _group(call: Call) -> Value:
 
 @function("get_nonswizzle_portion")
 def _plain_portion(call: Call) -> Value:
-    return result(_plain(call, 0))
+    return Cute(_plain(call, 0))
 
 
 @function("get_swizzle_portion")
@@ -215,8 +215,8 @@ def _swizzle_portion(call: Call) -> Value:
     if isinstance(payload, cute.Tensor):
         payload = payload.layout
     if isinstance(payload, cute.ComposedLayout | cute.SmemAtom):
-        return result(payload.swizzle)
-    return result(Swizzle(0, 4, 3))
+        return Cute(payload.swizzle)
+    return Cute(Swizzle(0, 4, 3))
 
 
 @function("as_position_independent_swizzle_layout")
@@ -241,21 +241,21 @@ def query(call: Call) -> Value:
     if isinstance(payload, cute.TiledMma | cute.TiledCopy):
         return _query_tiled(call.name, payload, path)
     if call.name == "tensor":
-        return result(call.tensor(0).mode(*path) if path else call.tensor(0))
+        return Cute(call.tensor(0).mode(*path) if path else call.tensor(0))
     found = layout_of(call.values[0])
     if found is None:
         return _query_tuple(call, path)
     if call.name == "layout" and not path:
-        return result(found)
+        return Cute(found)
     plain = found.layout if isinstance(found, cute.SmemAtom) else found.plain
     layout = plain.mode(*path)
     match call.name:
         case "layout":
             if isinstance(found, cute.SmemAtom):
-                return result(cute.SmemAtom(found.swizzle, layout))
-            return result(found.apply(lambda whole: whole.mode(*path)))
+                return Cute(cute.SmemAtom(found.swizzle, layout))
+            return Cute(found.apply(lambda whole: whole.mode(*path)))
         case "get" if isinstance(call.payload(0), cute.Tensor | cute.Layout):
-            return result(layout)
+            return Cute(layout)
         case "shape" | "get":
             return value_of(layout.shape)
         case "stride":
@@ -314,7 +314,7 @@ def _tile_size(call: Call) -> Value:
 @function("make_tensor")
 def _make_tensor(call: Call) -> Value:
     if call.types:
-        return result(register_tensor(call.type_bits(0), _shape_or_layout(call, 0), _element(call)))
+        return Cute(register_tensor(call.type_bits(0), _shape_or_layout(call, 0), _element(call)))
     pointer = call.values[0]
     if isinstance(pointer, Unknown):
         return pointer
@@ -326,7 +326,7 @@ def _make_tensor(call: Call) -> Value:
         return given  # a layout, or a length, which says as little
     if found is None:
         found = _shape_or_layout(call, 1)
-    return result(make_tensor(call.ev, pointer, found, call.node))
+    return Cute(make_tensor(call.ev, pointer, found, call.node))
 
 
 def _element(call: Call) -> Any:
@@ -352,24 +352,24 @@ def _fragment_like(call: Call) -> Value:
     layout = cute.make_fragment_like(plain) if is_fragment else cute.make_layout_like(plain)
     if tensor is None:
         if not bits:
-            return result(layout)
-        return result(register_tensor(bits, layout, _element(call)))
+            return Cute(layout)
+        return Cute(register_tensor(bits, layout, _element(call)))
     fragment = cute.make_register_tensor(bits or tensor.bits, layout)
     if bits:
-        return result(register_tensor(bits, layout, _element(call)))
-    return result(like_registers(tensor, fragment))
+        return Cute(register_tensor(bits, layout, _element(call)))
+    return Cute(like_registers(tensor, fragment))
 
 
 @function("make_identity_tensor", "make_counting_tensor")
 def _coordinates(call: Call) -> Value:
-    return result(identity_tensor(_shape_or_layout(call, 0)))
+    return Cute(identity_tensor(_shape_or_layout(call, 0)))
 
 
 @function("recast")
 def _recast(call: Call) -> Value:
     from smemlint.analysis.simt.cute.recast import recast
 
-    return result(recast(call, call.tensor(0), call.type_bits(0)))
+    return Cute(recast(call, call.tensor(0), call.type_bits(0)))
 
 
 @function("as_position_independent_swizzle_tensor")
@@ -377,26 +377,26 @@ def _independent(call: Call) -> Value:
     tensor = call.tensor(0)
     if tensor.swizzle is None:
         return call.values[0]
-    return result(with_use(call.ev, cute.as_position_independent(tensor), call.node))
+    return Cute(with_use(call.ev, cute.as_position_independent(tensor), call.node))
 
 
 @function("domain_offset")
 def _domain_offset(call: Call) -> Value:
-    return result(call.tensor(1).domain_offset(call.convert.coordinate(call.values[0])))
+    return Cute(call.tensor(1).domain_offset(call.convert.coordinate(call.values[0])))
 
 
 @function("local_tile")
 def _local_tile(call: Call) -> Value:
     projection = call.convert.coordinate(call.values[3]) if len(call.values) > 3 else None
     tiler, at = call.convert.tiler(call.values[1]), call.convert.coordinate(call.values[2])
-    return result(cute.local_tile(call.tensor(0), tiler, at, projection))
+    return Cute(cute.local_tile(call.tensor(0), tiler, at, projection))
 
 
 @function("local_partition")
 def _local_partition(call: Call) -> Value:
     projection = call.convert.coordinate(call.values[3]) if len(call.values) > 3 else None
     thread = call.convert.integer(call.values[2])
-    return result(cute.local_partition(call.tensor(0), call.layout(1), thread, projection))
+    return Cute(cute.local_partition(call.tensor(0), call.layout(1), thread, projection))
 
 
 @function("make_smem_ptr", "make_gmem_ptr", "make_rmem_ptr", "raw_pointer_cast", "recast_ptr")

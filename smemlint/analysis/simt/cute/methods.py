@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from smemlint.analysis.simt.cute import numbers, selectors, tiled
-from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.tensor_memory import accumulator
 from smemlint.analysis.simt.cute.tensors import data_of, like_registers
@@ -47,7 +47,7 @@ def _with_self(value: Value, call: Call) -> Call:
 def _slice(tiled: cute.TiledCopy | cute.CopyAtom | cute.TiledMma, call: Call) -> Value:
     if isinstance(tiled, cute.CopyAtom) and tiled.op.has_lane_addresses:
         raise cute.CuteError("a slice of a copy atom, which has no threads")
-    return result(ThreadSlice(tiled, call.convert.integer(call.values[0])))
+    return Cute(ThreadSlice(tiled, call.convert.integer(call.values[0])))
 
 
 def _itself(payload: object, call: Call) -> Value:
@@ -59,15 +59,15 @@ def _itself(payload: object, call: Call) -> Value:
 
 def _partition(own: ThreadSlice, call: Call) -> Value:
     if isinstance(own.tiled, cute.CopyAtom):
-        return result(cute.partition_for_tma(call.tensor(0)))
+        return Cute(cute.partition_for_tma(call.tensor(0)))
     side: Literal["S", "D"] = call.name[-1]  # type: ignore[assignment]
     assert isinstance(own.tiled, cute.TiledCopy)
-    return result(own.tiled.partition(call.tensor(0), own.thread, side))
+    return Cute(own.tiled.partition(call.tensor(0), own.thread, side))
 
 
 def _retile(own: ThreadSlice, call: Call) -> Value:
     assert isinstance(own.tiled, cute.TiledCopy)
-    return result(own.tiled.retile(call.tensor(0)))
+    return Cute(own.tiled.retile(call.tensor(0)))
 
 
 # ---- TiledMMA
@@ -79,20 +79,20 @@ def _operand(call: Call) -> Literal["A", "B", "C"]:
 
 def _partition_operand(own: ThreadSlice, call: Call) -> Value:
     assert isinstance(own.tiled, cute.TiledMma)
-    return result(own.tiled.partition(call.tensor(0), own.thread, _operand(call)))
+    return Cute(own.tiled.partition(call.tensor(0), own.thread, _operand(call)))
 
 
 def _partition_fragment(own: ThreadSlice, call: Call) -> Value:
     assert isinstance(own.tiled, cute.TiledMma)
     operand = _operand(call)
     part = own.tiled.partition(call.tensor(0), own.thread, operand)
-    return result(_fragment(own.tiled, part, operand))
+    return Cute(_fragment(own.tiled, part, operand))
 
 
 def _make_fragment(own: ThreadSlice | cute.TiledMma, call: Call) -> Value:
     mma = own.tiled if isinstance(own, ThreadSlice) else own
     assert isinstance(mma, cute.TiledMma)
-    return result(_fragment(mma, call.tensor(0), _operand(call)))
+    return Cute(_fragment(mma, call.tensor(0), _operand(call)))
 
 
 def _fragment(
@@ -109,12 +109,12 @@ def _fragment(
 
 def _thread_value(mma: cute.TiledMma, call: Call) -> Value:
     operand: Literal["A", "B", "C"] = call.name[len("get_layout")]  # type: ignore[assignment]
-    return result(mma.thread_value(operand))
+    return Cute(mma.thread_value(operand))
 
 
 def _side(copy: cute.TiledCopy, call: Call) -> Value:
     side: Literal["S", "D"] = call.name[len("get_layout")]  # type: ignore[assignment]
-    return result(copy.layout_of(side))
+    return Cute(copy.layout_of(side))
 
 
 def _tile_size(mma: cute.TiledMma, call: Call) -> Value:
@@ -122,7 +122,7 @@ def _tile_size(mma: cute.TiledMma, call: Call) -> Value:
 
 
 def _thread_layout(mma: cute.TiledMma, call: Call) -> Value:
-    return result(mma.thread_layout)
+    return Cute(mma.thread_layout)
 
 
 # ---- tensors and layouts
@@ -135,13 +135,13 @@ def _data(tensor: cute.Tensor, call: Call) -> Value:
 def _compose(own: cute.Tensor | cute.Layout | cute.ComposedLayout, call: Call) -> Value:
     values = call.values
     tiler: Any = call.convert.tiler(values[0] if len(values) == 1 else Cute(values))
-    return result(own.apply(lambda layout: cute.composition(layout, tiler)))
+    return Cute(own.apply(lambda layout: cute.composition(layout, tiler)))
 
 
 def _with_shape(own: cute.Layout | cute.ComposedLayout, call: Call) -> Value:
     values = call.values
     shape = call.convert.int_tuple(values[0] if len(values) == 1 else Cute(values))
-    return result(own.apply(lambda layout: cute.composition(layout, cute.Layout(shape))))
+    return Cute(own.apply(lambda layout: cute.composition(layout, cute.Layout(shape))))
 
 
 def _flat_coordinate(layout: cute.Layout, call: Call) -> Value:

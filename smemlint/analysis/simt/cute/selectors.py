@@ -7,11 +7,11 @@ Source: CUTLASS 4.7, `cutlass/gemm/collective/builders/sm90_common.inl`,
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.types import static_argument, static_number
 from smemlint.analysis.simt.domain.ctypes import OpaqueType
-from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.layout import cute
 from smemlint.layout.cute import IntTuple
@@ -29,7 +29,7 @@ def _select_wgmma(call: Call) -> Value:
     )
     if op is None:
         raise cute.CuteError("no wgmma for this tile")
-    return result(op)
+    return Cute(op)
 
 
 @function("ss_smem_selector", "rs_smem_selector")
@@ -45,7 +45,7 @@ def _select_smem_atom(call: Call) -> Value:
     atom = cute.smem_atom(name, bits) if name is not None else None
     if atom is None:
         raise cute.CuteError("no layout atom divides this tile")
-    return result(atom)
+    return Cute(atom)
 
 
 @function("sm90_get_smem_store_op_for_accumulator", "sm90_get_smem_load_op_for_source")
@@ -54,12 +54,12 @@ def _select_epilogue_copy(call: Call) -> Value:
     bits = call.type_bits(1)
     unit = _unit_mode(call)
     if bits != 16 or unit is None:
-        return result(cute.AUTO_VECTORIZING_COPY)
+        return Cute(cute.AUTO_VECTORIZING_COPY)
     columns = _extent(cute.wrap(_static_tuple(call, 2))[1]) if len(call.types) > 2 else 16
     if columns % 8:
         raise cute.CuteError("no matrices divide this tile")
     choose = cute.stmatrix if "store" in call.name else cute.ldmatrix
-    return result(choose(2 if columns % 16 else 4, is_transposed=unit == 0))
+    return Cute(choose(2 if columns % 16 else 4, is_transposed=unit == 0))
 
 
 def _unit_mode(call: Call) -> int | None:

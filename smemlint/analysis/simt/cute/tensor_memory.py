@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.tensors import register_tensor
 from smemlint.analysis.simt.cute.values import payload_of, value_of
-from smemlint.analysis.simt.domain.values import Value
+from smemlint.analysis.simt.domain.values import Cute, Value
 from smemlint.layout import cute
 
 
@@ -33,7 +33,7 @@ def _make_tmem_copy(call: Call) -> Value:
         payload = cute.CopyAtom(payload, tensor.bits)
     if not isinstance(payload, cute.CopyAtom):
         raise cute.CuteError("a copy atom that is not known")
-    return result(cute.make_tensor_memory_copy(payload, tensor))
+    return Cute(cute.make_tensor_memory_copy(payload, tensor))
 
 
 @function("tile_to_mma_shape")
@@ -43,8 +43,8 @@ def _tile_to_mma_shape(call: Call) -> Value:
     atom = call.payload(0)
     if isinstance(atom, cute.SmemAtom):
         tiled = cute.tile_to_mma_shape(atom.layout, shape, order)
-        return result(cute.SmemAtom(atom.swizzle, tiled))
-    return result(cute.tile_to_mma_shape(call.layout(0), shape, order))
+        return Cute(cute.SmemAtom(atom.swizzle, tiled))
+    return Cute(cute.tile_to_mma_shape(call.layout(0), shape, order))
 
 
 @function("partition_shape_A", "partition_shape_B")

@@ -6,7 +6,7 @@ from typing import Literal
 
 from smemlint.analysis.cute_facts import elementwise_use, thread_layout_use
 from smemlint.analysis.simt.cute.accesses import issue, note_without_lanes
-from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.tensors import register_tensor
 from smemlint.analysis.simt.cute.types import tiled_mma
@@ -38,7 +38,7 @@ def _make_tiled_copy(call: Call) -> Value:
     if not cute.is_compact(threads):
         _note_gaps(call, threads)
         raise cute.CuteError("the thread layout of make_tiled_copy is not compact")
-    return result(cute.make_tiled_copy(_atom(call), threads, values))
+    return Cute(cute.make_tiled_copy(_atom(call), threads, values))
 
 
 def _note_gaps(call: Call, threads: cute.Layout) -> None:
@@ -52,18 +52,18 @@ def _note_gaps(call: Call, threads: cute.Layout) -> None:
 @function("make_tiled_copy_impl")
 def _make_tiled_copy_impl(call: Call) -> Value:
     tiler = call.convert.tiler(call.values[2])
-    return result(cute.TiledCopy(_atom(call), call.layout(1), tiler))
+    return Cute(cute.TiledCopy(_atom(call), call.layout(1), tiler))
 
 
 @function("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C")
 def _make_tiled_copy_for(call: Call) -> Value:
     operand: Literal["A", "B", "C"] = call.name[-1]  # type: ignore[assignment]
-    return result(cute.make_tiled_copy_for(_atom(call), _mma(call, 1), operand))
+    return Cute(cute.make_tiled_copy_for(_atom(call), _mma(call, 1), operand))
 
 
 @function("make_tiled_copy_C_atom")
 def _make_tiled_copy_c_atom(call: Call) -> Value:
-    return result(cute.make_tiled_copy_c_atom(_atom(call), _mma(call, 1)))
+    return Cute(cute.make_tiled_copy_c_atom(_atom(call), _mma(call, 1)))
 
 
 @function("make_tiled_copy_S", "make_tiled_copy_D")
@@ -72,12 +72,12 @@ def _make_tiled_copy_like(call: Call) -> Value:
     if not isinstance(other, cute.TiledCopy):
         raise cute.CuteError("a tiled copy that is not known")
     side: Literal["S", "D"] = call.name[-1]  # type: ignore[assignment]
-    return result(cute.make_tiled_copy_like(_atom(call), other, side))
+    return Cute(cute.make_tiled_copy_like(_atom(call), other, side))
 
 
 @function("make_cotiled_copy")
 def _make_cotiled_copy(call: Call) -> Value:
-    return result(cute.make_cotiled_copy(_atom(call), call.layout(1), call.layout(2)))
+    return Cute(cute.make_cotiled_copy(_atom(call), call.layout(1), call.layout(2)))
 
 
 @function("make_tiled_mma")
@@ -108,7 +108,7 @@ def _partition_fragment_c(call: Call) -> Value:
 
         return value_of(part.shape)
     fragment = mma.fragment(part, "C")
-    return result(register_tensor(fragment.bits, fragment.layout.plain))
+    return Cute(register_tensor(fragment.bits, fragment.layout.plain))
 
 
 # ---- algorithms

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.cute.call import Call, result
+from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.identity import identity_tensor
-from smemlint.analysis.simt.domain.values import Value
+from smemlint.analysis.simt.domain.values import Cute, Value
 from smemlint.layout import cute
 
 _SMALLEST = 8
@@ -21,20 +21,20 @@ def _make_tma_copy(call: Call) -> Value:
     if not isinstance(op, cute.CopyOp) or op.has_lane_addresses:
         op = cute.copy_op("SM90_TMA_LOAD")
         assert op is not None
-    return result(cute.CopyAtom(op, _SMALLEST))
+    return Cute(cute.CopyAtom(op, _SMALLEST))
 
 
 @function("sm90_cluster_shape_to_tma_atom", "sm100_cluster_shape_to_tma_atom_A")
 def _select_tma_load(call: Call) -> Value:
-    return result(cute.copy_op("SM90_TMA_LOAD"))
+    return Cute(cute.copy_op("SM90_TMA_LOAD"))
 
 
 @function("tma_partition")
 def _tma_partition(call: Call) -> Value:
     """`tma_partition(atom, [cta, layout of CTAs,] smem, gmem)`: gmem and smem by boxes."""
-    return result((call.values[-1], call.values[-2]))
+    return Cute((call.values[-1], call.values[-2]))
 
 
 def tma_tensor(atom: cute.CopyAtom, call: Call) -> Value:
     """Returns `get_tma_tensor(shape)`, whose elements are coordinates."""
-    return result(identity_tensor(cute.Layout(call.convert.int_tuple(call.values[0]))))
+    return Cute(identity_tensor(cute.Layout(call.convert.int_tuple(call.values[0]))))

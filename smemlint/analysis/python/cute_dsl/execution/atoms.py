@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from smemlint.analysis.cute_facts import thread_layout_use
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     FLOAT32,
+    Cute,
     OpValue,
     TmaInfo,
     UnknownTensor,
@@ -52,13 +53,13 @@ def make_copy_atom(call: Call) -> Value:
     dtype = call.value(1, "copy_internal_type")
     tensor_memory = _tensor_memory_op(op)
     if tensor_memory is not None and isinstance(dtype, DType):
-        return as_value(cute.CopyAtom(tensor_memory, dtype.bits, dtype.name))
+        return Cute(cute.CopyAtom(tensor_memory, dtype.bits, dtype.name))
     for prefix, mechanism in _WITHOUT_LANES:
         if op.name.startswith(prefix) and op.name.endswith("Op") and op.name[4:] != "G2SOp":
-            return as_value(WithoutLanes(mechanism))
+            return Cute(WithoutLanes(mechanism))
     known = call.dtype(1, "copy_internal_type")
     bits = call.static(2, "num_bits_per_copy", 0)
-    return as_value(cute.CopyAtom(copy_op(op, known, bits), known.bits, known.name))
+    return Cute(cute.CopyAtom(copy_op(op, known, bits), known.bits, known.name))
 
 
 def _tensor_memory_op(op: OpValue) -> CopyOp | None:
@@ -120,7 +121,7 @@ def make_mma_atom(call: Call) -> Value:
     op = payload_of(call.value(0, "op"))
     if not isinstance(op, OpValue):
         raise cute.CuteError(reason_of(call.value(0, "op"), "an MMA operation is not known"))
-    return as_value(mma_op(op))
+    return Cute(mma_op(op))
 
 
 def mma_op(op: OpValue) -> MmaOp:
@@ -233,10 +234,10 @@ def make_tiled_mma(call: Call) -> Value:
         else cute.Layout((1, 1, 1))
     )
     if not call.has(2, "permutation_mnk"):
-        return as_value(cute.TiledMma(op, atoms))
+        return Cute(cute.TiledMma(op, atoms))
     order = call.tiler(2, "permutation_mnk")
     assert isinstance(order, tuple)
-    return as_value(cute.TiledMma(op, atoms, order))
+    return Cute(cute.TiledMma(op, atoms, order))
 
 
 # ---- tiled copies
@@ -252,15 +253,13 @@ def make_tiled_copy_tv(call: Call) -> Value:
             use = thread_layout_use(span, kernel.name if kernel is not None else "", threads)
             call.run.layouts.setdefault((span, use.spelled), use)
         raise cute.CuteError(f"the thread layout {threads} is not compact")
-    return as_value(
-        cute.make_tiled_copy(call.atom(0, "atom"), threads, call.layout(2, "val_layout"))
-    )
+    return Cute(cute.make_tiled_copy(call.atom(0, "atom"), threads, call.layout(2, "val_layout")))
 
 
 @function("make_tiled_copy")
 def make_tiled_copy(call: Call) -> Value:
     """Evaluates `make_tiled_copy(atom, thread_value, tiler)`."""
-    return as_value(
+    return Cute(
         cute.TiledCopy(call.atom(0, "atom"), call.layout(1, "layout_tv"), call.tiler(2, "tiler_mn"))
     )
 
@@ -269,7 +268,7 @@ def make_tiled_copy(call: Call) -> Value:
 def make_tiled_copy_for(call: Call) -> Value:
     """Evaluates `make_tiled_copy_A(atom, mma)`, `_B` and `_C`."""
     operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
-    return as_value(
+    return Cute(
         cute.make_tiled_copy_for(call.atom(0, "atom"), call.tiled_mma(1, "tiled_mma"), operand)
     )
 
@@ -278,7 +277,7 @@ def make_tiled_copy_for(call: Call) -> Value:
 def make_tiled_copy_like(call: Call) -> Value:
     """Evaluates `make_tiled_copy_S(atom, tiled_copy)` and `_D`."""
     side: cute.Side = "S" if call.name[-1] == "S" else "D"
-    return as_value(
+    return Cute(
         cute.make_tiled_copy_like(call.atom(0, "atom"), call.tiled_copy(1, "tiled_copy"), side)
     )
 
@@ -286,14 +285,14 @@ def make_tiled_copy_like(call: Call) -> Value:
 @function("make_tiled_copy_C_atom")
 def make_tiled_copy_c_atom(call: Call) -> Value:
     """Evaluates `make_tiled_copy_C_atom(atom, mma)`."""
-    return as_value(cute.make_tiled_copy_c_atom(call.atom(0, "atom"), call.tiled_mma(1, "mma")))
+    return Cute(cute.make_tiled_copy_c_atom(call.atom(0, "atom"), call.tiled_mma(1, "mma")))
 
 
 @function("make_cotiled_copy")
 def make_cotiled_copy(call: Call) -> Value:
     """Evaluates `make_cotiled_copy(atom, thread_value, data_layout)`."""
     atom, order = call.atom(0, "atom"), call.layout(1, "atom_layout_tv")
-    return as_value(cute.make_cotiled_copy(atom, order, call.layout(2, "data_layout")))
+    return Cute(cute.make_cotiled_copy(atom, order, call.layout(2, "data_layout")))
 
 
 # ---- copies without lane addresses
@@ -307,8 +306,8 @@ def make_tma_atom(call: Call) -> Value:
     tensor = UnknownTensor(cute.Space.GLOBAL, "a tensor of coordinates")
     value = call.value(1, "gmem_tensor")
     known = payload_of(value)
-    moved = as_value(known if isinstance(known, cute.Tensor) else tensor)
-    return TmaInfo.of(as_value(WithoutLanes("TMA")), moved, call.value(2, "smem_layout"))
+    moved = Cute(known if isinstance(known, cute.Tensor) else tensor)
+    return TmaInfo.of(Cute(WithoutLanes("TMA")), moved, call.value(2, "smem_layout"))
 
 
 @function("tma_partition")
@@ -316,10 +315,10 @@ def tma_partition(call: Call) -> Value:
     """Evaluates `tma_partition(..)`: boxes of shared memory, and of global memory."""
     box = "a box that TMA moves"
     shared = UnknownTensor(cute.Space.SHARED, box, object=array_of(call.tensor(3, "smem_tensor")))
-    return (as_value(shared), as_value(UnknownTensor(cute.Space.GLOBAL, box)))
+    return (Cute(shared), Cute(UnknownTensor(cute.Space.GLOBAL, box)))
 
 
 @function("make_s2t_copy", "make_umma_smem_desc")
 def make_copy_to_tensor_memory(call: Call) -> Value:
     """Evaluates what makes copies from shared to tensor memory, by descriptor."""
-    return as_value(WithoutLanes("tensor memory"))
+    return Cute(WithoutLanes("tensor memory"))

@@ -255,10 +255,5 @@ def executed(handler: Handler, call: Call) -> Value:
         for value in call.given.positional:
             tensor = payload_of(value)
             if isinstance(tensor, cute.Tensor) and tensor.is_shared:
-                return as_value(UnknownTensor(tensor.space, text, object=array_of(tensor)))
+                return Cute(UnknownTensor(tensor.space, text, object=array_of(tensor)))
     return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
-
-
-def as_value(payload: object) -> Value:
-    """Returns a value of CuTe."""
-    return Cute(payload)

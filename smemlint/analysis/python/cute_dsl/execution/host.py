@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, method
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DTYPES,
     FLOAT32,
+    Cute,
     Namespace,
     Origin,
     UnknownTensor,
@@ -232,14 +233,14 @@ def global_tensor(
     try:
         layout = cute.Layout(shape, stride)
     except cute.CuteError as error:
-        return as_value(UnknownTensor(cute.Space.GLOBAL, str(error), dtype))
+        return Cute(UnknownTensor(cute.Space.GLOBAL, str(error), dtype))
     return tensor_of_layout(run, dtype, layout, ALIGNMENT)
 
 
 def tensor_of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int) -> Value:
     """Returns a tensor of an array of global memory of its own, of that alignment in bytes."""
     origin = Origin(dtype, run.global_array(dtype))
-    return as_value(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, origin, alignment))
+    return Cute(cute.Tensor(cute.Space.GLOBAL, dtype.bits, layout, 0, None, origin, alignment))
 
 
 def unknown_stride(run: Execution, dtype: DType) -> Integer:
@@ -263,9 +264,7 @@ def from_dlpack(call: Call) -> Value:
     tensor = call.value(0, "tensor_dlpack")
     if not isinstance(tensor, TorchTensor) or tensor.dtype is None:
         dtype = tensor.dtype if isinstance(tensor, TorchTensor) else None
-        return as_value(
-            UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", dtype)
-        )
+        return Cute(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", dtype))
     return global_tensor(call.run, tensor, tensor.dtype, is_dynamic=False)
 
 
@@ -339,7 +338,7 @@ def cute_tensor_like(call: Call) -> Value:
     known = dtype if isinstance(dtype, DType) else None
     if not isinstance(like, TorchTensor) or known is None:
         return (
-            as_value(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)),
+            Cute(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)),
             UNKNOWN,
         )
     host = replace(like, dtype=known)
@@ -362,9 +361,7 @@ def create_cute_tensor_for_fp8(call: Call) -> Value:
     )
     known = dtype if isinstance(dtype, DType) else None
     if not isinstance(tensor, TorchTensor) or known is None:
-        return as_value(
-            UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)
-        )
+        return Cute(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
     at = leading if isinstance(leading, int) else None
     return global_tensor(call.run, tensor, known, is_dynamic=True, leading=at)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.layout_functions import mode_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Cute,
@@ -200,7 +200,7 @@ def max_common_vector(call: Call) -> Value:
 @function("max_common_layout")
 def max_common_layout(call: Call) -> Value:
     """Evaluates `max_common_layout(a, b)`."""
-    return as_value(cute.max_common_layout(call.any_layout(0, "a"), call.any_layout(1, "b")))
+    return Cute(cute.max_common_layout(call.any_layout(0, "a"), call.any_layout(1, "b")))
 
 
 @function("make_layout_tv")

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
-from smemlint.analysis.python.cute_dsl.execution.values import UnknownTensor, layout_of, payload_of
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    Cute,
+    UnknownTensor,
+    layout_of,
+    payload_of,
+)
 from smemlint.analysis.python.interpreter.values import Value
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout
@@ -24,28 +29,26 @@ def make_layout(call: Call) -> Value:
     """Evaluates `make_layout(shape, stride=)`."""
     shape = call.int_tuple(0, "shape")
     if not call.has(1, "stride"):
-        return as_value(cute.Layout(shape))
-    return as_value(cute.Layout(shape, call.int_tuple(1, "stride")))
+        return Cute(cute.Layout(shape))
+    return Cute(cute.Layout(shape, call.int_tuple(1, "stride")))
 
 
 @function("make_identity_layout")
 def make_identity_layout(call: Call) -> Value:
     """Evaluates `make_identity_layout(shape)`, whose values are coordinates: its shape."""
-    return as_value(cute.Layout(call.int_tuple(0, "shape")))
+    return Cute(cute.Layout(call.int_tuple(0, "shape")))
 
 
 @function("make_ordered_layout")
 def make_ordered_layout(call: Call) -> Value:
     """Evaluates `make_ordered_layout(shape, order)`."""
-    return as_value(
-        cute.make_ordered_layout(call.int_tuple(0, "shape"), call.int_tuple(1, "order"))
-    )
+    return Cute(cute.make_ordered_layout(call.int_tuple(0, "shape"), call.int_tuple(1, "order")))
 
 
 @function("make_layout_like")
 def make_layout_like(call: Call) -> Value:
     """Evaluates `make_layout_like(layout)`."""
-    return as_value(cute.make_layout_like(call.any_layout(0, "layout").plain))
+    return Cute(cute.make_layout_like(call.any_layout(0, "layout").plain))
 
 
 @function("make_swizzle")
@@ -54,8 +57,8 @@ def make_swizzle(call: Call) -> Value:
     call.run.reached.add(call.run.span_of(call.node))
     b, m, s = (call.static(i, name) for i, name in enumerate("bms"))
     if b == 0 or Swizzle.why_invalid(b, m, s) is not None:
-        return as_value(IDENTITY)
-    return as_value(Swizzle(b, m, s))
+        return Cute(IDENTITY)
+    return Cute(Swizzle(b, m, s))
 
 
 @function("make_composed_layout")
@@ -65,16 +68,14 @@ def make_composed_layout(call: Call) -> Value:
     if not isinstance(inner, Swizzle):
         raise cute.CuteError(reason_of(call.value(0, "inner"), "its swizzle is not known"))
     outer = call.layout(2, "outer")
-    return as_value(cute.ComposedLayout(inner, outer, call.static(1, "offset")))
+    return Cute(cute.ComposedLayout(inner, outer, call.static(1, "offset")))
 
 
 @function("tile_to_shape")
 def tile_to_shape(call: Call) -> Value:
     """Evaluates `tile_to_shape(atom, shape, order)`."""
     shape, order = call.int_tuple(1, "trg_shape"), call.int_tuple(2, "order")
-    return as_value(
-        inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order))
-    )
+    return Cute(inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order)))
 
 
 def inside(layout: AnyLayout, calculate: Callable[[cute.Layout], AnyLayout]) -> AnyLayout:
@@ -96,15 +97,15 @@ def _of_either(call: Call, calculate: Callable[[cute.Layout], cute.Layout]) -> V
     )
     payload = payload_of(value)
     if isinstance(payload, cute.Tensor):
-        return as_value(payload.apply(calculate))
+        return Cute(payload.apply(calculate))
     if isinstance(payload, UnknownTensor):
         return value
     if isinstance(value, tuple | list | int):
-        return as_value(calculate(cute.Layout(numbers.int_tuple(call.run, value))))
+        return Cute(calculate(cute.Layout(numbers.int_tuple(call.run, value))))
     found = layout_of(value)
     if found is None:
         raise cute.CuteError(reason_of(value, "no layout is known"))
-    return as_value(inside(found, calculate))
+    return Cute(inside(found, calculate))
 
 
 @function("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
@@ -150,7 +151,7 @@ def inverse(call: Call) -> Value:
 @function("complement")
 def complement(call: Call) -> Value:
     """Evaluates `complement(layout, cotarget)`."""
-    return as_value(cute.complement(call.layout(0, "input"), call.int_tuple(1, "cotarget")))
+    return Cute(cute.complement(call.layout(0, "input"), call.int_tuple(1, "cotarget")))
 
 
 @function("flatten")
@@ -237,14 +238,14 @@ def mode_of(value: Value, mode: Value) -> Value:
         elif isinstance(payload_of(found), cute.Tensor):
             tensor = payload_of(found)
             assert isinstance(tensor, cute.Tensor)
-            found = as_value(tensor.mode(index))
+            found = Cute(tensor.mode(index))
         elif isinstance(found, int) and index == 0:
             continue
         else:
             layout = layout_of(found)
             if layout is None:
                 raise cute.CuteError(reason_of(found, "no layout is known"))
-            found = as_value(inside(layout, lambda a, i=index: a.mode(i)))  # type: ignore[misc]
+            found = Cute(inside(layout, lambda a, i=index: a.mode(i)))  # type: ignore[misc]
     return found
 
 
@@ -258,13 +259,13 @@ def slice_(call: Call) -> Value:
     if isinstance(payload, UnknownTensor):
         return value
     if isinstance(payload, cute.Tensor):
-        return as_value(payload.slice(at))
+        return Cute(payload.slice(at))
     layout = call.any_layout(0, "src")
     found, offset = cute.slice_layout(layout, at)
     if isinstance(layout, cute.ComposedLayout) and isinstance(found, cute.Layout):
         moved = layout.offset if offset == 0 else 0
-        return as_value(cute.ComposedLayout(layout.swizzle, found, moved))
-    return as_value(found)
+        return Cute(cute.ComposedLayout(layout.swizzle, found, moved))
+    return Cute(found)
 
 
 @function("dice")
@@ -278,4 +279,4 @@ def recast_layout(call: Call) -> Value:
     """Evaluates `recast_layout(new_bits, old_bits, layout)`."""
     layout = call.any_layout(2, "src_layout")
     new, old = call.static(0, "new_type_bits"), call.static(1, "old_type_bits")
-    return as_value(cute.recast_layout(layout, old, new))
+    return Cute(cute.recast_layout(layout, old, new))

@@ -8,18 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import (
-    Call,
-    as_value,
-    function,
-    method,
-    reason_of,
-)
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method, reason_of
 from smemlint.analysis.python.cute_dsl.execution.copies import access_pointer
 from smemlint.analysis.python.cute_dsl.execution.state import Kernel
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import aligned
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
+    Cute,
     Number,
     Opaque,
     Pointer,
@@ -189,7 +184,7 @@ def align(call: Call) -> Value:
     pointer = payload_of(call.owner)
     if not isinstance(pointer, Pointer):
         return call.owner
-    return as_value(aligned(pointer, call.static(0, "min_align")))
+    return Cute(aligned(pointer, call.static(0, "min_align")))
 
 
 @method("toint", "llvm_ptr", "raw_ptr")

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution.call import (
     Call,
-    as_value,
     function,
     method,
     needed_layout,
@@ -16,6 +15,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import tensor_at
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    Cute,
     Origin,
     Pointer,
     UnknownTensor,
@@ -74,10 +74,10 @@ def allocate(call: Call) -> Value:
         alignment = max(alignment, what.alignment or 1)
         _, at = call.run.allocate("", _BYTE, what.size, alignment, call.node)
         call.run.kernel.arrays.pop()  # its fields are the arrays
-        return as_value(Storage(what, at, alignment, call.node))
+        return Cute(Storage(what, at, alignment, call.node))
     dtype = what if isinstance(what, DType) else _BYTE
     size = dtype.bits // 8 if isinstance(what, DType) else what if isinstance(what, int) else None
-    return as_value(_allocated(call, dtype, size, alignment))
+    return Cute(_allocated(call, dtype, size, alignment))
 
 
 def _allocated(call: Call, dtype: DType, size: int | None, alignment: int) -> Pointer:
@@ -100,7 +100,7 @@ def allocate_array(call: Call) -> Value:
         raise cute.CuteError("an allocation outside of a kernel")
     dtype, count = call.dtype(0, "element_type"), call.value(1, "num_elems", 1)
     size = count * dtype.bits // 8 if isinstance(count, int) else None
-    return as_value(_allocated(call, dtype, size, max(dtype.bits // 8, 1)))
+    return Cute(_allocated(call, dtype, size, max(dtype.bits // 8, 1)))
 
 
 @function("alloc_smem")
@@ -111,7 +111,7 @@ def alloc_smem(call: Call) -> Value:
     dtype, count = call.dtype(0, "element_type"), call.value(1, "size_in_elems", 1)
     size = -(-count * dtype.bits // 8) if isinstance(count, int) else None
     alignment = _alignment(call.value(2, "alignment", None))
-    return as_value(_allocated(call, dtype, size, alignment))
+    return Cute(_allocated(call, dtype, size, alignment))
 
 
 @method("allocate_tensor")
@@ -127,12 +127,12 @@ def allocate_tensor(call: Call) -> Value:
         swizzle = _swizzle(call, 3)
     except cute.CuteError as error:
         call.run.kernel.next_byte = None
-        return as_value(UnknownTensor(cute.Space.SHARED, f"`allocate_tensor`: {error}"))
+        return Cute(UnknownTensor(cute.Space.SHARED, f"`allocate_tensor`: {error}"))
     alignment = _alignment(call.value(2, "byte_alignment", 1))
     extent = layout.plain.cosize  # of a layout that is compiled for a number that nobody gives
     size = -(-extent * dtype.bits // 8) if isinstance(extent, int) else None
     pointer = replace(_allocated(call, dtype, size, alignment), swizzle=swizzle)
-    return as_value(tensor_at(call.run, pointer, layout, call.node))
+    return Cute(tensor_at(call.run, pointer, layout, call.node))
 
 
 def _alignment(given: Value, default: int = 1) -> int:
@@ -169,7 +169,7 @@ def field_of(run: Execution, storage: Storage, name: str) -> Value | None:
     pointer = Pointer(
         cute.Space.SHARED, Origin(field.dtype, array), numbers_to_bits(run, at), None, alignment
     )
-    return as_value(StorageField(pointer, field.size))
+    return Cute(StorageField(pointer, field.size))
 
 
 def storage_at(type: StructType, pointer: Value, node: ast.AST) -> Value:
@@ -185,7 +185,7 @@ def storage_at(type: StructType, pointer: Value, node: ast.AST) -> Value:
     at = from_engine(found.base // 8)
     if not isinstance(at, AffineInt):
         return Unknown(at.reason)
-    return as_value(Storage(type, at, found.alignment or 1, node))
+    return Cute(Storage(type, at, found.alignment or 1, node))
 
 
 def struct_method(call: Call) -> Value:
@@ -207,7 +207,7 @@ def get_tensor(call: Call) -> Value:
     field = payload_of(call.owner)
     if not isinstance(field, StorageField):
         reason = reason_of(call.owner, "a field of shared memory is not known")
-        return as_value(UnknownTensor(cute.Space.SHARED, reason))
+        return Cute(UnknownTensor(cute.Space.SHARED, reason))
     try:
         value = call.value(0, "layout")
         is_shape = isinstance(value, tuple | list | int)
@@ -217,9 +217,9 @@ def get_tensor(call: Call) -> Value:
         if call.has(2, "dtype"):
             origin = replace(origin, dtype=call.dtype(2, "dtype"))
     except cute.CuteError as error:
-        return as_value(UnknownTensor(cute.Space.SHARED, f"`get_tensor`: {error}"))
+        return Cute(UnknownTensor(cute.Space.SHARED, f"`get_tensor`: {error}"))
     pointer = replace(field.pointer, swizzle=swizzle, origin=origin)
-    return as_value(tensor_at(call.run, pointer, layout, call.node))
+    return Cute(tensor_at(call.run, pointer, layout, call.node))
 
 
 @method("data_ptr")
@@ -228,7 +228,7 @@ def data_ptr(call: Call) -> Value:
     field = payload_of(call.owner)
     if not isinstance(field, StorageField):
         raise cute.CuteError(reason_of(call.owner, "a field of shared memory is not known"))
-    return as_value(field.pointer)
+    return Cute(field.pointer)
 
 
 def range_of(value: Value, name: str) -> Value:

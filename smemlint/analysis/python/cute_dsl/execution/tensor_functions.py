@@ -11,7 +11,6 @@ from smemlint.analysis.cute_facts import tensor_use
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import (
     Call,
-    as_value,
     function,
     method,
     needed_layout,
@@ -21,6 +20,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
+    Cute,
     Opaque,
     Origin,
     Pointer,
@@ -52,7 +52,7 @@ def make_tensor(call: Call) -> Value:
     value = call.value(1, "layout")
     if not isinstance(payload, Pointer):
         if isinstance(payload, UnknownTensor):
-            return as_value(payload)
+            return Cute(payload)
         raise cute.CuteError(reason_of(call.value(0, "iterator"), "a pointer is not known"))
     try:
         layout: AnyLayout
@@ -61,8 +61,8 @@ def make_tensor(call: Call) -> Value:
         else:
             layout = needed_layout(value)
     except cute.CuteError as error:
-        return as_value(UnknownTensor(payload.space, str(error), payload.origin.dtype))
-    return as_value(tensor_at(call.run, payload, layout, call.node))
+        return Cute(UnknownTensor(payload.space, str(error), payload.origin.dtype))
+    return Cute(tensor_at(call.run, payload, layout, call.node))
 
 
 def tensor_at(run: Execution, pointer: Pointer, layout: AnyLayout, node: ast.AST) -> cute.Tensor:
@@ -108,19 +108,19 @@ def make_registers(call: Call) -> Value:
     payload = payload_of(value)
     dtype = call.value(1, "dtype")
     if call.name == "make_fragment_like" and isinstance(payload, cute.Layout | cute.ComposedLayout):
-        return as_value(cute.make_fragment_like(payload.plain))
+        return Cute(cute.make_fragment_like(payload.plain))
     if isinstance(payload, UnknownTensor):
-        return as_value(UnknownTensor(cute.Space.REGISTER, payload.reason, payload.dtype))
+        return Cute(UnknownTensor(cute.Space.REGISTER, payload.reason, payload.dtype))
     if not isinstance(dtype, DType):
         held = payload.origin if isinstance(payload, cute.Tensor) else None
         dtype = held.dtype if isinstance(held, Origin) else UNKNOWN
     try:
         layout = _register_layout(call, value)
     except cute.CuteError as error:
-        return as_value(UnknownTensor(cute.Space.REGISTER, str(error)))
+        return Cute(UnknownTensor(cute.Space.REGISTER, str(error)))
     if not isinstance(dtype, DType):
-        return as_value(UnknownTensor(cute.Space.REGISTER, "an element type is not known"))
-    return as_value(registers(dtype, layout))
+        return Cute(UnknownTensor(cute.Space.REGISTER, "an element type is not known"))
+    return Cute(registers(dtype, layout))
 
 
 def _register_layout(call: Call, value: Value) -> cute.Layout:
@@ -145,7 +145,7 @@ def registers(dtype: DType, layout: cute.Layout) -> cute.Tensor:
 def make_identity_tensor(call: Call) -> Value:
     """Evaluates `make_identity_tensor(shape)`: only its shape is followed."""
     layout = cute.Layout(call.int_tuple(0, "shape"))
-    return as_value(cute.Tensor(cute.Space.COORDINATE, 32, layout, 0, None, Origin(INDEX)))
+    return Cute(cute.Tensor(cute.Space.COORDINATE, 32, layout, 0, None, Origin(INDEX)))
 
 
 @function("recast_ptr")
@@ -164,7 +164,7 @@ def recast_ptr(call: Call) -> Value:
     if call.has(1, "swizzle_") and not isinstance(swizzle, Swizzle):
         raise cute.CuteError(reason_of(call.value(1, "swizzle_"), "a swizzle is not known"))
     kept = swizzle if isinstance(swizzle, Swizzle) else None
-    return as_value(replace(payload, origin=origin, swizzle=kept))
+    return Cute(replace(payload, origin=origin, swizzle=kept))
 
 
 @function("recast_tensor")
@@ -172,10 +172,10 @@ def recast_tensor(call: Call) -> Value:
     """Evaluates `recast_tensor(tensor, dtype)`."""
     tensor, dtype = call.tensor(0, "src"), call.dtype(1, "dtype")
     if isinstance(tensor, UnknownTensor):
-        return as_value(replace(tensor, dtype=dtype))
+        return Cute(replace(tensor, dtype=dtype))
     origin = tensor.origin
     assert isinstance(origin, Origin)
-    return as_value(replace(tensor.recast(dtype.bits), origin=replace(origin, dtype=dtype)))
+    return Cute(replace(tensor.recast(dtype.bits), origin=replace(origin, dtype=dtype)))
 
 
 @function("make_ptr")
@@ -186,11 +186,11 @@ def make_ptr(call: Call) -> Value:
     """
     dtype, space = call.dtype(0, "dtype"), call.value(2, "mem_space", None)
     if not isinstance(space, Symbol) or space.name != "gmem":
-        return as_value(UnknownTensor(None, "a pointer that is made of a number", dtype))
+        return Cute(UnknownTensor(None, "a pointer that is made of a number", dtype))
     alignment = call.given.named.get("assumed_align")
     known = alignment if isinstance(alignment, int) and alignment > 0 else max(dtype.bits // 8, 1)
     origin = Origin(dtype, call.run.global_array(dtype))
-    return as_value(Pointer(cute.Space.GLOBAL, origin, alignment=known))
+    return Cute(Pointer(cute.Space.GLOBAL, origin, alignment=known))
 
 
 # ---- cutting
@@ -201,14 +201,14 @@ def local_tile(call: Call) -> Value:
     """Evaluates `local_tile(tensor, tiler, coordinate, proj=)`."""
     tensor = call.tensor(0, "input")
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
+        return Cute(tensor)
     tiler, at = call.tiler(1, "tiler"), call.coordinate(2, "coord")
     projection = call.value(3, "proj", None)
     if isinstance(projection, tuple) and isinstance(tiler, tuple) and isinstance(at, tuple):
         kept = [p is not None for p in projection]  # what it does not name stays, too
         tiler = tuple(t for t, k in zip_longest(tiler, kept[: len(tiler)], fillvalue=True) if k)
         at = tuple(c for c, k in zip_longest(at, kept[: len(at)], fillvalue=True) if k)
-    return as_value(cute.local_tile(tensor, tiler, at))
+    return Cute(cute.local_tile(tensor, tiler, at))
 
 
 @function("local_partition")
@@ -216,13 +216,13 @@ def local_partition(call: Call) -> Value:
     """Evaluates `local_partition(tensor, threads, index, proj=)`."""
     tensor = call.tensor(0, "target")
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
+        return Cute(tensor)
     threads, index = call.layout(1, "tiler"), call.integer(2, "index")
     projection = call.value(3, "proj", 1)
     if isinstance(projection, tuple):
         kept = tuple(cute.UNDERSCORE if p is None else 1 for p in projection)
-        return as_value(cute.local_partition(tensor, threads, index, kept))
-    return as_value(cute.local_partition(tensor, threads, index))
+        return Cute(cute.local_partition(tensor, threads, index, kept))
+    return Cute(cute.local_partition(tensor, threads, index))
 
 
 @function("domain_offset")
@@ -230,8 +230,8 @@ def domain_offset(call: Call) -> Value:
     """Evaluates `domain_offset(coordinate, tensor)`."""
     tensor = call.tensor(1, "tensor")
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
-    return as_value(tensor.domain_offset(call.coordinate(0, "coord")))
+        return Cute(tensor)
+    return Cute(tensor.domain_offset(call.coordinate(0, "coord")))
 
 
 # ---- slices of threads
@@ -243,10 +243,10 @@ def get_slice(call: Call) -> Value:
     tiled = payload_of(call.owner)
     tiled = tiled.tiled if isinstance(tiled, ThreadSlice) else tiled
     if isinstance(tiled, WithoutLanes):
-        return as_value(tiled)
+        return Cute(tiled)
     if not isinstance(tiled, cute.TiledCopy | cute.TiledMma):
         raise cute.CuteError(reason_of(call.owner, "what is sliced is not known"))
-    return as_value(ThreadSlice(tiled, call.integer(0, "thr_idx")))
+    return Cute(ThreadSlice(tiled, call.integer(0, "thr_idx")))
 
 
 def _slice_of(call: Call) -> ThreadSlice:
@@ -263,15 +263,15 @@ def partition_copy(call: Call) -> Value:
     """Evaluates `thr_copy.partition_S(tensor)` and `partition_D`."""
     tensor = needed_tensor(call.value(0, "src" if call.name[-1] == "S" else "dst"))
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
+        return Cute(tensor)
     try:
         part = _slice_of(call)
         if not isinstance(part.tiled, cute.TiledCopy):
             raise cute.CuteError("a slice of a tiled copy is needed")
         side: cute.Side = "S" if call.name[-1] == "S" else "D"
-        return as_value(part.tiled.partition(tensor, part.thread, side))
+        return Cute(part.tiled.partition(tensor, part.thread, side))
     except cute.CuteError as error:
-        return as_value(_undecided(tensor, f"`{call.name}`: {error}"))
+        return Cute(_undecided(tensor, f"`{call.name}`: {error}"))
 
 
 def _undecided(tensor: cute.Tensor, reason: str) -> UnknownTensor:
@@ -284,15 +284,15 @@ def partition_mma(call: Call) -> Value:
     """Evaluates `thr_mma.partition_A(tensor)`, `_B` and `_C`."""
     tensor = needed_tensor(call.value(0, "input"))
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
+        return Cute(tensor)
     try:
         part = _slice_of(call)
         if not isinstance(part.tiled, cute.TiledMma):
             raise cute.CuteError("a slice of a tiled MMA is needed")
         operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
-        return as_value(part.tiled.partition(tensor, part.thread, operand))
+        return Cute(part.tiled.partition(tensor, part.thread, operand))
     except cute.CuteError as error:
-        return as_value(_undecided(tensor, f"`{call.name}`: {error}"))
+        return Cute(_undecided(tensor, f"`{call.name}`: {error}"))
 
 
 @method("retile", "retile_S", "retile_D")
@@ -302,13 +302,13 @@ def retile(call: Call) -> Value:
     owner = payload_of(call.owner)
     tiled = owner.tiled if isinstance(owner, ThreadSlice) else owner
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
+        return Cute(tensor)
     if not isinstance(tiled, cute.TiledCopy):
-        return as_value(_undecided(tensor, reason_of(call.owner, "a tiled copy is not known")))
+        return Cute(_undecided(tensor, reason_of(call.owner, "a tiled copy is not known")))
     try:
-        return as_value(tiled.retile(tensor))
+        return Cute(tiled.retile(tensor))
     except cute.CuteError as error:
-        return as_value(_undecided(tensor, f"`{call.name}`: {error}"))
+        return Cute(_undecided(tensor, f"`{call.name}`: {error}"))
 
 
 @method("make_fragment_A", "make_fragment_B", "make_fragment_C")
@@ -318,19 +318,19 @@ def make_operand(call: Call) -> Value:
     mma = owner.tiled if isinstance(owner, ThreadSlice) else owner
     value = call.value(0, "input")
     if isinstance(payload_of(value), UnknownTensor) or not isinstance(mma, cute.TiledMma):
-        return as_value(UnknownTensor(cute.Space.REGISTER, "an operand is not known"))
+        return Cute(UnknownTensor(cute.Space.REGISTER, "an operand is not known"))
     operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
     bits = mma.op.element_bits("D" if operand == "C" else operand)
     names = {64: "Float64", 32: "Float32", 16: "Float16", 8: "Int8"}
     dtype = DType(names.get(bits, "registers"), bits or 32)
     if operand == "C" and mma.op.accumulating_ctas:
         found = cute.accumulator(mma.op, _accumulated_shape(call, value), dtype.bits)
-        return as_value(replace(found, origin=Origin(dtype)))
+        return Cute(replace(found, origin=Origin(dtype)))
     if isinstance(value, tuple | list):
-        return as_value(registers(dtype, cute.Layout(numbers.int_tuple(call.run, value))))
+        return Cute(registers(dtype, cute.Layout(numbers.int_tuple(call.run, value))))
     tensor = needed_tensor(value)
     if isinstance(tensor, UnknownTensor):
-        return as_value(UnknownTensor(cute.Space.REGISTER, tensor.reason))
+        return Cute(UnknownTensor(cute.Space.REGISTER, tensor.reason))
     if not bits and isinstance(tensor.origin, Origin):
         dtype = tensor.origin.dtype
     reads_memory = mma.op.b_is_descriptor if operand == "B" else mma.op.a_is_descriptor
@@ -339,9 +339,9 @@ def make_operand(call: Call) -> Value:
         if array is not None:
             text = f"`{array.name}` is read by an MMA's descriptor, which has no lane addresses"
             call.run.note(call.node, text, array, ReasonCode.NO_LANES)
-        return as_value(UnknownTensor(cute.Space.REGISTER, "a descriptor of shared memory", dtype))
+        return Cute(UnknownTensor(cute.Space.REGISTER, "a descriptor of shared memory", dtype))
     made = mma.fragment(tensor, operand, dtype.bits)
-    return as_value(replace(made, origin=Origin(dtype), alignment=32))
+    return Cute(replace(made, origin=Origin(dtype), alignment=32))
 
 
 def _accumulated_shape(call: Call, value: Value) -> cute.IntTuple:

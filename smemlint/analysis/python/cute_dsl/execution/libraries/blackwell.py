@@ -10,13 +10,7 @@ Source: nvidia-cutlass-dsl 4.8.1, `cutlass/utils/blackwell_helpers.py` and
 from __future__ import annotations
 
 from smemlint.analysis.python.cute_dsl.execution.atoms import umma_op
-from smemlint.analysis.python.cute_dsl.execution.call import (
-    Call,
-    as_value,
-    function,
-    method,
-    reason_of,
-)
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method, reason_of
 from smemlint.analysis.python.cute_dsl.execution.layout_functions import inside
 from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import (
     K_MAJOR,
@@ -28,6 +22,7 @@ from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import (
 )
 from smemlint.analysis.python.cute_dsl.execution.values import (
     FLOAT32,
+    Cute,
     Origin,
     Pointer,
     UnknownTensor,
@@ -55,7 +50,7 @@ def make_trivial_tiled_mma(call: Call) -> Value:
     if not isinstance(first, DType):
         raise cute.CuteError(reason_of(first, "an element type is not known"))
     k = {32: 8, 16: 16}.get(first.bits, 32)
-    return as_value(cute.TiledMma(umma_op(_all_arguments(call), k)))
+    return Cute(cute.TiledMma(umma_op(_all_arguments(call), k)))
 
 
 @function("make_blockscaled_trivial_tiled_mma")
@@ -64,7 +59,7 @@ def make_blockscaled_tiled_mma(call: Call) -> Value:
     given = _all_arguments(call)
     types = [v for v in given if isinstance(v, DType)]
     k = 64 if types and all(t.name == _FP4 for t in types[:-1]) else 32
-    return as_value(cute.TiledMma(umma_op(given, k, is_block_scaled=True)))
+    return Cute(cute.TiledMma(umma_op(given, k, is_block_scaled=True)))
 
 
 # ---- tensor memory
@@ -78,7 +73,7 @@ class TensorMemory:
 @function("TmemAllocator")
 def tensor_memory_allocator(call: Call) -> Value:
     """Evaluates `TmemAllocator(..)`."""
-    return as_value(TensorMemory())
+    return Cute(TensorMemory())
 
 
 @method("retrieve_ptr")
@@ -87,7 +82,7 @@ def retrieve_pointer(call: Call) -> Value:
     """Evaluates `allocator.retrieve_ptr(dtype)` and `arch.retrieve_tmem_ptr(dtype, ..)`."""
     dtype = call.value(0, "dtype" if call.name == "retrieve_ptr" else "element_type")
     known = dtype if isinstance(dtype, DType) else FLOAT32
-    return as_value(Pointer(cute.Space.TENSOR_MEMORY, Origin(known)))
+    return Cute(Pointer(cute.Space.TENSOR_MEMORY, Origin(known)))
 
 
 @function("Repetition")
@@ -111,14 +106,14 @@ def make_tensor_memory_copy(call: Call) -> Value:
     atom, tensor = payload_of(call.value(0, "atom")), payload_of(call.value(1, "tmem_tensor"))
     if isinstance(atom, cute.CopyAtom) and isinstance(tensor, cute.Tensor):
         try:
-            return as_value(cute.make_tensor_memory_copy(atom, tensor))
+            return Cute(cute.make_tensor_memory_copy(atom, tensor))
         except cute.CuteError as error:
             why = str(error)
     elif isinstance(atom, cute.CopyAtom):
         why = tensor.reason if isinstance(tensor, UnknownTensor) else "its tensor is not known"
     else:
         why = reason_of(call.value(0, "atom"), "its copy atom is not known")
-    return as_value(WithoutLanes("tensor memory", f"`make_tmem_copy`: {why}"))
+    return Cute(WithoutLanes("tensor memory", f"`make_tmem_copy`: {why}"))
 
 
 # ---- epilogues
@@ -175,7 +170,7 @@ def get_tensor_memory_load(call: Call) -> Value:
     warps = cute.warps_of(tile_m, _ctas(call, 5, "use_2cta_instrs"))
     shape = cute.accumulator_load((m, n), warps, accumulator.bits, d)
     op = cute.tensor_memory_copy(shape)
-    return as_value(cute.CopyAtom(op, accumulator.bits, accumulator.name))
+    return Cute(cute.CopyAtom(op, accumulator.bits, accumulator.name))
 
 
 @function("get_smem_store_op")
@@ -187,7 +182,7 @@ def get_smem_store_op(call: Call) -> Value:
     op = cute.AUTO_VECTORIZING_COPY
     if shape is not None:
         op = cute.accumulator_store(shape, accumulator.bits, d)
-    return as_value(cute.CopyAtom(op, dtype.bits, dtype.name))
+    return Cute(cute.CopyAtom(op, dtype.bits, dtype.name))
 
 
 # ---- layouts of shared memory
@@ -264,7 +259,7 @@ def make_smem_layout_operand(call: Call) -> Value:
     atom = smem_atom(_atom_kind(major, dtype, *extents), dtype)
     order = (1, 2, 3) if is_k_major else (2, 1, 3)
     whole = (*shape, _stages(call, 3, "num_stages"))
-    return as_value(inside(atom, lambda a: cute.tile_to_mma_shape(a, whole, order)))
+    return Cute(inside(atom, lambda a: cute.tile_to_mma_shape(a, whole, order)))
 
 
 @function("blackwell_helpers.make_smem_layout", "sm100.make_smem_layout", "utils.make_smem_layout")
@@ -274,7 +269,7 @@ def make_smem_layout(call: Call) -> Value:
     mn, k = (cute.static(cute.product(e)) for e in cute.wrap(call.int_tuple(1, "smem_tile_shape")))
     atom = smem_atom(_atom_kind(major, dtype, mn, k), dtype)
     order = (0, 1, 2) if major.name == "K" else (1, 0, 2)
-    return as_value(staged(atom, (mn, k, _stages(call, 3, "num_stages")), order))
+    return Cute(staged(atom, (mn, k, _stages(call, 3, "num_stages")), order))
 
 
 @function("blackwell_helpers.make_smem_layout_epi", "sm100.make_smem_layout_epi",
@@ -286,7 +281,7 @@ def make_smem_layout_epi(call: Call) -> Value:
     kind = _atom_kind(K_MAJOR if is_row else MN_MAJOR, dtype, *_contiguous(tile))
     m, n = _extents(tile)
     order = (0, 1, 2) if is_row else (1, 0, 2)
-    return as_value(staged(smem_atom(kind, dtype), (m, n, _stages(call, 3, "epi_stage")), order))
+    return Cute(staged(smem_atom(kind, dtype), (m, n, _stages(call, 3, "epi_stage")), order))
 
 
 @function("tile_to_mma_shape")
@@ -294,6 +289,6 @@ def tile_to_mma_shape(call: Call) -> Value:
     """Evaluates `tile_to_mma_shape(atom, shape, order)`."""
     shape = call.int_tuple(1, "mma_tile_shape")
     order: cute.Order = call.int_tuple(2, "order") if call.has(2, "order") else "left"
-    return as_value(
+    return Cute(
         inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_mma_shape(a, shape, order))
     )

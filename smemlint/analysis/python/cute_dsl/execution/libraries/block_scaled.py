@@ -5,10 +5,11 @@ Source: nvidia-cutlass-dsl 4.8.1, `cutlass/utils/blackwell_helpers.py` and `bloc
 
 from __future__ import annotations
 
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import smem_store
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    Cute,
     Origin,
     ThreadSlice,
     UnknownTensor,
@@ -47,7 +48,7 @@ def get_permutation(call: Call) -> Value:
 def get_thread_value(call: Call) -> Value:
     """Evaluates `get_layoutSFA_TV(mma)` and `get_layoutSFB_TV`."""
     operand: cute.Operand = "A" if "SFA" in call.name else "B"
-    return as_value(cute.scale_factor_thread_value(_mma(call, 0, "tiled_mma"), operand))
+    return Cute(cute.scale_factor_thread_value(_mma(call, 0, "tiled_mma"), operand))
 
 
 @function("partition_fragment_SFA", "partition_fragment_SFB")
@@ -56,11 +57,11 @@ def partition_fragment(call: Call) -> Value:
     operand: cute.Operand = "A" if "SFA" in call.name else "B"
     factors = call.tensor(0, f"sf{operand.lower()}_tensor")
     if isinstance(factors, UnknownTensor):
-        return as_value(UnknownTensor(cute.Space.REGISTER, factors.reason, factors.dtype))
+        return Cute(UnknownTensor(cute.Space.REGISTER, factors.reason, factors.dtype))
     mma, thread = _mma(call, 1, "thr_mma"), call.integer(2, "tidx")
     layout = cute.scale_factor_fragment(mma, factors, thread, operand)
     assert isinstance(factors.origin, Origin)
-    return as_value(registers(factors.origin.dtype, layout))
+    return Cute(registers(factors.origin.dtype, layout))
 
 
 @function("sm120_make_smem_layout_sfa", "sm120_make_smem_layout_sfb")
@@ -70,4 +71,4 @@ def make_scale_factor_layout(call: Call) -> Value:
     rows = m if call.name.endswith("a") else n
     vector, stages = call.static(2, "sf_vec_size"), call.integer(3, "num_stages")
     mma = _mma(call, 0, "tiled_mma")
-    return as_value(cute.scale_factor_layout(mma, rows, k, vector, stages))
+    return Cute(cute.scale_factor_layout(mma, rows, k, vector, stages))

@@ -6,11 +6,12 @@ Source: CUTLASS 4.7, `python/CuTeDSL/cutlass/utils/hopper_helpers.py`, `utils/la
 
 from __future__ import annotations
 
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.copies import copy_plainly
 from smemlint.analysis.python.cute_dsl.execution.members import leading_mode
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    Cute,
     Namespace,
     Opaque,
     Origin,
@@ -118,7 +119,7 @@ def make_smem_layout_atom(call: Call) -> Value:
     kind = call.value(0, "kind")
     if not isinstance(kind, Symbol):
         raise cute.CuteError(reason_of(kind, "the kind of a layout atom is not known"))
-    return as_value(smem_atom(kind.name, call.dtype(1, "element_type")))
+    return Cute(smem_atom(kind.name, call.dtype(1, "element_type")))
 
 
 def smem_atom(kind: str, dtype: DType) -> cute.ComposedLayout:
@@ -177,7 +178,7 @@ def make_smem_layout_operand(call: Call) -> Value:
     m, n, k = (cute.static(cute.product(t)) for t in cute.wrap(tile)[:3])
     extent = m if call.name[-1] == "a" else n
     atom = _atom_for(is_k_major, dtype, k if is_k_major else extent)
-    return as_value(staged(atom, (extent, k, stages), (0, 1, 2) if is_k_major else (1, 0, 2)))
+    return Cute(staged(atom, (extent, k, stages), (0, 1, 2) if is_k_major else (1, 0, 2)))
 
 
 @function("make_smem_layout_epi", "sm90_make_smem_layout_epi")
@@ -194,7 +195,7 @@ def make_smem_layout_epi(call: Call) -> Value:
         shape = found.shape if found is not None else call.int_tuple(4, "smem_trg_shape")
     if call.has(5, "smem_order"):
         order = call.int_tuple(5, "smem_order")  # type: ignore[assignment]
-    return as_value(staged(atom, shape, order))
+    return Cute(staged(atom, shape, order))
 
 
 # ---- operations
@@ -225,7 +226,7 @@ def make_trivial_tiled_mma(call: Call) -> Value:
     op = cute.warpgroup_mma(
         tile[1], 256 // a.bits, "", (d, operand, operand, d), reads_registers=reads
     )
-    return as_value(cute.TiledMma(op, atoms))
+    return Cute(cute.TiledMma(op, atoms))
 
 
 @function("get_smem_store_op", "sm90_get_smem_store_op")
@@ -240,7 +241,7 @@ def smem_store(call: Call, matrices: int) -> Value:
     op = cute.AUTO_VECTORIZING_COPY
     if d.bits == 16:
         op = cute.stmatrix(matrices, is_transposed=not is_row)
-    return as_value(cute.CopyAtom(op, d.bits, d.name))
+    return Cute(cute.CopyAtom(op, d.bits, d.name))
 
 
 @function("compute_tile_shape_or_override")

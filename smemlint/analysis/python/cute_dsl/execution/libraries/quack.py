@@ -12,7 +12,6 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     FUNCTIONS,
     METHODS,
     Call,
-    as_value,
     executed,
     function,
     needed_tensor,
@@ -27,6 +26,7 @@ from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     FLOAT32,
     AnyTensor,
+    Cute,
     Opaque,
     Origin,
     Partial,
@@ -49,11 +49,11 @@ def transpose_view(call: Call) -> Value:
     """Evaluates `transpose_view(tensor)`: its first two modes exchanged."""
     tensor = call.tensor(0, "a")
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
+        return Cute(tensor)
     modes = tensor.layout.plain.modes()
     first, second, *rest = (mode.shape for mode in modes)
     order = cute.make_ordered_layout((second, first, *rest), (1, 0, *range(2, len(modes))))
-    return as_value(tensor.apply(lambda layout: cute.composition(layout, order)))
+    return Cute(tensor.apply(lambda layout: cute.composition(layout, order)))
 
 
 @function("quack.select")
@@ -67,14 +67,14 @@ def expand(call: Call) -> Value:
     """Evaluates `expand(tensor, dim, size)`: one more mode of stride 0."""
     tensor = call.tensor(0, "a")
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
+        return Cute(tensor)
     at, more = call.static(1, "dim"), cute.Layout(call.integer(2, "size"), 0)
 
     def expanded(layout: cute.Layout) -> cute.Layout:
         modes = layout.modes()
         return cute.make_layout(*modes[:at], more, *modes[at:])
 
-    return as_value(tensor.apply(expanded))
+    return Cute(tensor.apply(expanded))
 
 
 @function("quack.reshape_acc_to_mn", "quack.make_acc_tensor_mn_view")
@@ -82,9 +82,9 @@ def reshape_acc_to_mn(call: Call) -> Value:
     """Evaluates `reshape_acc_to_mn(acc, transpose=)`: ((2, 2, V), M, N) as ((2, M), (2, V, N))."""
     tensor = call.tensor(0, "acc")
     if isinstance(tensor, UnknownTensor):
-        return as_value(tensor)
+        return Cute(tensor)
     is_transposed = call.value(1, "transpose", False) is True
-    return as_value(tensor.apply(lambda layout: _rows_and_columns(layout, is_transposed)))
+    return Cute(tensor.apply(lambda layout: _rows_and_columns(layout, is_transposed)))
 
 
 def _rows_and_columns(layout: cute.Layout, is_transposed: bool) -> cute.Layout:
@@ -99,7 +99,7 @@ def partition_vector(call: Call) -> Value:
     """Evaluates `mma_partition_C_vec(vector, thr_mma, extent, is_colvec)`: of rows or columns."""
     vector, part = call.tensor(0, "sVec"), payload_of(call.value(1, "thr_mma"))
     if isinstance(vector, UnknownTensor):
-        return as_value(vector)
+        return Cute(vector)
     is_column, repeated = (
         call.value(3, "is_colvec"),
         cute.Layout(call.integer(2, "expand_shape"), 0),
@@ -117,7 +117,7 @@ def partition_vector(call: Call) -> Value:
     tile = part.tiled.partition(vector.apply(matrix), part.thread, operand)
     by_rows = tile.apply(lambda layout: _rows_and_columns(layout, False))
     keep, first = cute.UNDERSCORE, 0
-    return as_value(by_rows.slice(*((keep, first, keep) if is_column else (first, keep, keep))))
+    return Cute(by_rows.slice(*((keep, first, keep) if is_column else (first, keep, keep))))
 
 
 # ---- MMAs
@@ -175,11 +175,11 @@ def get_matrix_atom(call: Call) -> Value:
         raise cute.CuteError(reason_of(is_transposed, "which mode is contiguous is not known"))
     if architecture(call.run.arch).capability < (9, 0) or dtype.bits != 16:
         op = cute.universal_copy((1 if is_transposed else 2) * dtype.bits)
-        return as_value(cute.CopyAtom(op, dtype.bits, dtype.name))
+        return Cute(cute.CopyAtom(op, dtype.bits, dtype.name))
     extent = call.static(2, "major_mode_size") if call.has(2, "major_mode_size") else 16
     matrices = 4 if extent % 16 == 0 else 2 if extent % 8 == 0 else 1
     kind = cute.stmatrix if "store" in call.name else cute.ldmatrix
-    return as_value(cute.CopyAtom(kind(matrices, is_transposed=is_transposed), 16, dtype.name))
+    return Cute(cute.CopyAtom(kind(matrices, is_transposed=is_transposed), 16, dtype.name))
 
 
 @function("quack.partition_S_position_independent", "quack.partition_D_position_independent")
@@ -241,7 +241,7 @@ def tiled_copy_1d(call: Call) -> Value:
     """Evaluates `tiled_copy_1d(dtype, num_threads, num_copy_elems, is_async)`."""
     threads, elements = call.static(1, "num_threads"), call.static(2, "num_copy_elems", 1)
     atom = _atom(call, 3, elements)
-    return as_value(cute.make_tiled_copy(atom, cute.Layout(threads), cute.Layout(elements)))
+    return Cute(cute.make_tiled_copy(atom, cute.Layout(threads), cute.Layout(elements)))
 
 
 @function("quack.tiled_copy_2d")
@@ -250,9 +250,7 @@ def tiled_copy_2d(call: Call) -> Value:
     row, threads = call.static(1, "threads_per_row"), call.static(2, "num_threads")
     elements = call.static(3, "num_copy_elems", 1)
     order = cute.Layout((threads // row, row), (row, 1))
-    return as_value(
-        cute.make_tiled_copy(_atom(call, 4, elements), order, cute.Layout((1, elements)))
-    )
+    return Cute(cute.make_tiled_copy(_atom(call, 4, elements), order, cute.Layout((1, elements))))
 
 
 @function("quack.copy")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.python.cute_dsl.execution.call import Call, as_value, function
+from smemlint.analysis.python.cute_dsl.execution.call import Call, function
 from smemlint.analysis.python.cute_dsl.execution.host import (
     ALIGNMENT,
     TorchTensor,
@@ -11,7 +11,7 @@ from smemlint.analysis.python.cute_dsl.execution.host import (
     unknown_stride,
 )
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
-from smemlint.analysis.python.cute_dsl.execution.values import Number, UnknownTensor
+from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, UnknownTensor
 from smemlint.analysis.python.interpreter.arguments import integers
 from smemlint.analysis.python.interpreter.values import DType, Value
 from smemlint.analysis.simt.cute.run_time import to_engine
@@ -52,9 +52,7 @@ def make_fake_compact_tensor(call: Call) -> Value:
     known = dtype if isinstance(dtype, DType) else None
     order = integers(call.value(2, "stride_order", None))
     if known is None or not isinstance(shape, tuple | list):
-        return as_value(
-            UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known)
-        )
+        return Cute(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
     leading = order.index(0) if order and 0 in order else 0
     host = TorchTensor(
         known, (2,) * len(shape), tuple(int(i == leading) for i in range(len(shape)))
