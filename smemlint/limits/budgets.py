@@ -254,6 +254,8 @@ MAX_COPY_CLASSES = 128
 """Pairs of residues of both sides of an asynchronous copy."""
 MAX_FORWARDED = 64
 """Places of an array that stores are forwarded from at once; LLVM's searches are bounded, too."""
+MAX_STORES_OF_LOOP = 32
+"""Stores of a loop that are compared with what registers hold in front of it."""
 MAX_SUMS = 20_000
 """Sums of one evaluation that later ones are compared with; LLVM looks back over 50."""
 MAX_SCATTER = 64

@@ -18,6 +18,9 @@ takes a vector of such words in the same basic block: of `float2 c = s[t]`, of w
 read, and `float2 d = s[t + i]` in an unrolled loop from 0 on, the first is a LDS.64 for both.
 `double`, `half2` and vectors of shorts or bytes are loaded again.
 
+A loop whose trip count is not known leaves in registers what it does not store to: neither in it
+nor behind it is loaded what was loaded or stored before, unless it has a barrier.
+
 A loop that is not unrolled is another basic block each time. What each iteration loads from one
 place is loaded in front of it, what a condition in it guards is loaded each time. There a thread
 that accumulates into an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it once and
@@ -27,8 +30,9 @@ stores it each time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -43,7 +47,8 @@ from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_FORWARDED
+from smemlint.limits.budgets import MAX_FORWARDED, MAX_STORES_OF_LOOP
+from smemlint.limits.steps import spend
 from smemlint.reasons import Topic
 
 
@@ -51,13 +56,16 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
     """Returns the same items; accesses that need no instruction are issued 0 times."""
     registers = _Registers()
     stores: dict[int, Event] = {}
-    for item in items:
+    items = list(items)
+    for at, item in enumerate(items):
         if not isinstance(item, Event):
             if item.kind == "barrier":
                 stores.clear()
             registers.leave_block()
             if item.kind == "iteration" and item.entry is not None:
                 registers.leave_iteration(item.entry)
+            elif item.depth:
+                registers.enter_loop(_stores_of_loop(items, at, item.depth))
             elif item.kind != "block":
                 registers.clear()
             registers.out.append(item)
@@ -74,6 +82,23 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
             is_answered = _is_carried(item, stores.get(id(item.object)))
         registers.add(replace(item, issued=0) if is_answered else item)
     return registers.out
+
+
+def _stores_of_loop(items: Sequence[Event | Fence], begin: int, depth: int) -> list[Event] | None:
+    """Returns what a loop stores; None for more than is compared, for barriers and atomics."""
+    stores: list[Event] = []
+    for item in islice(items, begin + 1, None):
+        if isinstance(item, Fence):
+            if item.kind == "barrier":
+                return None
+            if 0 < item.depth <= depth:
+                break
+        elif item.kind is not AccessKind.LOAD:
+            is_store = item.kind is AccessKind.STORE and item.object is not None
+            if not is_store or len(stores) == MAX_STORES_OF_LOOP:
+                return None
+            stores.append(item)
+    return stores
 
 
 @dataclass(slots=True)
@@ -119,6 +144,18 @@ class _Registers:
     def clear(self) -> None:
         """Forgets everything: other threads may have written, or the code runs again."""
         self._held.clear()
+
+    def enter_loop(self, stores: Sequence[Event] | None) -> None:
+        """Keeps what a loop of which one iteration stands for all does not store to; None: all."""
+        if stores is None:
+            self.clear()
+            return
+        for held in self._held.values():
+            spend(len(stores) * len(held))
+            for key, access in list(held.items()):
+                if any(may_meet(store, access.event) for store in stores):
+                    del held[key]
+                access.is_of_before, access.is_unread = True, False
 
     def leave_iteration(self, entry: LoopEntry) -> None:
         """Keeps what the compiler loads in front of the loop: loads that each iteration makes."""

@@ -112,10 +112,13 @@ class Fence:
         kind: `barrier` (memory is reloaded after it), `block` (control flow joins or parts) or
             `iteration` (another round of a loop that the compiler leaves one).
         entry: of the loop of that round, where all rounds issue the same.
+        depth: of a round that stands for all, and of what follows it: how many such loops there
+            are, this one included; 0 elsewhere.
     """
 
     kind: str
     entry: LoopEntry | None = None
+    depth: int = 0
 
 
 @dataclass(slots=True)
@@ -157,16 +160,16 @@ class Trace:
         if isinstance(item, Event):
             self.add(item)
         else:
-            self.fence(item.kind, item.entry)
+            self.fence(item.kind, item.entry, item.depth)
 
-    def fence(self, kind: str, entry: LoopEntry | None = None) -> None:
+    def fence(self, kind: str, entry: LoopEntry | None = None, depth: int = 0) -> None:
         """Records a fence; runs of equal fences count once."""
         if self._muted:
             return
         last = self.items[-1] if self.items else None
         if isinstance(last, Fence) and (last.kind == kind or last.kind == "barrier"):
             return
-        self.items.append(Fence(kind, entry))
+        self.items.append(Fence(kind, entry, depth))
 
     def part(self, path: int | None) -> None:
         """Notes arithmetic that the compiler may give branches; None for other arithmetic."""

@@ -133,13 +133,13 @@ def _execute_general(
 ) -> None:
     """Records the accesses of the iteration that stands for all, as a block of its own."""
     state, loop = ev.state, ev.state.loops[-1]
-    state.trace.fence("iteration")
+    state.trace.fence("iteration", depth=state.open_loops)
     begin, cost = len(state.trace.items), loop.cost
     execute_iteration(ev, "", step, body, loop)
     if not loop.is_left_openly:
         items, pragma = state.trace.items[begin:], getattr(node, "pragma", "")
         mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
-    state.trace.fence("iteration")
+    state.trace.fence("iteration", depth=state.open_loops)
 
 
 def _set_cells(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:

@@ -1,0 +1,61 @@
+"""What registers hold through a loop that run time ends: SASS of nvcc 13.0.88, -O3, sm_90.
+
+`s[32 * t]` is loaded in front of each loop, in 32 wavefronts; the figures are how many loads of it
+there are in all.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind
+
+KERNEL = """
+__global__ void k(float *g, const float *in, int n) {
+  __shared__ float s[8192];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  float v = s[32 * t];
+  %s
+  g[t] = v;
+}
+void f(float *g, float *in, int n) { k<<<1, 128>>>(g, in, n); }
+"""
+
+
+def loads(body):
+    """Returns how often each warp loads the place."""
+    found = [a for a in accesses_of(KERNEL % body) if a.kind is AccessKind.LOAD]
+    return sum(a.instructions // 4 for a in found if a.wavefronts.mean == 32)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int i = 0; i < n; ++i) v += in[i * 7 + t] * s[i]; v *= s[32 * t];",
+        "for (int i = 0; i < n; ++i) v += in[i * 7 + t] * s[32 * t];",
+        "for (int i = 0; i < n; ++i) if (in[i] > 5) v += in[i * 7 + t] * s[32 * t];",
+        "for (int i = 0; i < n; ++i) { for (int j = 0; j < i; ++j) v += in[i * j] * s[j]; v *= s[i]; } v *= s[32 * t];",
+        "for (int i = t; i < n; i += 32) g[i + 999] = s[i]; if (n > 7) v *= s[32 * t] + in[t + 7];",
+        "while (v < in[t]) v += s[t] * 3; v *= s[32 * t];",
+    ],
+)  # fmt: skip
+def test_what_a_loop_does_not_store_to_is_not_loaded_again(body):
+    assert loads(body) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int i = 0; i < n; ++i) s[4096 + i] = v; v *= s[32 * t];",
+        "for (int i = 0; i < n; ++i) { v += in[i * 7 + t] * s[32 * t]; __syncthreads(); }",
+        "for (int i = 0; i < n; ++i) { v += in[i * 7 + t] * s[32 * t]; s[i] = v; }",
+        "for (int i = 0; i < n; ++i) { for (int j = 0; j < i; ++j) v += in[j] * s[32 * t]; s[i] = v; }",
+        "for (int i = 0; i < n; ++i) atomicAdd(&s[i], v); v *= s[32 * t];",
+        "for (int i = 0; i < n; ++i) s[t] += v; v *= s[32 * t];",
+    ],
+)
+def test_what_a_loop_may_change_is_loaded_again(body):
+    assert loads(body) == 2
