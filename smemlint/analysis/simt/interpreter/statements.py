@@ -13,7 +13,8 @@ def execute_block(ev: Evaluator, node: ir.Compound) -> None:
     state = ev.state
     frame = state.frame
     is_of_kernel = len(state.frames) == 1
-    state.node_facts.read_block(node)
+    if ev.policy.tracks_scev:  # what the compiler makes of loads of host code is not asked
+        state.node_facts.read_block(node)
     frame.enter_scope()
     try:
         for item in node.block_items:

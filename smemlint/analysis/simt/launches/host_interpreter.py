@@ -115,12 +115,7 @@ class HostPolicy(Policy):
     @cached_property
     def _shapes(self) -> frozenset[str]:
         """Variables of files that hold shapes: a function without a result may set them."""
-        return frozenset(
-            name
-            for unit in self.linked
-            for name, found in unit.declarations.items()
-            if any(d.kind == "variable" and "dim3" in d.specifiers for d in found)
-        )
+        return frozenset().union(*map(_shapes_of, self.linked))
 
     def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
         """Yields definitions in any of the linked units."""
@@ -356,6 +351,18 @@ def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Oper
         for held in (operand.place, value):
             if isinstance(held, LValue | Pointer) and held.object.space is Space.LOCAL:
                 ev.state.memory.forget(held.object, f"was given to `{function.name}`")
+
+
+def _shapes_of(unit: Unit) -> frozenset[str]:
+    """Returns the variables of a unit's files that hold shapes, looked for once."""
+    found = unit.memory.get("shapes")
+    if not isinstance(found, frozenset):
+        found = unit.memory["shapes"] = frozenset(
+            name
+            for name, declared in unit.declarations.items()
+            if any(d.kind == "variable" and "dim3" in d.specifiers for d in declared)
+        )
+    return found
 
 
 def _may_compute(function: Function) -> bool:
