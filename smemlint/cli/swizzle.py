@@ -224,7 +224,8 @@ def _solve(arguments: argparse.Namespace) -> int:
         one = score([pattern], tile.element_bytes, Swizzle(0, 0, 0), banks=arguments.banks)
         verb = "write" if pattern.kind == "store" else "read"
         name = pattern.name.ljust(longest)
-        lines.append(f"    {verb:5} {name} {pattern.width:2} bytes  {one.ways:g}-way")
+        noun = "byte " if pattern.width == 1 else "bytes"
+        lines.append(f"    {verb:5} {name} {pattern.width:2} {noun}  {one.ways:g}-way")
         record["accesses"].append(
             {"kind": verb, "name": pattern.name, "bytes": pattern.width, "ways": one.ways}
         )

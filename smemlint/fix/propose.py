@@ -25,7 +25,14 @@ from smemlint.fix.messages import (
 from smemlint.fix.padding import Usage, aligning_padding, best_padding, best_pitches, best_swizzle
 from smemlint.fix.spacing import best_spacing
 from smemlint.fix.spelled_swizzles import of_all_banks, only_one_between, only_one_of
-from smemlint.fix.verify_by_analysis import Padded, Run, compare, compare_constant, concerned
+from smemlint.fix.verify_by_analysis import (
+    Padded,
+    Run,
+    compare,
+    compare_constant,
+    compare_swizzle,
+    concerned,
+)
 from smemlint.layout.swizzle import Swizzle
 from smemlint.limits.budgets import MAX_CONSTANT_TRIALS, MAX_FIX_STEPS, MAX_TRIAL_STEPS
 from smemlint.limits.errors import OutOfSteps, crash_reason
@@ -96,7 +103,7 @@ def _respelled(finding: Finding, access: Access, facts: Facts, run: Run, budget:
     if spelled is None or _steps(kernels) > budget:
         return finding
     edits = spelled.changed(Swizzle(*access.advised))
-    comparison = compare_constant(kernels, path, applied(source.text, edits), run)
+    comparison = compare_swizzle(facts, kernels, path, applied(source.text, edits), run)
     after = comparison.healed(finding) if comparison is not None else None
     if after is None:
         return finding
@@ -196,7 +203,7 @@ class _Repair:
             kernels = self._kernels(facts, max(most_steps, MAX_TRIAL_STEPS))
             self._trial = self._other_constant(self._source, found, kernels, run)
             if self._trial is None:
-                self._trial = self._other_swizzle(self._source, kernels, run)
+                self._trial = self._other_swizzle(self._source, facts, kernels, run)
 
     def _best_padded(
         self, source: Source, found: Declaration, facts: Facts, run: Run, most_steps: int
@@ -241,7 +248,7 @@ class _Repair:
         return None
 
     def _other_swizzle(
-        self, source: Source, kernels: Sequence[KernelFacts], run: Run
+        self, source: Source, facts: Facts, kernels: Sequence[KernelFacts], run: Run
     ) -> tuple[str, int, Comparison] | None:
         """Parameters of the swizzle that a kernel spells under which its figures get better."""
         if not kernels or not self._usage.is_decided:
@@ -251,7 +258,7 @@ class _Repair:
         for swizzle in of_all_banks(self._usage) if spelled is not None else ():
             assert spelled is not None
             text = applied(source.text, spelled.changed(swizzle))
-            comparison = compare_constant(kernels, source.path, text, run)
+            comparison = compare_swizzle(facts, kernels, source.path, text, run)
             before, after = comparison.wavefronts(self._array.span) if comparison else (0, 0)
             if comparison is not None and after < before:
                 return spelled.phrase(swizzle), spelled.line, comparison

@@ -129,10 +129,10 @@ def compare(
     after = _evaluated(kernels, declaration.path, text, run)
     if after is None or not all(
         _is_right(old, new, declaration, padding, is_typed=is_typed)
-        for old, new in _pairs(kernels, after)
+        for old, new in _pairs(kernels, after.kernels)
     ):
         return None
-    return _compared(kernels, after, run)
+    return _compared(kernels, after.kernels, run)
 
 
 def compare_constant(
@@ -143,12 +143,33 @@ def compare_constant(
     That every access reaches the element that it means, the author of the constant has to know.
     """
     after = _evaluated(kernels, path, text, run)
-    return _compared(kernels, after, run) if after is not None else None
+    return _compared(kernels, after.kernels, run) if after is not None else None
 
 
-def _evaluated(
-    kernels: Sequence[KernelFacts], path: str, text: str, run: Run
-) -> list[KernelFacts] | None:
+def compare_swizzle(
+    facts: Facts, kernels: Sequence[KernelFacts], path: str, text: str, run: Run
+) -> Comparison | None:
+    """Evaluates the kernels with a swizzle of a file changed; None where that is worse in any way.
+
+    It is, too, where rules on layouts report more than before: the swizzle may have other users.
+    """
+    after = _evaluated(kernels, path, text, run)
+    if after is None:
+        return None
+    before = Facts(tuple(kernels), layouts=facts.layouts)
+    if _layout_findings(after, path, run) - _layout_findings(before, path, run):
+        return None
+    return _compared(kernels, after.kernels, run)
+
+
+def _layout_findings(facts: Facts, path: str, run: Run) -> Counter[str]:
+    """Returns how often each rule reports a layout of a file."""
+    own = tuple(use for use in facts.layouts if use.span.path == path)
+    found = run_rules(Facts(facts.kernels, layouts=own), run.settings_of)
+    return Counter(f.code for f in found if f.access is None)
+
+
+def _evaluated(kernels: Sequence[KernelFacts], path: str, text: str, run: Run) -> Facts | None:
     """Returns the kernels with a file edited, None where less is known of one or it is too big."""
     edited = [s.edited(text) if s.path == path else s for s in run.sources]
     scope = AnalysisScope(path, frozenset(k.instance.kernel for k in kernels))
@@ -161,7 +182,7 @@ def _evaluated(
     for old, new in zip(kernels, found, strict=True):
         if not _is_as_well_known(old, new) or _static_bytes(new) > STATIC_SHARED_LIMIT:
             return None
-    return found
+    return Facts(tuple(found), layouts=facts.layouts)
 
 
 def _pairs(

@@ -101,6 +101,36 @@ def test_of_two_swizzles_that_are_spelled_alike_none_is_edited():
     assert "Swizzle<3,3,3>" in found.help
 
 
+SHARED = """\
+import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def kernel(out: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    layout = cute.make_composed_layout(
+        cute.make_swizzle(3, 4, 3), 0, cute.make_layout((64, 64), stride=(64, 1))
+    )
+    s = smem.allocate_tensor(cutlass.Float16, layout, 1024)
+    s[t, 0] = out[t]
+    s2 = smem.allocate_tensor(cutlass.Float16, layout.outer, 1024, swizzle=layout.inner)
+    s2[t, 0] = out[t]
+
+@cute.jit
+def run(out: cute.Tensor):
+    kernel(out).launch(grid=(1, 1, 1), block=(64, 1, 1))
+"""
+
+
+def test_a_swizzle_whose_other_user_would_need_more_alignment_is_not_edited():
+    """As make_swizzle(5, 1, 5) it repeats after 2,048 bytes, and `s2` is aligned to 1,024."""
+    found = findings("k.py", SHARED)
+    assert [(f.code, f.fix) for f in found] == [("SML204", None)] + [("SML101", None)] * 2
+    changed = findings("k.py", SHARED.replace("(3, 4, 3)", "(5, 1, 5)"))
+    assert "SML206" in [f.code for f in changed]
+
+
 def test_parameters_that_an_index_goes_through_are_named():
     """k<2, 4, 3> takes 2 wavefronts for 8 rows; under Swizzle<3, 3, 3> both instances take 1."""
     (found,) = findings("k.cu", INDEXED)
