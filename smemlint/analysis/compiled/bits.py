@@ -300,7 +300,15 @@ def permute_bytes(x: Value, y: Value, selector: Value) -> Value:
 
 
 def funnel_shift(low: Value, high: Value, count: Value, *, is_right: bool, clamps: bool) -> Value:
-    """Computes `shf`: 32 bits of `high:low`, shifted by `count`."""
+    """Computes `shf`: 32 bits of `high:low`, shifted by `count`.
+
+    Args:
+        low: the lower word.
+        high: the upper one.
+        count: by how much; taken modulo 32 unless `clamps`.
+        is_right: the lower word is the result, else the upper one.
+        clamps: a count above 32 is one of 32.
+    """
     shift = count.constant
     if shift is None:
         return weak(low, high, count)

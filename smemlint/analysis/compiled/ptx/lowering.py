@@ -95,7 +95,17 @@ class Lowering:
         atomic: str = "",
         is_partial: bool = False,
     ) -> tuple[Site, ...]:
-        """Returns what ptxas makes of an access, as sites; none where it is part of another one."""
+        """Returns what ptxas makes of an access, as sites; none where it is part of another one.
+
+        Args:
+            operation: the instruction.
+            kind: what it does.
+            width: bytes a lane.
+            address: the operand that names the array.
+            matrices: of `ldmatrix` and `stmatrix`.
+            atomic: the operation of an atomic or of an asynchronous copy, as the bank model has it.
+            is_partial: an asynchronous copy that may fill bytes with zeros.
+        """
         span = self.span_of(operation)
         call = self.call_of(operation)
         return tuple(

@@ -91,7 +91,15 @@ def _shuffle(instruction: Instruction) -> Step:
 def shuffled(
     state: State, mode: str, data: Value, lane: Value, clamp: Value
 ) -> tuple[Value, Value]:
-    """Returns what each lane gets from another one, and whether that one is in its segment."""
+    """Returns what each lane gets from another one, and whether that one is in its segment.
+
+    Args:
+        state: the lanes.
+        mode: `UP`, `DOWN`, `BFLY` or `IDX`.
+        data: what is exchanged.
+        lane: the second operand of `shfl.sync`.
+        clamp: the third one: the segment's mask above the last lane.
+    """
     if not lane.is_exact or clamp.constant is None:
         known = is_uniform(data)
         return (data if known else top(data.cause or DATA)), TOP

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from smemlint.analysis.simt.calls.candidates import find_candidates
@@ -101,7 +102,16 @@ def inline_best(
     this: Pointer | None,
     record: RecordType | None,
 ) -> Value:
-    """Executes the candidate that fits the operands best, and returns its value."""
+    """Executes the candidate that fits the operands best, and returns its value.
+
+    Args:
+        ev: the evaluator.
+        candidates: definitions of the name that is called.
+        arguments: template arguments that the call spells.
+        node: the call.
+        this: the object of a method.
+        record: its class.
+    """
     operands = [operand_of(ev, a) for a in node.args]
     types = [o.type for o in operands]
     fitting = definitions_for(ev, candidates, arguments, types)
@@ -128,11 +138,18 @@ def inline(
     this: Pointer | None,
     record: RecordType | None,
 ) -> Value:
-    """Executes a function's body for the active threads, as far as the policy wants it."""
+    """Executes a function's body for the active threads, as far as the policy wants it.
 
-    def run() -> Value:
-        return _inline(ev, function, operands, arguments, node, this, record)
-
+    Args:
+        ev: the evaluator.
+        function: what is called.
+        operands: its operands, evaluated.
+        arguments: template arguments that the call spells.
+        node: the call.
+        this: the object of a method.
+        record: its class.
+    """
+    run = partial(_inline, ev, function, operands, arguments, node, this, record)
     return ev.policy.run_inlined(ev, function, operands, run)
 
 

@@ -81,6 +81,13 @@ def at_block(
 
     A place whose form is not that of the first block is computed anew in each: its form says in
     which.
+
+    Args:
+        first: what the first block issues.
+        general: what the block of number `symbol` issues.
+        symbol: stands for the number of a block.
+        number: which block.
+        times: how often.
     """
     made: list[Event | Fence] = []
     before = iter(_events(first))

@@ -124,8 +124,13 @@ def desugar_members(
 ) -> None:
     """Desugars data members, constants and aliases; methods are functions of their own.
 
-    `aligned` are the `alignas(..)` of the whole record. The first member takes them over,
-    which gives the record the same layout.
+    Args:
+        g: takes the tokens of C.
+        words: of the body.
+        i: the first of `words` that belongs to it.
+        stop: the first that does not.
+        aligned: each `alignas(..)` of the record. The first member takes them over, which gives
+            the record the same layout.
     """
     before = len(g.out)
     for alignment in aligned:

@@ -314,7 +314,13 @@ def parse_members(
 ) -> ir.Struct | ir.Union | None:
     """Returns the members of a record, as the front end found them; None when they do not parse.
 
-    The first member takes over what `attributes` say of the record's alignment.
+    Args:
+        tokens: of the body.
+        names: what is known to be a type or a template.
+        table: of the unit's spans.
+        kind: the keyword that the record begins with.
+        name: of the record; empty for none.
+        attributes: tokens in front of the name; the first member takes over their alignment.
     """
     piece = _Piece([*tokens, *attributes], names, table)
     words = piece.words(tokens)

@@ -112,7 +112,17 @@ class Builder:
         quals: Sequence[str] = (),
         align: Sequence[ir.Expression] = (),
     ) -> ir.Decl:
-        """Returns a declaration of a variable."""
+        """Returns a declaration of a variable.
+
+        Args:
+            name: of the variable.
+            type: what it is declared as.
+            at: where.
+            init: its value.
+            storage: words as `static`.
+            quals: words as `const`.
+            align: operands of `alignas`.
+        """
         return ir.Decl(
             name,
             type,

@@ -357,7 +357,17 @@ def emit(
     *,
     instruction: Instruction | None = None,
 ) -> None:
-    """Records one access of all active threads."""
+    """Records one access of all active threads.
+
+    Args:
+        run: the execution, of which the kernel's trace takes the access.
+        tensor: what is accessed; one without a known array is passed over.
+        kind: what the access does.
+        width: bytes a lane.
+        offset: of each lane in the array, in bytes; or why it is not known.
+        node: where.
+        instruction: what a copy issues; None for a single element.
+    """
     kernel, origin = run.kernel, tensor.origin
     if kernel is None or not isinstance(origin, Origin) or origin.object is None:
         return
