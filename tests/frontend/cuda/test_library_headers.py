@@ -48,6 +48,15 @@ def test_a_header_in_angle_brackets_that_is_not_there_is_another_library_s() -> 
     assert facts.not_analysed == ()
 
 
+def test_every_header_of_cutlass_brings_its_constants() -> None:
+    kernel = KERNEL.replace("LIB_PITCH", "cutlass::NumThreadsPerWarpGroup / 4")
+    for header in ("cutlass/arch/barrier.h", "cute/tensor.hpp"):
+        (found,) = facts_of_files(
+            **{"k.cu": kernel.replace("lib/core/lib-macros.hpp", header)}
+        ).kernels
+        assert found.accesses[0].array.dims == (32, 32)
+
+
 def test_a_header_in_angle_brackets_may_lie_in_a_folder_above() -> None:
     kernel = KERNEL.replace("lib/core/lib-macros.hpp", "macros.hpp")
     files = {"a__macros.hpp": MACROS, "b__macros.hpp": MACROS.replace("33", "32")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -60,6 +61,11 @@ def enumerator_values(ev: Evaluator, node: ir.Enum) -> dict[str, Value]:
 
 
 def bind_enumerators(ev: Evaluator, node: ir.Enum) -> None:
-    """Declares a local enum's names."""
-    for name, value in enumerator_values(ev, node).items():
+    """Declares a local enum's names, with and without that of the enum, and the enum itself."""
+    values = enumerator_values(ev, node)
+    for name, value in values.items():
         ev.state.bind(name, value)
+    if node.name:
+        ev.state.bind(node.name, I32)
+        for name, value in values.items():
+            ev.state.bind(f"{node.name}::{name}", value)

@@ -158,3 +158,7 @@ def cutlass_header(name: str) -> tuple[str, str] | None:
     """Returns path and text of what stands for a header of CUTLASS that was not found."""
     text = _TEXTS.get(name)
     return (name.replace("cutlass", "<cutlass>", 1), text) if text is not None else None
+
+
+CUTLASS_CONSTANTS = ("<cutlass>/cutlass.h", _CONSTANTS)
+"""Path and text of the header that all of CUTLASS's and CuTe's headers include."""

@@ -14,6 +14,7 @@ from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
+    CUTLASS_CONSTANTS,
     cutlass_header,
     cutlass_macros,
     is_within_cutlass,
@@ -320,12 +321,11 @@ class _Run:
         if found is None:
             if is_followed:
                 self._report_refused(arguments[0], name, prepared.source.path)
-                if is_quoted:
-                    self.not_found.append(name)
-                else:
-                    self._has_missed_bracketed = True
+                self._note_missing(name, is_quoted=is_quoted)
             self._branches.headers_are_missing = True
-            return
+            if not is_modelled:
+                return
+            found = CUTLASS_CONSTANTS
         path, text = found
         if path in self._once:
             return
@@ -347,6 +347,12 @@ class _Run:
             included = prepare(path, text)
         self.files[included.file] = included.source
         self.read(included, depth + 1)
+
+    def _note_missing(self, name: str, *, is_quoted: bool) -> None:
+        if is_quoted:
+            self.not_found.append(name)
+        else:
+            self._has_missed_bracketed = True
 
     def _search_home(self, name: str) -> bool:
         """Searches the folder that an include was written for; returns whether that is a new one.
