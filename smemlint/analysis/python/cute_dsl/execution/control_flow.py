@@ -134,7 +134,7 @@ class ControlFlow:
         return reaches_end
 
     def execute_assert(self, interpreter: Interpreter, node: ast.Assert, scopes: Scopes) -> bool:
-        """Goes on with what the condition says of its variables."""
+        """Takes what the condition says of its variables as known from here on."""
         if isinstance(self.condition(interpreter, node.test, scopes), UnknownNumber):
             learn(self.run, interpreter, node.test, scopes, holds=True)
         return True
