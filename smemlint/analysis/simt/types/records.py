@@ -9,14 +9,12 @@ from smemlint.analysis.simt.domain.environment import Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
-from smemlint.analysis.simt.types.patterns import Argument
+from smemlint.analysis.simt.types.patterns import Argument, template_value
 from smemlint.analysis.simt.types.specializations import Specialization, specialization_for
 from smemlint.analysis.simt.types.template_arguments import (
     bindings_text,
     template_argument,
     template_scope,
-    type_argument,
-    value_argument,
 )
 from smemlint.frontend import ir
 from smemlint.frontend.program import Record
@@ -45,11 +43,7 @@ def _class_arguments(
 ) -> list[Argument]:
     """Returns the arguments of a class template, and the defaults behind them."""
     if primary is None or any(p.is_pack for p in primary.template):
-        kinds = [ev.state.unit.is_type(a) for a in arguments]
-        return [
-            type_argument(ev, a) if k else value_argument(ev, a)
-            for a, k in zip(arguments, kinds, strict=True)
-        ]
+        return [template_value(ev, a) for a in arguments]
     scope = template_scope(ev, primary.template, arguments)
     found: list[Argument] = []
     for i, parameter in enumerate(primary.template):

@@ -52,3 +52,19 @@ def test_no_specialization_is_taken_at_random(argument):
     }}"""
     (access,) = accesses_of(text)
     assert access.certainty is Certainty.UNKNOWN
+
+
+@pytest.mark.parametrize(("argument", "bytes_"), [("float", 4), ("half", 2)])
+@pytest.mark.parametrize("before", ["template <typename T> struct Traits;", ""])
+def test_a_class_template_that_is_only_declared_is_chosen_by_a_parameter(argument, bytes_, before):
+    text = f"""{before}
+    template <> struct Traits<float> {{ using Ordered = unsigned; }};
+    template <> struct Traits<half> {{ using Ordered = unsigned short; }};
+    template <typename T> __device__ void put(typename T::Ordered *s) {{ s[threadIdx.x * 2] = 1; }}
+    template <typename D> __global__ void k(D *g) {{
+      extern __shared__ char raw[];
+      put<Traits<D>>(reinterpret_cast<typename Traits<D>::Ordered *>(raw));
+    }}
+    void run({argument} *g) {{ k<<<1, 32, 4096>>>(g); }}"""
+    (access,) = accesses_of(text)
+    assert (access.width_bytes, access.wavefronts.mean) == (bytes_, bytes_ / 2)
