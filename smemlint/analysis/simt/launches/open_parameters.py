@@ -279,6 +279,7 @@ class _Flow:
         self._launching = launching
         self._sources: dict[str, set[str]] = {}
         self._declared: dict[str, int] = {}
+        self._pointing: set[str] = set()  # pointers and references: what they name may be another's
         self._given: dict[ir.Node, set[str | None]] = {}  # what choices give values to; None: any
         self._around: list[set[str | None]] = []  # what each condition around gives values to
 
@@ -299,7 +300,7 @@ class _Flow:
             words: of expressions.
             parameters: that are the function's own variables.
         """
-        outer = self._sources.keys() - self._declared.keys() - parameters
+        outer = self._sources.keys() - (self._declared.keys() - self._pointing) - parameters
         reached = {None, *self.closure(words | outer)}
         return frozenset(node for node, given in self._given.items() if given.isdisjoint(reached))
 
@@ -320,6 +321,8 @@ class _Flow:
         match node:
             case ir.Decl(name=str(name)):
                 self._declared[name] = len(control)
+                if isinstance(node.type, ir.PtrDecl):
+                    self._pointing.add(name)
                 self._note(name, self._words.of(node.init, node.type), control)
                 target = name
             case ir.Typedef():

@@ -84,6 +84,8 @@ def test_more_ways_than_a_few_to_a_shape_are_left_to_the_default_path(flags, use
         ("int b = 64; if (m) b = 128;", 1 + 2),
         ("int b; int c = m ? 64 : 128; b = c;", 1 + 2),
         ("int b = 64; helper(m ? 1 : 0, &b);", 1 + 2),
+        ("int b = 64; int *p = &b; if (m) *p = 128;", 1 + 2),
+        ("int b = 64; int &r = b; int c = m ? 1 : 0; r = c;", 1 + 2),
         ("int b = 64; int c = m ? 1 : 0;", 1),
         ("int b = 64, c; if (m) c = 1; else c = 2; log(c);", 1),
         ("int b = 64, c = 1; if (m) { c = 2; for (int b = 0; b < 9; b++) use(b); }", 1),
