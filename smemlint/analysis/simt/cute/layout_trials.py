@@ -318,7 +318,7 @@ def _is_aligned(group: _Group, swizzle: Swizzle) -> bool:
 
 
 def _words(group: _Group, trial: LayoutTrial) -> str:
-    freed = f"that frees {all_of(group.accesses)}"
+    freed = f"that removes the bank conflicts of {all_of(group.accesses)}"
     if trial.swizzle is None:
         padded = trial.pitch + trial.padding
         return (
