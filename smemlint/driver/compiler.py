@@ -8,13 +8,14 @@ what the source includes, wherever that lies; see SECURITY.md.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.analyze import needs_analysis
+from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import SmemlintError
 from smemlint.files.programs import Bounds, ProgramFailed, find_program, run_program, trusted_path
 from smemlint.files.sandbox import AccessDenied, project_root, read_regular
@@ -22,11 +23,6 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COMPILED_BYTES
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.config.settings import Configuration, Settings
 
 COMPILED = (".cu",)
 """Names of files that nvcc compiles: headers are part of others."""

@@ -67,10 +67,7 @@ def holds_marks(text: str) -> bool:
 
 
 def analyze_python(
-    source: Source,
-    settings: Settings,
-    crashed: Callable[[NotAnalysed], None],
-    importers: Importers,
+    source: Source, settings: Settings, crashed: Callable[[NotAnalysed], None], importers: Importers
 ) -> tuple[Facts, Dependencies]:
     """Returns the facts of a Python file, and the other files that they depend on.
 

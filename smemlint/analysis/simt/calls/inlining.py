@@ -49,12 +49,7 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.state import Frame, State
-from smemlint.analysis.simt.types.overloads import (
-    best_fit,
-    parameters_of,
-    signature_of,
-    type_words,
-)
+from smemlint.analysis.simt.types.overloads import best_fit, parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.patterns import Match
 from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of

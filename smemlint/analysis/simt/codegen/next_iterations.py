@@ -43,11 +43,7 @@ _WIDTHS = (2, 4, 8)
 
 
 def mark_open_fusions(
-    items: Sequence[Event | Fence],
-    trip: AffineInt,
-    cost: int,
-    pragma: str,
-    scope: tuple[int, ...],
+    items: Sequence[Event | Fence], trip: AffineInt, cost: int, pragma: str, scope: tuple[int, ...]
 ) -> None:
     """Marks the accesses of one iteration that the compiler may fuse with those of the next.
 

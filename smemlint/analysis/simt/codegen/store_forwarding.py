@@ -36,12 +36,7 @@ from itertools import islice
 
 import numpy as np
 
-from smemlint.analysis.simt.codegen.slots import (
-    may_meet,
-    position_of,
-    root_of,
-    run_and_position,
-)
+from smemlint.analysis.simt.codegen.slots import may_meet, position_of, root_of, run_and_position
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt

@@ -162,12 +162,7 @@ def unknown_argument(ev: Evaluator, kind: CType, key: str, name: str) -> Value:
 
 
 def write_lvalue(
-    ev: Evaluator,
-    place: LValue,
-    value: Value,
-    node: ir.Node,
-    *,
-    line_node: ir.Node | None = None,
+    ev: Evaluator, place: LValue, value: Value, node: ir.Node, *, line_node: ir.Node | None = None
 ) -> None:
     """Writes a place for the active threads; shared memory records a store.
 

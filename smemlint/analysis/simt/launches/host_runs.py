@@ -73,11 +73,7 @@ def launches_of(
 
 
 def _run_under(
-    unit: Unit,
-    linked: Sequence[Unit],
-    function: Function,
-    launching: frozenset[str],
-    scope: Scope,
+    unit: Unit, linked: Sequence[Unit], function: Function, launching: frozenset[str], scope: Scope
 ) -> HostRun:
     units = tuple(dict.fromkeys((unit, *linked)))
     idle = IdleChoices(launching, lambda name: [f for u in units for f in u.functions_named(name)])

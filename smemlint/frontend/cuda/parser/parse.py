@@ -222,10 +222,7 @@ def _initializers(low: Grammar, words: list[Word]) -> None:
 
 
 def _set_defaults(
-    function: c_ast.FuncDef,
-    defaults: list[Sequence[Word]],
-    names: KnownNames,
-    table: SpanTable,
+    function: c_ast.FuncDef, defaults: list[Sequence[Word]], names: KnownNames, table: SpanTable
 ) -> None:
     params = function.decl.type.args
     for param, words in zip(params.params if params is not None else (), defaults, strict=False):

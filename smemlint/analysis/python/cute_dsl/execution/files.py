@@ -36,11 +36,7 @@ from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_flag, names_shared_tensor
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import (
-    MAX_DSL_ENTRIES,
-    MAX_DSL_STEPS_TO_GUESS,
-    MAX_DSL_VARIANTS,
-)
+from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS_TO_GUESS, MAX_DSL_VARIANTS
 from smemlint.limits.steps import current
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 

@@ -125,13 +125,7 @@ def facts_of(
     """Returns the facts of an executed kernel; `steps` is what its execution took."""
     launch = kernel.launch
     origin = f"launch in line {run.span_of(launch).line}" if launch is not None else ""
-    instance = Instance(
-        kernel.name,
-        run.span_of_name(kernel.node),
-        template,
-        kernel.block,
-        origin,
-    )
+    instance = Instance(kernel.name, run.span_of_name(kernel.node), template, kernel.block, origin)
     summary = AccessSummary(Places(run), instance, assumptions, run.arch)  # type: ignore[arg-type]
     if kernel.failure is not None:
         events = (

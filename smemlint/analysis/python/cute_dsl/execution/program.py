@@ -81,14 +81,7 @@ _LIBRARIES = ("cutlass.", "cute.", "math.", "quack.")
 _INTEGER_TYPES = frozenset(
     ("Int64", "Int32", "Int16", "Int8", "Uint64", "Uint32", "Uint16", "Uint8", "Boolean")
 )
-_UNIFORM = (
-    "pipeline",
-    "Scheduler",
-    "Barrier",
-    "PersistentTile",
-    "cpasync",
-    "tcgen05",
-)
+_UNIFORM = ("pipeline", "Scheduler", "Barrier", "PersistentTile", "cpasync", "tcgen05")
 """Parts of names whose objects are the same for all threads of a warp."""
 
 

@@ -111,12 +111,7 @@ class Run:
         """Returns the facts of one of the kernels with another layout; None if it is not met."""
         trial = KernelTrial(number, layout)
         again = Run(
-            self.files,
-            self.state.arch,
-            self.overrides,
-            self.enter,
-            trial,
-            most=MAX_DSL_STEPS,
+            self.files, self.state.arch, self.overrides, self.enter, trial, most=MAX_DSL_STEPS
         )
         return next(iter(again.facts(assumptions)), None)
 
