@@ -9,7 +9,7 @@ source makes the copy cheaper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
 from math import gcd
@@ -94,10 +94,14 @@ def _classes(event: Event, to: AffineInt, source: AffineInt) -> NDArray[np.int64
     pitches = list(islice(_pitches(moving, event.width), most + 1))
     if len(pitches) > most:
         return None
+    moves = {key: np.array([[values[key]] for values in pitches]) for key in pitches[0]}
     classes = np.empty((len(pitches), len(shifts[0]), len(shifts[1]), 2, len(mask)), np.int64)
-    for part, values in zip(classes, pitches, strict=True):
-        part[:, :, 0] = np.where(mask, _lanes(to, values, mask) + shifts[0], 0)[:, None]
-        part[:, :, 1] = np.where(mask, _lanes(source, values, mask) + shifts[1], 0)
+    written, read = (
+        np.where(mask, _lanes(side, moves, mask)[:, None] + shift, 0)
+        for side, shift in zip((to, source), shifts, strict=True)
+    )
+    classes[:, :, :, 0] = written[:, :, None]
+    classes[:, :, :, 1] = read[:, None]
     return classes.reshape(-1, 2, len(mask))
 
 
@@ -163,13 +167,15 @@ def _pitches(symbols: Sequence[tuple[Symbol, int]], width: int) -> Iterator[dict
     return (dict(zip(keys, row, strict=True)) for row in product(*values))
 
 
-def _lanes(offset: AffineInt, values: dict[str, int], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Returns the offsets with these values of the symbols that move lanes apart."""
-    total: Lanes = offset.base
+def _lanes(
+    offset: AffineInt, moves: Mapping[str, NDArray[np.int64]], mask: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Returns the offsets (a row a class) with these values of what moves lanes apart, a column."""
+    total: Lanes = np.broadcast_to(np.asarray(offset.base, np.int64), (1, len(mask)))
     for symbol, factor in offset.terms:
-        if not isinstance(factor, int):
-            total = total + factor * values.get(symbol.key, 0)
-    return np.broadcast_to(np.asarray(total, np.int64), mask.shape)
+        if not isinstance(factor, int) and symbol.key in moves:
+            total = total + factor * moves[symbol.key]
+    return np.asarray(total, np.int64)
 
 
 def _costs(classes: NDArray[np.int64], event: Event) -> NDArray[np.int64]:
