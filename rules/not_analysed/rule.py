@@ -80,11 +80,19 @@ def _accesses(kernel: KernelFacts) -> Iterator[Gap]:
 
 
 def _by_reason(gaps: Sequence[Gap]) -> tuple[str, ...]:
-    """One line a reason, with the lines that it holds for."""
+    """One line a reason, with the lines that it holds for; one for all types that are not known."""
     lines: dict[Reason, dict[int, None]] = {}
+    types: dict[Reason, None] = {}
     for gap in gaps:
-        lines.setdefault(gap.reason, {})[gap.span.line] = None
-    return tuple(f"{_lines_text(sorted(found))}: {reason}" for reason, found in lines.items())
+        reason = gap.reason
+        if reason.code is ReasonCode.UNKNOWN_TYPE:  # mostly members of one template argument
+            types.setdefault(reason)
+            reason = next(iter(types))
+        lines.setdefault(reason, {})[gap.span.line] = None
+    notes = [f"{_lines_text(sorted(found))}: {reason}" for reason, found in lines.items()]
+    if len(types) > 1:
+        notes[[*lines].index(next(iter(types)))] += f", and {len(types) - 1} more of the kind"
+    return tuple(notes)
 
 
 def _help(gaps: Sequence[Gap]) -> str:

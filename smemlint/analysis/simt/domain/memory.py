@@ -20,9 +20,11 @@ from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
     IntType,
+    OpaqueType,
     PointerType,
     RecordType,
     is_function_pointer,
+    is_opaque,
 )
 from smemlint.analysis.simt.domain.lanes import identity
 from smemlint.analysis.simt.domain.linear_forms import added, with_form
@@ -181,6 +183,9 @@ class Memory:
             return value
         if obj.default is not None:
             return obj.default
+        if isinstance(obj.type, OpaqueType) and is_opaque(obj.type):
+            text = f"`{obj.type.spelling}` is not known"
+            return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, text))
         return Unknown(Reason(ReasonCode.NO_VALUE, f"`{obj.name}` is read before it is written"))
 
     def _write_cell(self, obj: Object, at: int, value: Value, mask: NDArray[np.bool_]) -> None:
