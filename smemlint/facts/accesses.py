@@ -223,13 +223,14 @@ class Access:
     @property
     def ways(self) -> float:
         """The worst `WarpPattern.ways` over the instructions; 0.0 when not known."""
-        return max((p.ways for p in self.patterns if p.ideal), default=0.0)
+        return self.worst.ways if self.worst is not None else 0.0
 
     @property
     def worst(self) -> WarpPattern | None:
-        """The pattern that gives `ways`."""
+        """The pattern that gives `ways`: of those counted here, if any is."""
         known = [p for p in self.patterns if p.ideal]
-        return max(known, key=lambda p: p.ways) if known else None
+        counted = [p for p in known if p.count] or known
+        return max(counted, key=lambda p: p.ways) if counted else None
 
     def addressing(self, pattern: WarpPattern) -> NDArray[np.bool_]:
         """Returns the lanes whose addresses are used: of matrix instructions, eight a matrix."""
