@@ -68,7 +68,7 @@ from smemlint.layout.cute.copying import (
     store_elements,
     vector_bits,
 )
-from smemlint.layout.cute.dsl import autovec_copy, pointer_alignment
+from smemlint.layout.cute.dsl import autovec_copy
 from smemlint.layout.cute.gemm import gemm
 from smemlint.layout.cute.int_tuples import (
     Coordinate,
@@ -178,8 +178,7 @@ __all__ = [
     "make_ordered_layout", "make_register_tensor", "make_tensor_memory_copy", "make_tiled_copy",
     "make_tiled_copy_c_atom", "make_tiled_copy_for", "make_tiled_copy_like", "max_alignment",
     "max_common_layout", "max_common_vector", "mma_op", "named_tensor_memory_mma", "nullspace",
-    "outer_partition", "partition_for_tma", "pointer_alignment", "prepend", "product",
-    "product_each", "raked_product",
+    "outer_partition", "partition_for_tma", "prepend", "product", "product_each", "raked_product",
     "recast_layout", "recast_swizzle", "right_inverse", "scale_factor_fragment",
     "scale_factor_layout", "scale_factor_thread_value", "select_smem_atom",
     "selected_warpgroup_mma", "slice_layout", "smem_atom", "static", "stmatrix",

@@ -13,7 +13,6 @@ from smemlint.layout.cute.inverses import max_alignment
 from smemlint.layout.cute.layouts import Layout
 from smemlint.layout.cute.tensors import Tensor, common_layout
 from smemlint.layout.cute.tiled_copy import CopyAtom
-from smemlint.layout.swizzle import Swizzle
 
 MAX_VECTOR_BITS = 256
 
@@ -35,8 +34,8 @@ def autovec_copy(source: Tensor, destination: Tensor) -> list[Instruction]:
     )
     bits = greatest_common_divisor(
         elements * source.bits,
-        8 * pointer_alignment(source.alignment, source.swizzle),
-        8 * pointer_alignment(destination.alignment, destination.swizzle),
+        8 * pointer_alignment(source),
+        8 * pointer_alignment(destination),
         MAX_VECTOR_BITS,
     )
     if static(vector.size) == 1 or bits % 8 or bits < source.bits:
@@ -50,13 +49,8 @@ def autovec_copy(source: Tensor, destination: Tensor) -> list[Instruction]:
     return copy(source.apply(divided), destination.apply(divided), atom)
 
 
-def pointer_alignment(declared: int, swizzle: Swizzle | None) -> int:
-    """Returns the bytes that the DSL takes a pointer to be a multiple of; 0 for no limit.
-
-    Args:
-        declared: bytes that it is declared to be a multiple of.
-        swizzle: of its byte address.
-    """
-    if swizzle is None:
-        return declared
-    return greatest_common_divisor(declared, swizzle.group)
+def pointer_alignment(tensor: Tensor) -> int:
+    """Returns the bytes that the DSL takes a pointer to be a multiple of; 0 for no limit."""
+    if tensor.swizzle is None:
+        return tensor.alignment
+    return greatest_common_divisor(tensor.alignment, tensor.swizzle.group)

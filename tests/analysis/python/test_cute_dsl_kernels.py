@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
 from smemlint.facts import AccessKind, Certainty
-from smemlint.limits.steps import step_limit
-from smemlint.reasons import ReasonCode
 from smemlint.sources.source import Source
 
 CORPUS = Path("/work/corpus/cutlass/examples/python/CuTeDSL/cute")
@@ -411,71 +408,3 @@ def test_quack_stores_and_vectors_of_an_accumulator_are_followed(swizzle, expect
     facts = facts_of(QUACK.replace(" SWIZZLE", swizzle), tmp_path)
     assert ways(facts) == [(AccessKind.STMATRIX, 16, expected), (AccessKind.LOAD, 4, 1.0)]
     assert not facts.kernels[0].not_analysed
-
-
-ATOMS = """
-@cute.kernel
-def kernel(a: cute.Tensor, box: cute.CopyAtom):
-    tx, _, _ = cute.arch.thread_idx()
-    smem = cutlass.utils.SmemAllocator()
-    s = smem.allocate_tensor(cutlass.Float16, cute.make_layout((32, 64), stride=(64, 1)), 128)
-    ATOM
-    cute.copy(atom, a, s)
-"""
-
-
-@pytest.mark.parametrize(
-    ("atom", "code"),
-    [
-        ("cute.CopyAtom(cpasync.CopyBulkTensorTileG2SOp(), Trait(box))", ReasonCode.NO_LANES),
-        ("cute.CopyAtom(warp.LdMatrix8x8x16bOp(), Trait(box))", ReasonCode.NOT_MODELLED),
-    ],
-)
-def test_an_atom_with_a_trait_of_its_own_is_what_its_operation_is(tmp_path, atom, code):
-    (kernel,) = facts_of(ATOMS.replace("ATOM", f"atom = {atom}"), tmp_path).kernels
-    reasons = [n.reason.code for n in kernel.not_analysed] + [
-        a.reason.code for a in kernel.accesses if a.reason is not None
-    ]
-    assert set(reasons) == {code}
-
-
-@pytest.mark.parametrize(
-    ("swizzle", "width"), [("", 16), (", swizzle=cute.make_swizzle(1, 3, 3)", 8)]
-)
-def test_what_a_pointer_may_be_aligned_to_is_limited_by_its_swizzle(tmp_path, swizzle, width):
-    """Swizzle<1, 3, 3> of a pointer moves 8 bytes at a time, whatever it is declared to be."""
-    text = f"""
-@cute.kernel
-def kernel(a: cute.Tensor):
-    tx, _, _ = cute.arch.thread_idx()
-    smem = cutlass.utils.SmemAllocator()
-    layout = cute.make_layout((32, 8), stride=(8, 1))
-    s = smem.allocate_tensor(cutlass.Float16, layout, 128{swizzle})
-    pointer = s.iterator.align(s.iterator.max_alignment)
-    row = cute.make_tensor(pointer, layout)[(tx, None)]
-    cute.autovec_copy(row, cute.make_rmem_tensor((8,), cutlass.Float16))
-"""
-    assert {w for _, w, _ in ways(facts_of(text, tmp_path))} == {width}
-
-
-def test_comparing_large_layouts_is_counted():
-    """Each comparison goes through the 4,096 extents and strides of two layouts, 128 a step."""
-    text = """
-@cute.kernel
-def kernel(a: cute.Tensor):
-    x = (1, 1, 1, 1, 1, 1, 1, 1)
-    x = (x, x, x, x, x, x, x, x)
-    x = (x, x, x, x, x, x, x, x)
-    x = (x, x, x, x, x, x, x, x)
-    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout(8), 16)
-    one, other = cute.make_layout(x), cute.make_layout(x)
-    for i in cutlass.range_constexpr(TIMES):
-        y = one == other
-    s[0] = 1.0
-"""
-    spent = []
-    for times in (1, 51):
-        with step_limit(1 << 30) as budget:
-            analyze([Source("k.py", HEAD + text.replace("TIMES", str(times)))], Settings())
-            spent.append(budget.spent)
-    assert spent[1] - spent[0] >= 50 * 4 * 4096 // 128

@@ -44,15 +44,3 @@ def test_flags_are_executed_while_choices_leave_room(choices, is_reached):
     codes = {note.reason.code for note in facts.not_analysed}
     assert not crashed
     assert (ReasonCode.NOT_REACHED not in codes) is is_reached
-
-
-@pytest.mark.parametrize(("choices", "is_left_out"), [(4, False), (5, True)])
-def test_flags_beyond_the_budget_are_said(choices, is_left_out):
-    """Of six options, those that are not choices are flags: three of 3, and two of 3."""
-    wanted = 'parser.add_argument("--use_copy", action="store_true")\n'
-    program = PROGRAM.replace(wanted, "").replace("given =", f"{wanted}given =")
-    program = program.replace("CHOICES", ", ".join(map(str, range(choices))))
-    facts, _ = analyze([Source("k.py", program)], Settings())
-    codes = [note.reason.code for note in facts.not_analysed]
-    assert (ReasonCode.LEFT_OUT in codes) is is_left_out
-    assert (ReasonCode.NOT_REACHED in codes) is is_left_out

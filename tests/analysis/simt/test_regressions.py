@@ -361,6 +361,25 @@ void f(float *g) { k<float><<<1, 64>>>(g); }
     assert (note.span.line, note.reason.code) == (8, "not-declared")
 
 
+def test_what_lies_behind_a_class_that_was_not_read_is_as_aligned_as_its_vectors() -> None:
+    """Its size is an unknown that all threads share: four wavefronts of float4 wherever it ends."""
+    text = """
+#include <cub/cub.cuh>
+template <typename T> struct Traits {
+  using Load = cub::BlockLoad<T, 128, 4, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
+  static constexpr int kBytes = sizeof(typename Load::TempStorage);
+};
+template <typename T> __global__ void k(const float4 *g) {
+  extern __shared__ char raw[];
+  float4 *s = reinterpret_cast<float4 *>(raw + Traits<T>::kBytes);
+  s[threadIdx.x] = g[threadIdx.x];
+  reinterpret_cast<float *>(s)[threadIdx.x * 2] = 1;
+}
+void f(float4 *g) { k<float><<<1, 128, Traits<float>::kBytes + 2048>>>(g); }
+"""
+    assert [(a.width_bytes, a.wavefronts.mean) for a in accesses_of(text)] == [(16, 4), (4, 2)]
+
+
 def test_a_launch_is_of_the_kernel_that_its_own_program_defines() -> None:
     small = """
 __global__ void rows(float *o) {

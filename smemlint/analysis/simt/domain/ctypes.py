@@ -206,6 +206,11 @@ def is_opaque(kind: object) -> bool:
     return isinstance(kind, OpaqueType) and not isinstance(kind, StaticType)
 
 
+def is_unread_class(kind: CType) -> bool:
+    """Returns whether it is a class of a library, such as `cub::BlockScan<..>::TempStorage`."""
+    return isinstance(kind, OpaqueType) and not kind.size and "::" in kind.spelling
+
+
 def is_function_pointer(kind: CType) -> bool:
     """Returns whether a type is that of pointers to functions."""
     return isinstance(kind, PointerType) and kind.target == FUNCTION

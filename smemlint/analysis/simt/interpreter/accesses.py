@@ -14,12 +14,12 @@ from smemlint.analysis.simt.domain.ctypes import (
     CType,
     FloatType,
     IntType,
-    OpaqueType,
     PointerType,
     RecordType,
     StaticType,
     TupleType,
     is_sized,
+    is_unread_class,
 )
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, converted, one_for_a_warp
 from smemlint.analysis.simt.domain.environment import LValue, is_any
@@ -80,7 +80,7 @@ def _note_lost_pointer(ev: Evaluator, obj: Object, value: Unknown, node: ir.Node
 
 
 def _read_shared(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
-    if _is_unread_class(place.type) and place.object.type == place.type:
+    if is_unread_class(place.type) and place.object.type == place.type:
         text = f"what `{ev.state.source_text(node)}` is used for: its class was not read"
         message = Reason(ReasonCode.NOT_DECLARED, text)
         return ev.state.note_unfollowed(node, message)  # a reference to it loads nothing
@@ -321,8 +321,3 @@ def _in_bytes(
         return swizzled(offset, declared.in_bytes(array.element_bytes))
     except ValueError as error:
         return Unknown(Reason(ReasonCode.WRONG_PRAGMA, f"{declared} of `{array.name}`: {error}"))
-
-
-def _is_unread_class(kind: CType) -> bool:
-    """Whether it is a class of a library, as `cub::BlockScan<..>::TempStorage`, and no `T`."""
-    return isinstance(kind, OpaqueType) and not kind.size and "::" in kind.spelling

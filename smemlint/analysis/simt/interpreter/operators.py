@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     FloatType,
     RecordType,
     is_sized,
+    is_unread_class,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_any, is_reference
 from smemlint.analysis.simt.domain.masking import (
@@ -121,17 +122,12 @@ def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
             state.trace.unmute()
     if kind is not None and is_reference(kind):
         kind = kind.target  # type: ignore[union-attr]
-    size = 0
-    if kind is not None and is_sized(kind):
-        size = kind.size if op == "sizeof" else kind.align
-    return (
-        number(size, U64)
-        if size
-        else Unknown(
-            Reason(ReasonCode.NOT_MODELLED, f"`{state.source_text(node)}` is not known"),
-            is_uniform=True,
-        )
-    )
+    if kind is not None and is_sized(kind) and kind.size:
+        return number(kind.size if op == "sizeof" else kind.align, U64)
+    text = state.source_text(node)
+    if op == "sizeof" and kind is not None and is_unread_class(kind):
+        return state.domain.symbol(f"{text} {node.at}", text, U64, nonnegative=True)
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{text}` is not known"), is_uniform=True)
 
 
 def increment(ev: Evaluator, node: ir.UnaryOp) -> tuple[LValue | Unknown, Value]:

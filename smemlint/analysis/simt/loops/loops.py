@@ -44,11 +44,11 @@ def execute_for(ev: Evaluator, node: ir.For) -> None:
 
 @executes(ir.RangeFor)
 def execute_range_for(ev: Evaluator, node: ir.RangeFor) -> None:
-    """Executes a range-based `for`; in kernels it runs an unknown number of times."""
+    """Executes a range-based `for`: by index over an array, else an unknown number of times."""
     frame = ev.state.frame
     frame.enter_scope()
     try:
-        counted = counted_loop(ev, node) if ev.policy.follows_lists else None
+        counted = counted_loop(ev, node)
         if counted is not None:
             execute_for(ev, counted)
             return
@@ -180,7 +180,7 @@ def counted_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
     """Returns the loop over indexes that a range-based one stands for.
 
     Args:
-        ev: host code, in a scope of the loop's own, where the elements of a list are declared.
+        ev: in a scope of the loop's own, where host code declares the elements of a list.
         node: the loop.
 
     Returns:
@@ -189,7 +189,7 @@ def counted_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
     init = node.decl.init
     over = init.range if isinstance(init, ir.RangeElement) else None
     count = 0
-    if isinstance(over, ir.InitList | ir.BraceList):
+    if isinstance(over, ir.InitList | ir.BraceList) and ev.policy.follows_lists:
         count, over = _declare_list(ev, over), ir.ID(_LIST, at=node.at)
     elif isinstance(over, ir.ID | ir.StructRef):
         place = ev.lvalue(over)

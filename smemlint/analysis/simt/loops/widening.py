@@ -90,7 +90,10 @@ def execute_widened(
     assumed, gone = len(state.assumptions), state.none_active()
     if taken is not None:
         state.assumptions.append(taken)
-        (state.loop_conditions if is_uniform else state.divergent_conditions).add(taken)
+        if is_uniform:
+            state.loop_conditions.add(taken)
+        else:
+            state.divergent_conditions.add(taken)
     state.frame.open.append((Unknown(_OPEN_TRIPS, is_uniform=is_uniform), node))
     state.open_loops += 1
     mark = state.sums.mark()

@@ -54,29 +54,12 @@ def make_copy_atom(call: Call) -> Value:
     tensor_memory = _tensor_memory_op(op)
     if tensor_memory is not None and isinstance(dtype, DType):
         return Cute(cute.CopyAtom(tensor_memory, dtype.bits, dtype.name))
-    mechanism = _mechanism_without_lanes(op)
-    if mechanism:
-        return Cute(WithoutLanes(mechanism))
+    for prefix, mechanism in _WITHOUT_LANES:
+        if op.name.startswith(prefix) and op.name.endswith("Op") and op.name[4:] != "G2SOp":
+            return Cute(WithoutLanes(mechanism))
     known = call.dtype(1, "copy_internal_type")
     bits = call.static(2, "num_bits_per_copy", 0)
     return Cute(cute.CopyAtom(copy_op(op, known, bits), known.bits, known.name))
-
-
-@function("CopyAtom")
-def copy_atom(call: Call) -> Value:
-    """Evaluates `CopyAtom(op, trait)`, which kernels write for boxes of TMA of their own."""
-    op = payload_of(call.value(0, "op"))
-    mechanism = _mechanism_without_lanes(op) if isinstance(op, OpValue) else ""
-    if not mechanism:
-        raise cute.CuteError("the trait of a copy atom is not known")
-    return Cute(WithoutLanes(mechanism))
-
-
-def _mechanism_without_lanes(op: OpValue) -> str:
-    """Returns how an operation moves data without lane addresses; empty for others."""
-    if not op.name.endswith("Op") or op.name[4:] == "G2SOp":
-        return ""
-    return next((how for prefix, how in _WITHOUT_LANES if op.name.startswith(prefix)), "")
 
 
 def _tensor_memory_op(op: OpValue) -> CopyOp | None:

@@ -130,13 +130,10 @@ class _File:
         for name, value in choices[:MAX_DSL_VARIANTS]:
             self._run_with_option(name, value, first)
         flags = _flags(first) if first.state.finished else []
-        budget = max(MAX_DSL_VARIANTS - len(choices), 0)
-        for name, value in flags[:budget]:
+        for name, value in flags[: max(MAX_DSL_VARIANTS - len(choices), 0)]:
             if not leaves_copies(self.text, self.found.reached):
                 return
             self._run_with_option(name, value, first)
-        if leaves_copies(self.text, self.found.reached):
-            self.left_out.add("flags of options are not executed", len(flags) - budget)
 
     def _run_with_option(self, name: str, value: Value, first: Run) -> None:
         """Adds what the program does with another option, unless it then refuses to go on."""

@@ -64,7 +64,6 @@ def _of_payload(run: Execution, payload: object, name: str) -> Value | None:
                 "dtype": payload.origin.dtype,
                 "value_type": payload.origin.dtype,
                 "alignment": payload.alignment,
-                "max_alignment": cute.pointer_alignment(payload.alignment, payload.swizzle),
                 "llvm_ptr": Cute(payload) if payload.space is cute.Space.SHARED else None,
             }
             return named.get(name)
