@@ -8,6 +8,8 @@ what it returns is wrapped to the type of its result.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -213,6 +215,11 @@ _COMPARISONS: dict[str, Callable[[Array, Array], NDArray[np.bool_]]] = {
     "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
 }  # fmt: skip
 
+
+def _before(compute: Callable[[Array], Array], a: Array) -> Array:
+    return compute(a) - 1
+
+
 FUNCTIONS: dict[str, IntegerFunction] = {
     "__mulhi": IntegerFunction(_high_word, (I32, I32), I32),
     "__umulhi": IntegerFunction(_high_word_unsigned, (U32, U32), U32),
@@ -258,6 +265,15 @@ FUNCTIONS: dict[str, IntegerFunction] = {
     "dp2a_hi.u32": IntegerFunction(_dot(16, False, 2), (U32, U32, U32), U32),
 }
 """By the name of the intrinsic, or of the PTX instruction where intrinsics are overloaded."""
+
+for _suffix in ("", "ll"):  # of GCC and Clang, in constant expressions; of 0 they are undefined
+    _first = FUNCTIONS[f"__ffs{_suffix}"]
+    FUNCTIONS |= {
+        f"__builtin_ffs{_suffix}": _first,
+        f"__builtin_clz{_suffix}": FUNCTIONS[f"__clz{_suffix}"],
+        f"__builtin_popcount{_suffix}": FUNCTIONS[f"__popc{_suffix}"],
+        f"__builtin_ctz{_suffix}": replace(_first, compute=partial(_before, _first.compute)),
+    }
 
 
 def _simd_functions() -> dict[str, IntegerFunction]:

@@ -94,6 +94,8 @@ REFERENCE = {
     "__clz": lambda a: 32 - a.bit_length(),
     "__ffs": lambda a: next((k + 1 for k, bit in enumerate(bits_of(a)) if bit), 0),
     "__popc": lambda a: sum(bits_of(a)),
+    "__builtin_ctz": lambda a: bits_of(a).index(1) if a else -1,
+    "__builtin_popcount": lambda a: sum(bits_of(a)),
     "__byte_perm": lambda a, b, s: permuted(a, b, s & 0x7777),
     "prmt.b32": permuted,
     "__funnelshift_l": lambda low, high, n: ((high << 32 | low) << (n & 31)) >> 32,
