@@ -14,6 +14,7 @@ from smemlint.analysis.simt.builtins import (
 )
 from smemlint.analysis.simt.builtins.cute_functions import call_cute
 from smemlint.analysis.simt.builtins.table import BUILTINS, BuiltinCall, is_reserved
+from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import NAMED, FloatType, IntType, RecordType
@@ -53,7 +54,7 @@ def call_builtin(
     found = BUILTINS.get(last)
     if found is None:
         vector = NAMED.get(last[5:]) if last.startswith("make_") else None
-        if isinstance(vector, RecordType) and not state.unit.functions_named(last):
+        if isinstance(vector, RecordType) and not find_candidates(ev, last, None, node):
             return construct(ev, vector, node.args, node)
         return call_cute(ev, name, template_arguments, node)
     is_global = name == f"::{last}"

@@ -133,13 +133,9 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
     state = ev.state
     member = record.member(name)
     if member is None:
-        static = record.statics.get(name)
-        if static is not None:
-            value = static_member(ev, record, name)
-            if isinstance(value, AffineInt):
-                return LValue(
-                    state.new_local(name, value.type, name, value), offset_of(0), value.type
-                )
+        value = static_member(ev, record, name)
+        if isinstance(value, AffineInt):
+            return LValue(state.new_local(name, value.type, name, value), offset_of(0), value.type)
         return Unknown(
             Reason(ReasonCode.NOT_DECLARED, f"`{record.name}` has no member `{name}` that was read")
         )

@@ -108,9 +108,7 @@ def _member_of_this(ev: Evaluator, name: str) -> Binding | None:
                     ),
                     PointerType(place.type, True),
                 )
-    if frame.record is not None and name in frame.record.statics:
-        return static_member(ev, frame.record, name)
-    return None
+    return static_member(ev, frame.record, name) if frame.record is not None else None
 
 
 @locates(ir.ID)

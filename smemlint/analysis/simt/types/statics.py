@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
@@ -9,9 +11,13 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
 from smemlint.reasons import Reason, ReasonCode
 
+if TYPE_CHECKING:
+    from smemlint.frontend.program import Record
+
 
 def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None:
-    """Returns a static constant, nested type or enumerator of a record."""
+    """Returns a static constant, nested type or enumerator of a record or of one of its bases."""
+    owner = next((kind for kind in owner.with_bases() if _declares(kind, owner, name)), owner)
     inner = owner.statics.get(name)
     if isinstance(inner, Lazy):
         ev.state.frames.append(Frame(f"static {owner.name}", [scope_of(owner)]))
@@ -23,6 +29,14 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
         finally:
             ev.state.frames.pop()
     return inner  # type: ignore[return-value]
+
+
+def _declares(kind: RecordType, seen_from: RecordType, name: str) -> bool:
+    """Whether a class has such a member; derived classes do not see its template parameters."""
+    if name not in kind.statics or kind is seen_from:
+        return name in kind.statics
+    record = cast("Record | None", kind.record)
+    return record is None or all(p.name != name for p in record.template)
 
 
 def scope_of(record: RecordType) -> Scope:
