@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.calls.construction import with_extent
 from smemlint.analysis.simt.cute.types import enumerator, member_value
-from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
+from smemlint.analysis.simt.domain.ctypes import OpaqueType, RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import Binding, Variable
-from smemlint.analysis.simt.domain.values import CallableValue, Object, Space
+from smemlint.analysis.simt.domain.values import CallableValue, Object, Space, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.declarations import declare
@@ -21,6 +21,7 @@ from smemlint.analysis.simt.types.template_arguments import (
 )
 from smemlint.frontend import ir
 from smemlint.frontend.program import Declaration
+from smemlint.reasons import Reason, ReasonCode
 
 
 def find_global(ev: Evaluator, name: str) -> Binding | None:
@@ -38,6 +39,9 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
             found = static_member(ev, owner, last)
         elif isinstance(owner, StaticType):
             found = member_value(owner.value, last)
+        elif isinstance(owner, OpaqueType) and state.lookup(prefix) is owner:
+            text = f"`{name}`: no launch gives `{prefix}`"
+            return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, text))
         else:
             found = enumerator(prefix, last)
     if found is None:

@@ -44,3 +44,15 @@ def test_constants_of_bases(argument):
         text = text.replace("P::twice() / 4 + P::direction", "5")
     # 512 / 128 words apart; 1 << (12 - 9) = 8; 2 * 10 / 4 = 5
     assert [a.wavefronts.mean for a in accesses_of(text)] == [4, 8, 1]
+
+
+def test_a_parameter_that_no_launch_gives_has_no_other_class_s_constants():
+    text = """
+struct A { constexpr static int degree = 32; };
+template <class P> __global__ void k(float *out) {
+  __shared__ float s[4096];
+  s[threadIdx.x * P::degree] = out[threadIdx.x];
+}
+"""
+    (access,) = accesses_of(text)
+    assert access.wavefronts is None
