@@ -200,7 +200,7 @@ MAX_HOST_STEPS = 12_000
 MAX_HOST_TRIPS = 12
 """Iterations of a loop of host code; longer ones are widened."""
 MAX_HOST_PATHS = 16
-"""Ways through the open choices of a host function; where there are more, none is taken."""
+"""Ways through all open choices of a host function; where there are more, none is taken."""
 MAX_HELPER_WORDS = 40
 """Different words of a function that is still taken for a small helper."""
 MAX_HELPER_STEPS = 150

@@ -97,6 +97,7 @@ class HostPolicy(Policy):
         self.defaults: dict[Assumption, None] = {}
         self.paths = paths or {}
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
+        self.idle: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
         self._idle_choices = idle_choices
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
@@ -232,8 +233,9 @@ class HostPolicy(Policy):
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
         """Returns a known number rather than an unknown one, on the default path."""
         if isinstance(a, AffineInt) and isinstance(b, AffineInt) and self._is_choice(a, b):
-            if not self._is_idle(ev, node):
-                self.alternatives[node] = self._widths.get(node, 0)  # 0: of a call: it has none
+            self.alternatives[node] = self._widths.get(node, 0)  # 0: of a call, which chooses none
+            if self._is_idle(ev, node):
+                self.idle.add(node)
             self._chosen.add(self.domain.key_of_choice(a, b, node.at))
             return None
         for known, other in ((a, b), (b, a)):

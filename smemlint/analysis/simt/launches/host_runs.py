@@ -95,8 +95,9 @@ def _run_under(
     found = [la for la in latest if la.block is not None]
     is_open = len(found) < len(latest)
     widths = strict.alternatives.values()
-    if is_open and widths and 0 < prod(widths) <= MAX_HOST_PATHS:
-        runs += map(run, _paths(strict.alternatives))
+    choices = {node: n for node, n in strict.alternatives.items() if node not in strict.idle}
+    if is_open and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
+        runs += map(run, _paths(choices))
         latest = _distinct(la for policy in runs[1:] for la in policy.launches)
         found += _of_other_places((la for la in latest if la.block is not None), found)
     is_open = bool(_of_other_places((*strict.launches, *latest), found))
