@@ -408,3 +408,23 @@ def test_quack_stores_and_vectors_of_an_accumulator_are_followed(swizzle, expect
     facts = facts_of(QUACK.replace(" SWIZZLE", swizzle), tmp_path)
     assert ways(facts) == [(AccessKind.STMATRIX, 16, expected), (AccessKind.LOAD, 4, 1.0)]
     assert not facts.kernels[0].not_analysed
+
+
+@pytest.mark.parametrize(("dtype", "figures"), [("float32", (4, 32)), ("float16", (2, 16))])
+def test_tensors_of_pytorch_are_taken_as_they_are(tmp_path, dtype, figures):
+    """A column of rows of 32 elements: 32 words apart, or 16 words and two threads a word."""
+    text = f"""
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = utils.SmemAllocator()
+    s = smem.allocate_tensor(a.element_type, cute.make_layout((32, 32), stride=(32, 1)), 16)
+    s[tx, 0] = a[tx, 0]
+
+@cute.jit
+def host(a: cute.Tensor):
+    kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host(torch.randn((32, 32), dtype=torch.{dtype}))
+"""
+    assert [(w, n) for _, w, n in ways(facts_of(text, tmp_path))] == [figures]

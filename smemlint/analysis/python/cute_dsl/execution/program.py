@@ -92,6 +92,15 @@ def _is_constructed_by_a_library(owner: Class) -> bool:
     return is_known and owner.member("__init__") is UNKNOWN
 
 
+def _is_jit(callee: Value) -> bool:
+    """Returns whether a decorator compiles a function for the host and the GPU."""
+    function = callee.function if isinstance(callee, BoundMethod) else callee
+    return isinstance(function, Function) and any(
+        ast.unparse(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] == "jit"
+        for d in function.node.decorator_list
+    )
+
+
 @dataclass(slots=True, eq=False)
 class Program:
     """Handlers of expressions that share the state of an execution.
@@ -298,10 +307,19 @@ class Program:
                 if isinstance(made, Instance):
                     return made
             named = self._completed(callee, arguments, named)
+        if _is_jit(callee):
+            arguments = [self._passed(value) for value in arguments]
+            named = {name: self._passed(value) for name, value in named.items()}
         made = expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
         if isinstance(made, Instance) and self._is_of_home(made.type):
             self.run.constructed.append(made)
         return made
+
+    def _passed(self, value: Value) -> Value:
+        """Returns an argument of a compiled function, of a tensor of PyTorch its own view."""
+        if isinstance(value, TorchTensor) and value.dtype is not None:
+            return host.global_tensor(self.run, value, value.dtype, is_dynamic=True)
+        return value
 
     def _completed(self, owner: Class, arguments: list[Value], named: Scope) -> Scope:
         """Returns the named arguments of a call of a class, with guesses where they are made."""
