@@ -347,3 +347,35 @@ def test_bases_that_many_paths_lead_to_are_searched_once(value):
     void f(float *o, A39 *a) {{ k<<<1, 32>>>(o, a); }}
     """
     assert [a.wavefronts.mean for a in accesses_of(source)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "instructions", "wavefronts"),
+    [
+        ("m[t % 32][t / 32] = 1;", "store", 1, 1),
+        ("h.m[t][2] = 3;", "store", 1, 1),
+        ("h.v.at(t * 2) = 4;", "store", 1, 2),
+        ("m.at(t).at(3) = o[5];", "store", 1, 1),
+        ("m.back().front() = o[7];", "store", 1, 1),
+        ("auto &row = m[t / 32 + 1]; o[t] = row[t % 32];", "load", 1, 1),
+        ("o[t] = m[t][7];", "load", 1, 1),
+        ("float x = 0; for (auto &r : m) x += r[t]; o[t] = x;", "load", 32, 1),
+    ],
+)
+def test_elements_of_standard_arrays_of_arrays(body, kind, instructions, wavefronts):
+    """SASS of nvcc 13.0.88, sm_90, -O3: one instruction each, 32 rows of the loop unrolled."""
+    text = f"""struct Holder {{ std::array<std::array<float, 33>, 32> m; std::array<float, 64> v; }};
+    __global__ void k(float *o) {{ int t = threadIdx.x; __shared__ Holder h;
+      __shared__ std::array<std::array<float, 33>, 32> m; {body} }}
+    void run(float *o) {{ k<<<1, 32>>>(o); }}"""
+    (access,) = accesses_of(text)
+    found = access.kind.value, access.width_bytes, access.instructions, access.wavefronts.mean
+    assert found == (kind, 4, instructions, wavefronts)
+
+
+def test_other_methods_of_standard_arrays_in_shared_memory_are_noted():
+    text = """__global__ void k(float *o) { __shared__ std::array<float, 64> v; v.fill(1); o[0] = v.size(); }
+    void run(float *o) { k<<<1, 32>>>(o); }"""
+    (kernel,) = facts_of(text).kernels
+    assert kernel.accesses == ()
+    assert [n.reason.code for n in kernel.not_analysed] == ["not-declared"]

@@ -7,6 +7,7 @@ launch. A `std::vector` that begins with a list is an array, until a method chan
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from smemlint.analysis.simt.domain.ctypes import (
     U64,
@@ -30,7 +31,7 @@ _CONTAINER = re.compile(
 )
 _TO_ELEMENTS = frozenset(("data", "begin", "get"))
 _LIST = re.compile(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,]+?)\s*>")
-_READING = frozenset(("end", "cbegin", "cend", "empty", "front", "back"))
+_READING = frozenset(("end", "cbegin", "cend", "empty"))
 
 
 def list_type(ev: Evaluator, kind: CType, init: ir.Node | None) -> RecordType | None:
@@ -47,7 +48,7 @@ def list_type(ev: Evaluator, kind: CType, init: ir.Node | None) -> RecordType | 
 def call_container_method(
     ev: Evaluator, place: LValue, method: str, node: ir.FuncCall
 ) -> Value | None:
-    """Returns what `v.data()`, `v.size()` and `v.at(i)` give; None of what is not followed.
+    """Returns what `v.data()`, `v.size()`, `v.at(i)` and the ends give; None of other methods.
 
     A method that may change a list leaves its elements unknown.
     """
@@ -55,15 +56,27 @@ def call_container_method(
     if method in _TO_ELEMENTS:
         return _elements(ev, spelling, node)
     array = array_member(place.type)
-    if array is None or _LIST.fullmatch(spelling) is None:
+    if array is None:
         return None
     if method == "size":
         return AffineInt(array.count or 0, U64)
-    if method == "at" and len(node.args) == 1 and isinstance(node.name, ir.StructRef):
-        return ev.evaluate(ir.ArrayRef(node.name.name, node.args[0], at=node.at))
-    if method not in _READING:
+    element = _element(ev, array, method, node)
+    if element is None and method not in _READING and _LIST.fullmatch(spelling) is not None:
         ev.state.memory.forget(place.object, f"was changed by `{method}`")
-    return None
+    return element
+
+
+def _element(ev: Evaluator, array: ArrayType, method: str, node: ir.FuncCall) -> Value | None:
+    """Returns a reference to what `a.at(i)`, `a.front()` and `a.back()` name; None of others."""
+    last = ir.Constant("int", str((array.count or 1) - 1), at=node.at)
+    ends = {"front": ir.Constant("int", "0", at=node.at), "back": last}
+    index = node.args[0] if method == "at" and len(node.args) == 1 else ends.get(method)
+    if index is None or not isinstance(node.name, ir.StructRef):
+        return None
+    place = ev.lvalue(ir.ArrayRef(node.name.name, index, at=node.at))
+    if isinstance(place, LValue):
+        return replace(place.pointer(), is_reference=True)
+    return place
 
 
 def _elements(ev: Evaluator, spelling: str, node: ir.FuncCall) -> Pointer | None:

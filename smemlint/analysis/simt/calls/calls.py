@@ -21,7 +21,14 @@ from smemlint.analysis.simt.calls.packs import expanded
 from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
-from smemlint.analysis.simt.domain.ctypes import I64, OpaqueType, RecordType, StaticType, is_opaque
+from smemlint.analysis.simt.domain.ctypes import (
+    I64,
+    OpaqueType,
+    RecordType,
+    StaticType,
+    array_member,
+    is_opaque,
+)
 from smemlint.analysis.simt.domain.environment import CTYPES, WARP, LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -214,6 +221,8 @@ def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.
             key = f"{place.object.key}+{place.offset.identity()}.{spelling}({operands})"
             text = ev.state.source_text(node)
             return ev.state.domain.symbol(key, text, I64, nonnegative=True)
+    if place.object.space is Space.SHARED and array_member(place.type) is not None:
+        note_shared_argument(ev, spelling, node)
     return unfollowed_call(ev, spelling, node)
 
 

@@ -6,7 +6,15 @@ from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.ctypes import U32, ArrayType, RecordType, array_member
+from smemlint.analysis.simt.domain.ctypes import (
+    U32,
+    ArrayType,
+    CType,
+    PointerType,
+    RecordType,
+    array_member,
+    unreferenced,
+)
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -96,16 +104,14 @@ def locate_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
         found = _by_operator(ev, binding, binding.type, node)
         if found is not None:
             return found
-    return _element_of_standard_array(ev, binding, node) or _plain_element(ev, node)
+    return _element_of_standard_array(ev, node) or _plain_element(ev, node)
 
 
-def _element_of_standard_array(
-    ev: Evaluator, binding: object, node: ir.ArrayRef
-) -> LValue | Unknown | None:
-    """Returns an element of a `std::array` that is a variable or a member; None for others."""
-    if not isinstance(node.name, ir.StructRef) and not (
-        isinstance(binding, Variable) and array_member(binding.type) is not None
-    ):
+def _element_of_standard_array(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown | None:
+    """Returns an element of a `std::array` that is an object or a part of one; None for others."""
+    kind = _declared_type(ev, node.name)
+    is_open = kind is None and isinstance(node.name, ir.StructRef)
+    if not is_open and (kind is None or array_member(kind) is None):
         return None
     place = ev.lvalue(node.name)
     elements = array_member(place.type) if isinstance(place, LValue) else None
@@ -113,6 +119,28 @@ def _element_of_standard_array(
         return None
     first = Pointer(place.object, place.offset, elements.element, place.volatile)
     return _element_at(ev, first, ev.evaluate(node.subscript))
+
+
+def _declared_type(ev: Evaluator, node: ir.Node) -> CType | None:
+    """Returns the type of a variable, member or element, as it is declared; executes nothing."""
+    match node:
+        case ir.ID(name):
+            binding = ev.state.lookup(name)
+            return unreferenced(binding.type) if isinstance(binding, Variable) else None
+        case ir.StructRef(name=of, field=ir.ID(name)):
+            kind = _declared_type(ev, of)
+            record = kind.target if isinstance(kind, PointerType) else kind
+            member = record.member(name) if isinstance(record, RecordType) else None
+            return unreferenced(member.type) if member is not None else None
+        case ir.ArrayRef(name=of):
+            kind = _declared_type(ev, of)
+            array = kind if isinstance(kind, ArrayType) or kind is None else array_member(kind)
+            return array.element if array is not None else None
+        case ir.FuncCall(name=ir.StructRef(name=of, field=ir.ID("at" | "front" | "back"))):
+            kind = _declared_type(ev, of)
+            array = array_member(kind) if kind is not None else None
+            return array.element if array is not None else None
+    return None
 
 
 def _by_operator(
