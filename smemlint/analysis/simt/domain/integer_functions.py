@@ -265,21 +265,13 @@ FUNCTIONS: dict[str, IntegerFunction] = {
     "dp2a_hi.u32": IntegerFunction(_dot(16, False, 2), (U32, U32, U32), U32),
 }
 """By the name of the intrinsic, or of the PTX instruction where intrinsics are overloaded."""
-FUNCTIONS |= {
-    f"__builtin_{builtin}": FUNCTIONS[name]
-    for builtin, name in (
-        ("clz", "__clz"), ("clzl", "__clzll"), ("clzll", "__clzll"),
-        ("ffs", "__ffs"), ("ffsl", "__ffsll"), ("ffsll", "__ffsll"),
-        ("popcount", "__popc"), ("popcountl", "__popcll"), ("popcountll", "__popcll"),
-    )
-}  # fmt: skip
 
-for _suffix in ("", "ll"):  # of GCC and Clang, in constant expressions; of 0 they are undefined
-    _first = FUNCTIONS[f"__ffs{_suffix}"]
+for _suffix, _word in (("", ""), ("l", "ll"), ("ll", "ll")):  # GCC's; of 0 two are undefined
+    _first = FUNCTIONS[f"__ffs{_word}"]
     FUNCTIONS |= {
         f"__builtin_ffs{_suffix}": _first,
-        f"__builtin_clz{_suffix}": FUNCTIONS[f"__clz{_suffix}"],
-        f"__builtin_popcount{_suffix}": FUNCTIONS[f"__popc{_suffix}"],
+        f"__builtin_clz{_suffix}": FUNCTIONS[f"__clz{_word}"],
+        f"__builtin_popcount{_suffix}": FUNCTIONS[f"__popc{_word}"],
         f"__builtin_ctz{_suffix}": replace(_first, compute=partial(_before, _first.compute)),
     }
 

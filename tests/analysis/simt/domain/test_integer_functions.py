@@ -186,6 +186,7 @@ def test_words(name):
         ("__clzll", lambda a: 64 - a.bit_length()),
         ("__ffsll", lambda a: next((k + 1 for k, bit in enumerate(bits_of(a, 64)) if bit), 0)),
         ("__popcll", lambda a: sum(bits_of(a, 64))),
+        ("__builtin_ctzl", lambda a: bits_of(a, 64).index(1) if a else -1),
         ("__umul64hi", lambda a, b: a * b >> 64),
         ("__mul64hi", lambda a, b: signed(a, 64) * signed(b, 64) >> 64),
     ],
