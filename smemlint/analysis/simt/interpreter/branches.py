@@ -15,7 +15,7 @@ from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.conditional import note_data_condition
+from smemlint.analysis.simt.interpreter.conditional import note_condition
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
@@ -131,9 +131,7 @@ def execute_both_ways(
     returned = len(state.frame.returns)
     parts_blocks = not is_converted(ev, first[2], second[2])
     _fence_if(ev, parts_blocks)
-    note_data_condition(ev, condition, first[0], node.cond)
-    if not condition.is_uniform:
-        state.divergent_conditions.update((first[0], second[0]))
+    note_condition(ev, condition, (first[0], second[0]), node.cond)
     for taken, threads, statement in (first, second):
         state.mask = kept(mask, threads)
         if loop and not loop.is_switch and not condition.is_uniform and _ends_in_break(statement):

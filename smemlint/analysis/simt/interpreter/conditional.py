@@ -36,14 +36,15 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
         load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
         return _one_or_both(where, left, right)
     text = ev.state.source_text(node.cond)
-    path = ev.policy.path_through(ev, node, (outcome(text, True), outcome(text, False)))
+    alternatives = (outcome(text, True), outcome(text, False))
+    path = ev.policy.path_through(ev, node, alternatives)
     if path is not None:
         return ev.evaluate((node.iftrue, node.iffalse)[path])
-    note_data_condition(ev, condition, outcome(text, True), node.cond)
+    note_condition(ev, condition, alternatives, node.cond)
     may_hold, holds = truth_bounds(condition)
     _part_blocks(ev, node, is_uniform=condition.is_uniform)
-    left = _evaluate_assuming(ev, outcome(text, True), mask & may_hold, node.iftrue)
-    right = _evaluate_assuming(ev, outcome(text, False), mask & ~holds, node.iffalse)
+    left = _evaluate_assuming(ev, alternatives[0], mask & may_hold, node.iftrue)
+    right = _evaluate_assuming(ev, alternatives[1], mask & ~holds, node.iffalse)
     if left is None or right is None:
         return _one_or_both(may_hold, left, right)
     return join(ev, left, right, condition, node)
@@ -55,12 +56,17 @@ def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None
         ev.state.trace.fence("block")
 
 
-def note_data_condition(
-    ev: Evaluator, condition: Unknown, holds: Assumption, cond: ir.Node
+def note_condition(
+    ev: Evaluator, condition: Unknown, alternatives: tuple[Assumption, Assumption], cond: ir.Node
 ) -> None:
-    """Remembers an assumption that holds for few threads, or for others each iteration."""
+    """Remembers which of an open condition's alternatives need not hold for all threads.
+
+    That it is true may hold for few of them, or for others each iteration.
+    """
     if is_staggered(condition) or (not condition.is_uniform and _singles_out(cond)):
-        ev.state.data_conditions.add(holds)
+        ev.state.data_conditions.add(alternatives[0])
+    if not condition.is_uniform:
+        ev.state.divergent_conditions.update(alternatives)
 
 
 def _evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:

@@ -24,6 +24,7 @@ void run(const float *in, float *out, int n) { sums<<<1, 256>>>(in, out, n); }
     [
         ("if (tid < count) out[tid] = s[tid * 256];", 7, 1),
         ("if (count > tid) s[1024 - tid * 256] = in[tid];", 5, 1),
+        ("out[tid] = tid < count ? s[tid * 256] : 0;", 7, 1),
         ("if (tid < count) out[tid] = s[tid * 2];", 2, 8),  # all 256 threads are inside
         ("if (tid < count) out[tid] = s[tid * 16];", 16, 4),  # 112 of them are
         ("if (tid < count) out[tid] = s[(tid + 9) * 256];", 32, 8),  # none is: not understood
