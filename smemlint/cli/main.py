@@ -24,6 +24,7 @@ _OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 _INVALID = re.compile(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)")
 _COLLECT_AFTER = 50_000
 """New objects after which garbage is collected: trees and modules stay, and are not searched."""
+_OF_NO_COMMAND = ("-h", "--help", "--version")
 _IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-ignore="}
 
 
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)  # what is left at the exit is not searched for garbage either
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that none needs
-    given = _with_implied(sys.argv[1:] if argv is None else argv)
+    given = _command_first(_with_implied(sys.argv[1:] if argv is None else argv))
     parser = _parser(next((a for a in given if not a.startswith("-")), ""))
     arguments, unknown = parser.parse_known_args(given)
     if unknown:
@@ -83,6 +84,14 @@ def _show_tracebacks() -> None:
 def _with_implied(argv: Sequence[str]) -> list[str]:
     """The arguments with the values that flags given bare imply: what follows one is a path."""
     return [_IMPLIED.get(argument, argument) for argument in argv]
+
+
+def _command_first(argv: list[str]) -> list[str]:
+    """Returns the arguments with options that stand before the command behind it."""
+    at = next((k for k, argument in enumerate(argv) if argument in COMMANDS), 0)
+    if at == 0 or not argv[0].startswith("-") or argv[0] in _OF_NO_COMMAND:
+        return argv
+    return [argv[at], *argv[:at], *argv[at + 1 :]]
 
 
 def _refused(parser: argparse.ArgumentParser, command: str, argument: str) -> int:

@@ -41,6 +41,14 @@ def test_quiet_runs_print_findings_only(smemlint, tmp_path):
     assert smemlint("analyze", "k.cu", "-q")[2] == ""
 
 
+def test_options_may_stand_before_the_command(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_text(BAD % "")
+    expected = smemlint("check", "k.cu", "-q", "--output-format", "concise")
+    assert smemlint("-q", "--output-format", "concise", "check", "k.cu") == expected
+    assert expected[0] == 1 and expected[2] == ""
+    assert smemlint("chek", "check")[0] == 2
+
+
 def test_an_unknown_option_does_not_list_all_options(smemlint):
     code, _, err = smemlint("check", "--zzzz")
     assert code == 2 and len(err) < 200 and "smemlint check --help" in err
