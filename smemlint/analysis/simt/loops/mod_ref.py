@@ -9,6 +9,7 @@ each time.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from smemlint.frontend import ir
@@ -87,6 +88,7 @@ def mod_ref_of(node: ir.Node) -> ModRef | None:
     reader = _Reader()
     if not reader.reads(node, inside_loop=False):
         return None
+    reader.follow_aliases()
     inside = reader.declared
     return ModRef(
         frozenset(reader.modified - inside),
@@ -106,6 +108,8 @@ class _Reader:
         self.rebound: set[str] = set()
         self.referenced: set[str] = set()
         self.declared: set[str] = set()
+        self.aliases: dict[str, list[ir.Node]] = defaultdict(list)
+        """What pointers and references that are declared inside are set to."""
         self.escapes: list[Escape] = []
         self.callees: set[str] = set()
         self.is_arithmetic = True
@@ -119,6 +123,9 @@ class _Reader:
             case ir.UnaryOp(op=op) if op not in _STEPS:
                 self.is_arithmetic &= op in _SIGNS
                 return self._children(node, inside_loop)
+            case ir.Assignment(lvalue=ir.ID(name=name), rvalue=source) if name in self.aliases:
+                self.aliases[name].append(source)
+                return self._assigns(node.lvalue) and self._children(node, inside_loop)
             case ir.Assignment(lvalue=target) | ir.UnaryOp(expr=target):
                 return self._assigns(target) and self._children(node, inside_loop)
             case ir.Decl():
@@ -156,7 +163,22 @@ class _Reader:
             return False
         self.is_arithmetic &= not node.storage
         self.declared.add(node.name)
+        if _may_be_alias(node.type):
+            self.aliases[node.name] += [node.init] if node.init is not None else []
         return self._children(node, inside_loop)
+
+    def follow_aliases(self) -> None:
+        """Takes what is written through pointers and references for what they were set to."""
+        for name in reversed(self.aliases):
+            if name not in self.modified and all(e.name != name for e in self.escapes):
+                continue
+            for source in self.aliases[name]:
+                root = root_of(source)
+                if root is not None:
+                    self.modified.add(root)
+                elif named := _named(source):
+                    self.is_arithmetic = False
+                    self.escapes += (Escape("*", 0, n, False, False) for n in named)
 
     def _children(self, node: ir.Node, inside_loop: bool) -> bool:
         return all(self.reads(child, inside_loop=inside_loop) for child in node.children())
@@ -201,6 +223,13 @@ class _Reader:
             else:
                 self.escapes += (Escape(callee, index, n, False, False) for n in _named(argument))
         return True
+
+
+def _may_be_alias(kind: ir.Node) -> bool:
+    """Returns whether a variable of a type may be a pointer or a reference."""
+    words = kind.type if isinstance(kind, ir.TypeDecl) else None
+    is_auto = isinstance(words, ir.IdentifierType) and words.names == ("auto",)
+    return isinstance(kind, ir.PtrDecl) or is_auto
 
 
 def _named(node: ir.Node) -> list[str]:

@@ -28,6 +28,10 @@ def effects(statement: str) -> ModRef | None:
         ("for (int i = 0; i < n; i++) a[i] = i;", {"a"}, set(), {"a", "n"}),
         ("if (n) { float x = b; x = c; }", set(), set(), {"n", "b", "c"}),
         ("a = s.length;", {"a"}, {"a"}, {"a", "s"}),
+        ("{ int& r = a[i]; r *= 2; }", {"a"}, set(), {"a", "i"}),
+        ("{ auto* p = &a[i]; auto& r = *p; r = 2; }", {"a"}, set(), {"a", "i"}),
+        ("{ int* p; p = a; p[1] = 2; }", {"a"}, set(), {"a"}),
+        ("{ const int& r = a[i]; b = r; }", {"b"}, {"b"}, {"a", "b", "i"}),
     ],
 )
 def test_names(statement, modified, rebound, referenced):
@@ -53,6 +57,12 @@ def test_calls_name_their_functions_and_what_they_are_given():
         ("fmaf", 1, "c", True, True),
         ("fmaf", 2, "d", True, False),
     ]
+
+
+def test_what_is_written_behind_a_sum_may_be_any_of_it():
+    found = effects("{ int* p = a + i; *p = 2; }")
+    assert [e.name for e in found.escapes] == ["a", "i"]
+    assert not found.is_arithmetic
 
 
 def test_outputs_of_inline_ptx_are_said_to_be_outputs():

@@ -26,6 +26,8 @@ _BEFORE = """
         ("for (float e : big) x += e;", 16, 50, 100),
         ("for (const float4 &e : q) x += e.x;", 4, 32, 32),
         ("float r[8]; for (float &e : r) e = o[t]; int k = 0; for (float e : r) big[t * 4 + k++] = e;", 16, 2, 8),
+        ("int n[3] = {1, 2, 4}; for (int &e : n) e *= 2; for (int e : n) big[t * e] = o[t];", 4, 3, 14),
+        ("int n[3] = {1, 2, 4}; for (int i = 0; i < 3; i++) { int *e = n + i; *e *= 2; } for (int e : n) big[t * e] = o[t];", 4, 3, 14),
     ],
 )  # fmt: skip
 def test_figures(body, width, instructions, wavefronts):
