@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from smemlint.finding import REPAIRED, Fix
@@ -40,9 +40,9 @@ from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from smemlint.facts import Access, Facts, KernelFacts, SharedArray, Span
+    from smemlint.facts import Facts, KernelFacts, SharedArray
     from smemlint.finding import Edit, Finding
     from smemlint.fix.declaration import Declaration
     from smemlint.fix.padding import Padding
@@ -70,45 +70,94 @@ def with_fixes(
         steps_of_a_file: statements that evaluating the fixes of one file may take; an array whose
             kernels take more than what is left of them gets no fix.
     """
-    repairs: dict[tuple[Span, str], _Repair] = {}
+    repairs: dict[Hashable, _Repair | _Respelling] = {}
     left: dict[str, int] = {}
     advised = []
     for finding in findings:
-        if finding.access is not None and finding.access.advised is not None:
-            advised.append(_respelled(finding, finding.access, facts, run, steps_of_a_file))
-            continue
-        array = finding.access.array if finding.access is not None else None
-        is_compiled = finding.access is not None and bool(finding.access.origin)
-        is_indexed = array is not None and array.dims  # not placed by a layout, as Gluon's are
-        if finding.code not in REPAIRED or array is None or not is_indexed or is_compiled:
+        repair = _repair_of(finding)
+        if repair is None:
             advised.append(finding)
             continue
-        key = (array.span, array.name)
+        path, key, evaluate = repair
         if key not in repairs:
-            budget = left.setdefault(array.span.path, steps_of_a_file)
-            repairs[key] = _Repair(array, facts, run, budget)
-            left[array.span.path] -= repairs[key].steps
+            budget = left.setdefault(path, steps_of_a_file)
+            repairs[key] = evaluate(facts, run, budget)
+            left[path] -= repairs[key].steps
         advised.append(repairs[key].advised(finding))
     return advised
 
 
-def _respelled(finding: Finding, access: Access, facts: Facts, run: Run, budget: int) -> Finding:
-    """Returns the finding with a fix where its file spells the swizzle that advice replaces."""
-    path, use = access.instance.span.path, access.layout
-    source = next((s for s in run.sources if s.path == path), None)
-    if source is None or use is None or use.swizzle is None or access.advised is None:
-        return finding
-    spelled = only_one_of(source, use.swizzle)
-    kernels = [k for k in facts.kernels if k.instance.span.path == path]
-    if spelled is None or _steps(kernels) > budget:
-        return finding
-    edits = spelled.changed(Swizzle(*access.advised))
-    comparison = compare_swizzle(facts, kernels, path, applied(source.text, edits), run)
-    after = comparison.healed(finding) if comparison is not None else None
-    if after is None:
-        return finding
-    moves = "what other files store through this layout must move with it"
-    return replace(finding, fix=Fix(finding.help, edits, why_unsafe=moves, after=after))
+def _repair_of(
+    finding: Finding,
+) -> tuple[str, Hashable, Callable[[Facts, Run, int], _Repair | _Respelling]] | None:
+    """Returns the file that a repair edits, what tells it from others, and what evaluates it."""
+    access = finding.access
+    if finding.code not in REPAIRED or access is None or access.origin:
+        return None
+    array, use = access.array, access.layout
+    if access.advised is not None and use is not None and use.swizzle is not None:
+        change = access.instance.span.path, use.swizzle, access.advised
+        return change[0], change, partial(_Respelling, *change)
+    if array is None or not array.dims or access.advised is not None:
+        return None  # placed by a layout, as Gluon's are
+    return array.span.path, (array.span, array.name), partial(_Repair, array)
+
+
+def _failure(evaluate: Callable[[], None]) -> Reason | None:
+    """Returns why an evaluation ended early: a finding is worth more than its fix."""
+    try:
+        evaluate()
+    except OutOfSteps as spent:
+        return Reason(ReasonCode.STEP_LIMIT, f"no fix: {spent}")
+    except MemoryError:
+        raise
+    except Exception as error:
+        crash = crash_reason(error)
+        return Reason(crash.code, f"no fix: {crash}")
+    return None
+
+
+class _Respelling:
+    """The swizzle that a file spells, with the parameters that advice gives it.
+
+    Attributes:
+        steps: statements that finding out took.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        old: tuple[int, int, int],
+        new: tuple[int, int, int],
+        facts: Facts,
+        run: Run,
+        most_steps: int,
+    ) -> None:
+        self.steps = 0
+        self._edits: tuple[Edit, ...] = ()
+        self._comparison: Comparison | None = None
+
+        def evaluate() -> None:
+            source = next((s for s in run.sources if s.path == path), None)
+            spelled = only_one_of(source, old) if source is not None else None
+            kernels = [k for k in facts.kernels if k.instance.span.path == path]
+            if source is None or spelled is None or _steps(kernels) > most_steps:
+                return
+            self.steps = _steps(kernels)
+            self._edits = spelled.changed(Swizzle(*new))
+            text = applied(source.text, self._edits)
+            self._comparison = compare_swizzle(facts, kernels, path, text, run)
+
+        self._no_fix = _failure(evaluate)
+
+    def advised(self, finding: Finding) -> Finding:
+        """Returns the finding with a fix where the swizzle heals it."""
+        after = self._comparison.healed(finding) if self._comparison is not None else None
+        if after is None:
+            return replace(finding, no_fix=self._no_fix)
+        moves = "what other files store through this layout must move with it"
+        fix = Fix(finding.help, self._edits, why_unsafe=moves, after=after)
+        return replace(finding, fix=fix)
 
 
 class _Repair:
@@ -125,18 +174,9 @@ class _Repair:
         self._declaration: Declaration | None = None
         self._is_too_long = False
         self.steps = 0
-        self._failure: Reason | None = None
         self._padded: Padded | None = None
         self._trial: tuple[str, int, Comparison] | None = None
-        try:
-            self._evaluate(facts, run, most_steps)
-        except OutOfSteps as spent:
-            self._failure = Reason(ReasonCode.STEP_LIMIT, f"no fix: {spent}")
-        except MemoryError:
-            raise
-        except Exception as error:  # a finding is worth more than its fix
-            crash = crash_reason(error)
-            self._failure = Reason(crash.code, f"no fix: {crash}")
+        self._failure = _failure(lambda: self._evaluate(facts, run, most_steps))
 
     def advised(self, finding: Finding) -> Finding:
         """Returns the finding with its fix, or with words where no edit heals it."""
@@ -250,13 +290,14 @@ class _Repair:
     def _other_swizzle(
         self, source: Source, facts: Facts, kernels: Sequence[KernelFacts], run: Run
     ) -> tuple[str, int, Comparison] | None:
-        """Parameters of the swizzle that a kernel spells under which its figures get better."""
+        """Returns parameters of the swizzle that a kernel spells with which its figures improve."""
         if not kernels or not self._usage.is_decided:
             return None
         first = min(k.instance.span.line for k in kernels)
         spelled = only_one_between(source, first, max(a.line for a in self._usage.accesses))
-        for swizzle in of_all_banks(self._usage) if spelled is not None else ():
-            assert spelled is not None
+        if spelled is None:
+            return None
+        for swizzle in of_all_banks(self._usage):
             text = applied(source.text, spelled.changed(swizzle))
             comparison = compare_swizzle(facts, kernels, source.path, text, run)
             before, after = comparison.wavefronts(self._array.span) if comparison else (0, 0)

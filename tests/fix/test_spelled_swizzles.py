@@ -7,6 +7,8 @@ import pytest
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
 from smemlint.fix.edits import applied
+from smemlint.fix.verify_by_analysis import compare_swizzle
+from smemlint.reasons import ReasonCode
 from smemlint.sources.source import Source
 
 TILED = """\
@@ -137,3 +139,27 @@ def test_parameters_that_an_index_goes_through_are_named():
     assert (found.access.ways, found.fix) == (2, None)
     assert "`Swizzle<3,3,3>` instead of `Swizzle<B,M,S>` (line 5)" in found.help
     assert findings("k.cu", INDEXED.replace("B, M, S>{}", "3, 3, 3>{}")) == ()
+
+
+def test_findings_of_one_swizzle_are_evaluated_once(monkeypatch):
+    calls = []
+
+    def counted(*given):
+        calls.append(given)
+        return compare_swizzle(*given)
+
+    monkeypatch.setattr("smemlint.fix.propose.compare_swizzle", counted)
+    copies = "    copy(s2r, from.partition_S(sA), from.retile_D(rA));\n"
+    found = findings("k.cu", TILED.replace(copies, copies + "    __syncthreads();\n" + copies))
+    assert [f.fix is not None for f in found] == [True, True]
+    assert len(calls) == 1
+
+
+def test_a_defect_while_a_swizzle_is_evaluated_costs_the_fix_only(monkeypatch):
+    def broken(*given):
+        raise ValueError("broken")
+
+    monkeypatch.setattr("smemlint.fix.propose.compare_swizzle", broken)
+    (found,) = findings("k.cu", TILED)
+    assert "Swizzle<3,3,3>" in found.help
+    assert (found.fix, found.no_fix.code) == (None, ReasonCode.INTERNAL_ERROR)
