@@ -35,13 +35,13 @@ class CopiedFrom:
     """What an asynchronous copy reads.
 
     Attributes:
-        tensor: in global memory.
-        address: byte address in each thread.
+        tensor: in global memory; None where it is not known.
+        address: byte address in each thread; None without a tensor.
         form: `cg` or `ca`.
         is_zero_filling: whether the copy has a source size.
     """
 
-    tensor: Tensor
+    tensor: Tensor | None
     address: Lanes
     form: str
     is_zero_filling: bool
@@ -60,7 +60,7 @@ class Instruction:
         matrices: of ldmatrix and stmatrix.
         is_transposed: of ldmatrix and stmatrix.
         is_predicated: whether lanes may be left out at run time.
-        copied: of `cp.async`, what it reads; None where its lanes are not known.
+        copied: of `cp.async`, what it reads; None for others.
     """
 
     op: str
@@ -190,7 +190,17 @@ def accesses_of_side(atom: CopyAtom, tensor: Tensor, side: Side) -> list[Instruc
             raise CuteError(f"{op.name} does not vectorize: {part}")
         address = lanes_of(vector.address_of(0))
         width = max(vector.bits // 8, 1)
-        found.append(Instruction(kind, width, address, vector, op.matrices, op.is_transposed))
+        found.append(
+            Instruction(
+                kind,
+                width,
+                address,
+                vector,
+                op.matrices,
+                op.is_transposed,
+                copied=_copied_from(op, None),
+            )
+        )
     return found
 
 
@@ -280,11 +290,12 @@ def _execute(
     return found
 
 
-def _copied_from(op: CopyOp, source: Tensor) -> CopiedFrom | None:
+def _copied_from(op: CopyOp, source: Tensor | None) -> CopiedFrom | None:
     if op.mechanism is not Mechanism.CP_ASYNC:
         return None
     form = "cg" if "CACHEGLOBAL" in op.name else "ca"
-    return CopiedFrom(source, lanes_of(source.address_of(0)), form, op.is_zero_filling)
+    address = lanes_of(source.address_of(0)) if source is not None else None
+    return CopiedFrom(source, address, form, op.is_zero_filling)
 
 
 # ---- auto-vectorizing

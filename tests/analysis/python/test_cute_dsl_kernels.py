@@ -428,3 +428,44 @@ def host(a: cute.Tensor):
 host(torch.randn((32, 32), dtype=torch.{dtype}))
 """
     assert [(w, n) for _, w, n in ways(facts_of(text, tmp_path))] == [figures]
+
+
+ONE_SIDE = """
+@cute.kernel
+def kernel(a: cute.Tensor, pages):
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(
+        cutlass.Float16, cute.make_layout((32, 128), stride=(128, 1)), 16
+    )
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(MODE), cutlass.Float16, num_bits_per_copy=BITS)
+    load = cute.make_tiled_copy_tv(
+        atom, cute.make_layout(THREADS), cute.make_layout((1, BITS // 16))
+    ).get_slice(tx)
+    cute.copy(load, load.partition_S(lookup(a, pages)), load.partition_D(s))
+
+
+@cute.jit
+def run(a: cute.Tensor, pages):
+    kernel(a, pages).launch(grid=(1, 1, 1), block=(128, 1, 1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "bits", "threads", "expected"),
+    [
+        ("", 128, "(8, 16), stride=(16, 1)", {(4, 4)}),
+        ("", 64, "(8, 16), stride=(16, 1)", {(2, 2)}),
+        ("", 128, "(32, 4), stride=(1, 32)", {(32, 4)}),
+        ("cpasync.LoadCacheMode.GLOBAL", 128, "(8, 16), stride=(16, 1)", {(4, 4)}),
+        ("cpasync.LoadCacheMode.GLOBAL", 64, "(8, 16), stride=(16, 1)", {None}),  # PTX has none
+    ],
+)
+def test_an_asynchronous_copy_of_an_unknown_tensor_writes_what_is_known(
+    tmp_path, mode, bits, threads, expected
+):
+    """A warp writes 512 or 256 contiguous bytes, or 16 bytes in each of 32 rows."""
+    text = ONE_SIDE.replace("MODE", mode).replace("BITS", str(bits)).replace("THREADS", threads)
+    accesses = [a for k in facts_of(text, tmp_path, "sm_80").kernels for a in k.accesses]
+    assert {a.kind for a in accesses} == {AccessKind.ASYNC_COPY}
+    figures = {a.wavefronts and (a.wavefronts.mean, a.ideal.mean) for a in accesses}
+    assert figures == expected

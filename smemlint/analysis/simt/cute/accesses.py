@@ -7,11 +7,11 @@ import numpy as np
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine
 from smemlint.analysis.simt.cute.values import Origin
-from smemlint.analysis.simt.domain.copy_sources import source_of_event
+from smemlint.analysis.simt.domain.copy_sources import UNKNOWN_SOURCE, source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind, SharedArray
@@ -105,19 +105,13 @@ def _width_of_fills(tensor: Tensor) -> int:
 
 def _source_of(copied: CopiedFrom) -> dict[str, object]:
     """Returns what an asynchronous copy reads, for the event."""
-    origin = copied.tensor.origin
-    if not isinstance(origin, Origin):
-        return {
-            "source": Unknown(
-                Reason(ReasonCode.UNKNOWN_ADDRESS, "its tensor points to nothing known")
-            )
-        }
-    return source_of_event(
-        origin.pointer.object,
-        offset_of_address(copied.address, copied.tensor),
-        form=copied.form,
-        is_partial=copied.is_zero_filling,
-    )
+    tensor = copied.tensor
+    source: Object | None = None
+    offset: AffineInt | Unknown = UNKNOWN_SOURCE
+    if tensor is not None and isinstance(tensor.origin, Origin):
+        source = tensor.origin.pointer.object
+        offset = offset_of_address(copied.address, tensor)
+    return source_of_event(source, offset, form=copied.form, is_partial=copied.is_zero_filling)
 
 
 def name_of(tensor: Tensor) -> str:

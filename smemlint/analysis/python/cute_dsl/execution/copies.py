@@ -30,7 +30,7 @@ from smemlint.analysis.python.interpreter.values import Value
 from smemlint.analysis.simt.cute.accesses import KINDS, thread_form
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine
-from smemlint.analysis.simt.domain.copy_sources import source_of_event
+from smemlint.analysis.simt.domain.copy_sources import UNKNOWN_SOURCE, source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.scev import atom
@@ -396,17 +396,12 @@ def emit(
 
 def _source_of(copied: CopiedFrom) -> dict[str, object]:
     """Returns what an asynchronous copy reads."""
-    origin = copied.tensor.origin
-    if not isinstance(origin, Origin):
-        return {
-            "source": UnknownNumber(
-                Reason(ReasonCode.UNKNOWN_ADDRESS, "its tensor points to nothing known")
-            )
-        }
-    offset = byte_offset(copied.address, copied.tensor)
-    return source_of_event(
-        origin.object, offset, form=copied.form, is_partial=copied.is_zero_filling
-    )
+    tensor = copied.tensor
+    source: Object | None = None
+    offset: AffineInt | UnknownNumber = UNKNOWN_SOURCE
+    if tensor is not None and isinstance(tensor.origin, Origin):
+        source, offset = tensor.origin.object, byte_offset(copied.address, tensor)
+    return source_of_event(source, offset, form=copied.form, is_partial=copied.is_zero_filling)
 
 
 def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumber:
