@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from smemlint.config.settings import Settings
-    from smemlint.facts import Access, KernelFacts
+    from smemlint.facts import Access, KernelFacts, WarpPattern
     from smemlint.finding import Finding
 
 
@@ -32,9 +32,8 @@ class OutOfBounds(Rule):
             return
         if not access.instance.origin or not access.certainty.is_decided:
             return
-        for pattern in access.patterns:
-            if not pattern.exact or (access.conditions and not pattern.is_reached):
-                continue
+        known = [p for p in access.patterns if p.exact and (p.is_reached or not access.conditions)]
+        for pattern in known:
             offsets = pattern.addresses - array.base
             last = array.bytes - (pattern.width - pattern.spare)
             if offsets.min() >= 0 and offsets.max() <= last:
@@ -57,8 +56,8 @@ class OutOfBounds(Rule):
                 f"warp {pattern.warp}, lane {lane}{where}; "
                 f"{count} lane{'s' if count > 1 else ''} of the warp outside"
             )
-            needed = int(offsets[outside].max()) + pattern.width
-            room = f", or give {array.shown} {needed} bytes" if needed > array.bytes else ""
+            end = max(_end(access, p) for p in known) - array.base
+            room = f", or give {array.shown} at least {end} bytes" if end > array.bytes else ""
             yield self.finding(
                 message,
                 access.span,
@@ -68,6 +67,12 @@ class OutOfBounds(Rule):
                 help=f"leave the lanes out whose index is outside{room}",
             )
             return
+
+
+def _end(access: Access, pattern: WarpPattern) -> int:
+    """Returns the address behind the last byte that a lane of a pattern reads or writes."""
+    reached = pattern.addresses[access.addressing(pattern)]
+    return int(reached.max(initial=-pattern.width)) + pattern.width - pattern.spare
 
 
 RULE = OutOfBounds()

@@ -133,3 +133,14 @@ def test_the_advised_padding_heals_the_bad_kernel(smemlint, tmp_path):
     (tmp_path / "k.cu").write_text(bad.replace("tile[32][32]", "tile[32][33]"))
     code, out, _ = smemlint("check", "k.cu")
     assert (code, out) == (0, "")
+
+
+def test_the_bytes_that_out_of_bounds_asks_for_are_those_of_all_warps(smemlint, tmp_path):
+    kernel = "__global__ void k() { __shared__ float s[32]; s[threadIdx.x] = 1; }\n"
+    text = kernel + "void f() { k<<<1, 128>>>(); }\n"
+    (tmp_path / "k.cu").write_text(text)
+    _, out, _ = smemlint("check", "k.cu", "--output-format", "json")
+    (found,) = json.loads(out)["findings"]
+    assert (found["code"], re.findall(r"(\d+) bytes", found["help"])) == ("SML401", ["512"])
+    (tmp_path / "k.cu").write_text(text.replace("[32]", "[128]"))
+    assert smemlint("check", "k.cu")[0] == 0
