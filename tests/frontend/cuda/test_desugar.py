@@ -399,3 +399,10 @@ def test_macros_in_an_index() -> None:
     assert printed("F4(s[n]) = F4(p[n + 1]);", before=before) == (
         "((float4 *) (&s[n]))[0] = ((float4 *) (&p[n + 1]))[0]"
     )
+
+
+def test_a_statement_expression_loses_its_statement_only() -> None:
+    function = parsed("int a = n; printf(({ const int x = n; x; })); int b = a;")
+    (lost,) = function.dropped
+    assert "({" in str(lost.reason)
+    assert [d.name for d in function.tree.body.block_items if isinstance(d, ir.Decl)] == ["a", "b"]

@@ -325,6 +325,8 @@ def _parenthesis(
     g.op("(", words[i])
     if after_operand:
         g.arguments(inner)
+    elif text_at(inner, 0) == "{":
+        raise CannotDesugar("GCC's statement expressions, `({ .. })`, are not followed")
     elif _has_fold(inner):
         _fold(g, inner, words[i])
     else:
