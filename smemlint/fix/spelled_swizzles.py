@@ -79,8 +79,12 @@ def of_all_banks(usage: Usage) -> list[Swizzle]:
     """Returns swizzles of element offsets that spread whole vectors over all banks.
 
     The first is that of rows of as many bytes as all banks have, the next those of longer rows.
+    There are none where an access takes less than an element, or the size of one is not known.
     """
     chunk = max(a.width_bytes for a in usage.accesses)
-    elements = chunk // max(a.array.element_bytes for a in usage.accesses if a.array is not None)
+    size = max(a.array.element_bytes for a in usage.accesses if a.array is not None)
+    elements = chunk // size if size else 0
+    if not elements:
+        return []
     bits, base = (ROW_BYTES // chunk).bit_length() - 1, elements.bit_length() - 1
     return [Swizzle(bits, base, bits + longer) for longer in range(MAX_CONSTANT_TRIALS)]

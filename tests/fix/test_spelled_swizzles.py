@@ -163,3 +163,25 @@ def test_a_defect_while_a_swizzle_is_evaluated_costs_the_fix_only(monkeypatch):
     (found,) = findings("k.cu", TILED)
     assert "Swizzle<3,3,3>" in found.help
     assert (found.fix, found.no_fix.code) == (None, ReasonCode.INTERNAL_ERROR)
+
+
+RECORDS = """\
+#include <cute/tensor.hpp>
+using namespace cute;
+struct Node { float v[8]; };
+__global__ void k(float *out) {
+  auto layout = composition(Swizzle<2, 0, 3>{}, Layout<Shape<_8, _8>, Stride<_8, _1>>{});
+  __shared__ Node s[64];
+  int t = threadIdx.x;
+  s[layout(t % 8, t / 8)].v[0] = t;
+  __syncthreads();
+  out[t] = s[layout(t % 8, t / 8)].v[0];
+}
+void go(float *o) { k<<<1, 64>>>(o); }
+"""
+
+
+def test_accesses_of_less_than_an_element_have_no_swizzle_of_elements():
+    """Eight records of 32 bytes each begin in banks 0, 8, 16 and 24, in whichever order."""
+    found = findings("k.cu", RECORDS)
+    assert [(f.access.ways, f.fix, f.no_fix) for f in found] == [(8, None, None)] * 2
