@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from smemlint.analysis.python.cute_dsl.execution import members, numbers
-from smemlint.analysis.python.cute_dsl.execution.host import (
+from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
     TorchTensor,
     dtype_named,
     torch_attribute,

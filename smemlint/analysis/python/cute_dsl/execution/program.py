@@ -10,7 +10,6 @@ from dataclasses import field
 from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
     atoms,
     copies,
-    host,
     int_tuple_functions,
     layout_functions,
     methods,
@@ -19,16 +18,16 @@ from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
     tensor_functions,
 )
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, METHODS, Call, executed
-from smemlint.analysis.python.cute_dsl.execution.host import Parser, TorchTensor
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
 from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F401
     blackwell,
     block_scaled,
     hopper,
+    host,
     quack,
     runtime,
 )
-from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
+from smemlint.analysis.python.cute_dsl.execution.libraries.host import Parser, TorchTensor
 from smemlint.analysis.python.cute_dsl.execution.python_functions import call_builtin, range_of
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -41,7 +40,6 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Partial,
     Pointer,
     Prepared,
-    Rest,
     layout_of,
     payload_of,
 )
@@ -49,10 +47,7 @@ from smemlint.analysis.python.cute_dsl.memory import Allocator, StructType
 from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.calls import call, member
-from smemlint.analysis.python.interpreter.constant_folding import (
-    call_string_method,
-    fold_membership,
-)
+from smemlint.analysis.python.interpreter.constant_folding import call_string_method
 from smemlint.analysis.python.interpreter.values import (
     REST,
     UNKNOWN,
@@ -67,7 +62,6 @@ from smemlint.analysis.python.interpreter.values import (
     Symbol,
     Unknown,
     Value,
-    is_known,
 )
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -103,7 +97,7 @@ def _is_jit(callee: Value) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Program:
-    """Handlers of expressions that share the state of an execution.
+    """Handlers of calls that share the state of an execution.
 
     Attributes:
         run: the execution.
@@ -115,132 +109,12 @@ class Program:
     overrides: dict[str, Value] = field(default_factory=dict)
     parsers: list[Parser] = field(default_factory=list)
 
-    # ---- expressions
-
     def evaluate_call(self, interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> Value:
         """Returns the result of a call."""
         callee = interpreter.evaluate(node.func, scopes)
         arguments = list(expressions.items_of(interpreter, node.args, scopes))
         named = expressions.keywords_of(interpreter, node.keywords, scopes)
         return self.apply(interpreter, callee, arguments, named, node, scopes)
-
-    def evaluate_lambda(self, interpreter: Interpreter, node: ast.Lambda, scopes: Scopes) -> Value:
-        """Returns a function of one expression."""
-        result = ast.copy_location(ast.Return(node.body), node.body)
-        made = ast.FunctionDef("<lambda>", node.args, [result], [], None)
-        return Function(ast.copy_location(made, node), scopes, is_kernel=False)
-
-    def evaluate_comparison(
-        self, interpreter: Interpreter, node: ast.Compare, scopes: Scopes
-    ) -> Value:
-        """Returns the result of a comparison; None equals no object."""
-        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
-            one = interpreter.evaluate(node.left, scopes)
-            other = interpreter.evaluate(node.comparators[0], scopes)
-            if isinstance(node.ops[0], ast.Is | ast.IsNot):
-                return self._is(one, other, isinstance(node.ops[0], ast.Is))
-            return self._contains(one, other, isinstance(node.ops[0], ast.In))
-        if len(node.ops) > 1:
-            values = [interpreter.evaluate(v, scopes) for v in (node.left, *node.comparators)]
-            results = [
-                expressions.operate(interpreter, op, a, b)
-                for op, a, b in zip(node.ops, values, values[1:], strict=False)
-            ]
-            found: Value = results[0]
-            for result in results[1:]:
-                found = self._both(found, result)
-            return found
-        return expressions.evaluate_comparison(interpreter, node, scopes)
-
-    def _is(self, one: Value, other: Value, expected: bool) -> Value:
-        if isinstance(one, Unknown) or isinstance(other, Unknown):
-            return UNKNOWN
-        if one is None or other is None or isinstance(other, bool):
-            return (one is other) == expected
-        if isinstance(one, Symbol) and isinstance(other, Symbol):
-            return (numbers.tail(one) == numbers.tail(other)) == expected
-        if isinstance(one, DType) and isinstance(other, DType):
-            return (one == other) == expected
-        return (one is other) == expected if not is_known(one) else UNKNOWN
-
-    def _contains(self, one: Value, other: Value, expected: bool) -> Value:
-        if isinstance(one, Symbol) and isinstance(other, tuple | list):
-            named = [numbers.tail(o) for o in other if isinstance(o, Symbol)]
-            return (numbers.tail(one) in named) == expected if len(named) == len(other) else UNKNOWN
-        inside = fold_membership(one, other)
-        return inside == expected if inside is not None else UNKNOWN
-
-    def _both(self, one: Value, other: Value) -> Value:
-        for value in (one, other):
-            if value is False:
-                return False
-            if isinstance(value, Unknown):
-                return value
-        if one is True:
-            return other
-        if other is True:
-            return one
-        return numbers.calculate(self.run, ast.BitAnd(), one, other)
-
-    def evaluate_logical(self, interpreter: Interpreter, node: ast.BoolOp, scopes: Scopes) -> Value:
-        """Returns the result of `and` or `or`, by thread where an operand is a number."""
-        values: list[Value] = []
-        is_or = isinstance(node.op, ast.Or)
-        for part in node.values:
-            value = interpreter.evaluate(part, scopes)
-            if is_known(value) and bool(value) == is_or:
-                return value if not values else is_or if isinstance(value, bool | int) else UNKNOWN
-            if not is_known(value):
-                values.append(value)
-        if not values:
-            return value
-        found = values[0]
-        for other in values[1:]:
-            if not isinstance(found, Number) or not isinstance(other, Number):
-                return UNKNOWN
-            found = numbers.calculate(
-                self.run, ast.BitOr() if is_or else ast.BitAnd(), found, other
-            )
-        return found
-
-    def evaluate_conditional(
-        self, interpreter: Interpreter, node: ast.IfExp, scopes: Scopes
-    ) -> Value:
-        """Returns the chosen operand, or what covers both."""
-        value = interpreter.evaluate(node.test, scopes)
-        test = bool(value) if is_known(value) else numbers.truth_of(value)
-        if not isinstance(test, bool) and node.test in self.run.outcomes:
-            test = self.run.outcomes[node.test]
-        if isinstance(test, bool):
-            return interpreter.evaluate(node.body if test else node.orelse, scopes)
-        body = interpreter.evaluate(node.body, scopes)
-        otherwise = interpreter.evaluate(node.orelse, scopes)
-        return merge_branches(self.run, {"": body}, {"": otherwise}, test)[""]
-
-    def evaluate_tuple(self, interpreter: Interpreter, node: ast.Tuple, scopes: Scopes) -> Value:
-        """Returns a tuple; an opaque object that it unpacks stays as one item."""
-        items: list[Value] = []
-        for part in node.elts:
-            if not isinstance(part, ast.Starred):
-                items.append(interpreter.evaluate(part, scopes))
-                continue
-            value = interpreter.evaluate(part.value, scopes)
-            if isinstance(value, tuple | list):
-                items += value
-            elif isinstance(value, Opaque):
-                items.append(Rest(value.name))
-            else:
-                return UNKNOWN
-        require_tree(items)
-        return tuple(items)
-
-    def evaluate_set(self, interpreter: Interpreter, node: ast.Set, scopes: Scopes) -> Value:
-        """Returns the items of a set in the order in which they are written."""
-        items = tuple(expressions.items_of(interpreter, node.elts, scopes))
-        require_tree(items)
-        return items
-
-    # ---- calls
 
     def apply(
         self,

@@ -6,14 +6,13 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from smemlint.analysis.python.cute_dsl.execution import expressions, statements
 from smemlint.analysis.python.cute_dsl.execution.kernels import facts_of
 from smemlint.analysis.python.cute_dsl.execution.model import DslModel
 from smemlint.analysis.python.cute_dsl.execution.modules import ImportedFiles, Texts
 from smemlint.analysis.python.cute_dsl.execution.program import Program
 from smemlint.analysis.python.cute_dsl.execution.state import Execution, KernelTrial
-from smemlint.analysis.python.cute_dsl.execution.statements import ByThread, handlers
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
-from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, ExpressionHandlers
 from smemlint.analysis.python.interpreter.values import Scope, Value
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial, with_layout_advice
 from smemlint.facts import KernelFacts
@@ -55,22 +54,12 @@ class Run:
         self._priced: dict[tuple[Assumption, ...], list[KernelFacts]] = {}
         self.state = Execution(Texts(files, self._interpret), arch, trial)
         self.program = Program(self.state, dict(overrides))
-        expressions: ExpressionHandlers = {
-            **EXPRESSIONS,
-            ast.Call: self.program.evaluate_call,
-            ast.Lambda: self.program.evaluate_lambda,
-            ast.Compare: self.program.evaluate_comparison,
-            ast.BoolOp: self.program.evaluate_logical,
-            ast.IfExp: self.program.evaluate_conditional,
-            ast.Tuple: self.program.evaluate_tuple,
-            ast.Set: self.program.evaluate_set,
-        }
         self.interpreter = Interpreter(
             DslModel(self.state),
             MARKS,
-            policy=ByThread(self.state),
-            expressions=expressions,
-            statements=handlers(self.state),  # type: ignore[arg-type]
+            policy=statements.ByThread(self.state),
+            expressions={**expressions.handlers(self.state), ast.Call: self.program.evaluate_call},
+            statements=statements.handlers(self.state),  # type: ignore[arg-type]
             max_steps=MAX_DSL_STEPS,
         )
         scope: Scope = {"__name__": "__main__" if enter is None else "a module"}

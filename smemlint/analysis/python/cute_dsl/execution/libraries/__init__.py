@@ -1,1 +1,1 @@
-"""Libraries on top of `cutlass.cute`: the helpers of `cutlass.utils`, and QuACK's."""
+"""Libraries beside `cutlass.cute`: helpers of `cutlass.utils`, QuACK's, PyTorch on the host."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function
-from smemlint.analysis.python.cute_dsl.execution.host import (
+from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
     ALIGNMENT,
     TorchTensor,
     global_tensor,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-from smemlint.analysis.python.cute_dsl.execution.host import dtype_named
+from smemlint.analysis.python.cute_dsl.execution.libraries.host import dtype_named
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, UnknownTensor
