@@ -60,7 +60,8 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
             if item.kind == "iteration" and item.entry is not None:
                 registers.leave_iteration(item.entry)
             elif item.depth:
-                registers.enter_loop(_stores_of_loop(items, at, item.depth))
+                is_entry = item.kind == "loop"
+                registers.pass_loop(_stores_of_loop(items, at, item.depth) if is_entry else ())
             elif item.kind != "block":
                 registers.clear()
             registers.out.append(item)
@@ -140,8 +141,8 @@ class _Registers:
         """Forgets everything: other threads may have written, or the code runs again."""
         self._held.clear()
 
-    def enter_loop(self, stores: Sequence[Event] | None) -> None:
-        """Keeps what a loop of which one iteration stands for all does not store to; None: all."""
+    def pass_loop(self, stores: Sequence[Event] | None) -> None:
+        """Keeps, where a loop begins or ends, what it does not store to from here; None: all."""
         if stores is None:
             self.clear()
             return

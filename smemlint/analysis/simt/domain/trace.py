@@ -109,11 +109,12 @@ class Fence:
     """A point that no access moves across.
 
     Attributes:
-        kind: `barrier` (memory is reloaded after it), `block` (control flow joins or parts) or
-            `iteration` (another round of a loop that the compiler leaves one).
+        kind: `barrier` (memory is reloaded after it), `block` (control flow joins or parts),
+            `loop` (one of which one iteration stands for all begins) or `iteration` (another round
+            of a loop that the compiler leaves one, or the end of such a loop).
         entry: of the loop of that round, where all rounds issue the same.
-        depth: of a round that stands for all, and of what follows it: how many such loops there
-            are, this one included; 0 elsewhere.
+        depth: where a loop of which one iteration stands for all begins and ends: how many such
+            loops there are, this one included; 0 elsewhere.
     """
 
     kind: str
@@ -167,7 +168,9 @@ class Trace:
         if self._muted:
             return
         last = self.items[-1] if self.items else None
-        if isinstance(last, Fence) and (last.kind == kind or last.kind == "barrier"):
+        if isinstance(last, Fence) and (
+            (last.kind, last.depth) == (kind, depth) or last.kind == "barrier"
+        ):
             return
         self.items.append(Fence(kind, entry, depth))
 

@@ -133,7 +133,7 @@ def _execute_general(
 ) -> None:
     """Records the accesses of the iteration that stands for all, as a block of its own."""
     state, loop = ev.state, ev.state.loops[-1]
-    state.trace.fence("iteration", depth=state.open_loops)
+    state.trace.fence("loop", depth=state.open_loops)
     begin, cost = len(state.trace.items), loop.cost
     execute_iteration(ev, "", step, body, loop)
     if not loop.is_left_openly:

@@ -40,6 +40,8 @@ def loads(body):
         "for (int i = 0; i < n; ++i) { for (int j = 0; j < i; ++j) v += in[i * j] * s[j]; v *= s[i]; } v *= s[32 * t];",
         "for (int i = t; i < n; i += 32) g[i + 999] = s[i]; if (n > 7) v *= s[32 * t] + in[t + 7];",
         "while (v < in[t]) v += s[t] * 3; v *= s[32 * t];",
+        "for (int i = 0; i < n; ++i) v += in[i * 7 + t] * s[i]; v *= s[32 * t]; __syncthreads(); v += s[t];",
+        "for (int i = 0; i < n; ++i) for (int j = 0; j < i; ++j) v += in[i * j] * s[32 * t]; __syncthreads(); v += s[t];",
     ],
 )  # fmt: skip
 def test_what_a_loop_does_not_store_to_is_not_loaded_again(body):
