@@ -238,7 +238,7 @@ def _wrapped(rows: Sequence[list[Any]]) -> str:
 
 
 def main() -> int:
-    """Records what the command line asks for; returns 0 if the GPU refuted nothing."""
+    """Records what is asked for; 0 if the GPU refuted nothing, 1 if it did, 2 if it cannot be run."""
     parser = argparse.ArgumentParser()
     parser.add_argument("paths", nargs="*", type=Path, help="sources whose accesses to replay")
     parser.add_argument("--patterns", type=Path, help="a CSV of patterns with counters")
@@ -248,15 +248,19 @@ def main() -> int:
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=600.0, help="in seconds")
     chosen = parser.parse_args()
-    text, agrees = record(
-        chosen.paths,
-        chosen.patterns,
-        chosen.out,
-        count=chosen.random,
-        seed=chosen.seed,
-        device=chosen.device,
-        engine=engine_process(chosen.timeout),
-    )
+    try:
+        text, agrees = record(
+            chosen.paths,
+            chosen.patterns,
+            chosen.out,
+            count=chosen.random,
+            seed=chosen.seed,
+            device=chosen.device,
+            engine=engine_process(chosen.timeout),
+        )
+    except SmemlintError as error:
+        print(f"smemlint: error: {error}", file=sys.stderr)
+        return 2
     print(text)
     return 0 if agrees else 1
 
