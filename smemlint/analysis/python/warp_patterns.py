@@ -8,8 +8,17 @@ from numpy.typing import NDArray
 from smemlint.facts import WarpPattern
 from smemlint.hardware.banks import wavefronts
 from smemlint.limits.steps import spend
+from smemlint.reasons import Reason
 
 _LANES_A_STEP = 32
+
+
+class Undecided(Exception):
+    """Accesses without a figure, for a reason."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
 
 
 def patterns_of(

@@ -7,7 +7,7 @@ from math import prod
 
 from smemlint.analysis.pricing import on_architecture, stat_of
 from smemlint.analysis.python.gluon.values import NO_SHARED_LAYOUT, TileAccess
-from smemlint.analysis.python.warp_patterns import patterns_of
+from smemlint.analysis.python.warp_patterns import Undecided, patterns_of
 from smemlint.facts import Access, AccessKind, Certainty, Instance, WarpPattern
 from smemlint.layout.tensor_access import Instructions, lowered
 from smemlint.limits.budgets import MAX_PATTERNS, MAX_REGISTER_BITS, MAX_TILE_ELEMENTS
@@ -16,14 +16,6 @@ from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 LOWERING = Assumption(Topic.COMPILER, "lowered as triton 3.9 does")
 _NO_REGISTER_LAYOUT = Reason(ReasonCode.UNKNOWN_LAYOUT, "its register layout is not known")
 _MOST_WARPS = 32
-
-
-class Undecided(Exception):
-    """An access without a figure."""
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.text)
-        self.reason = reason
 
 
 def access_of(

@@ -19,7 +19,7 @@ from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
 from smemlint.analysis.python.interpreter.values import Function, Unknown
 from smemlint.analysis.python.triton.offset_model import OffsetModel, OffsetTile
-from smemlint.analysis.python.warp_patterns import patterns_of
+from smemlint.analysis.python.warp_patterns import Undecided, patterns_of
 from smemlint.analysis.simt.domain.swizzled import declared_use
 from smemlint.facts import (
     Access,
@@ -52,14 +52,6 @@ if TYPE_CHECKING:
 _NO_OFFSETS = Reason(ReasonCode.NOT_MODELLED, "it is not made of `tl.arange`s and numbers")
 _BASE = 1024
 """Bytes that offset 0 is taken to lie on a multiple of: the longest period of a named swizzle."""
-
-
-class Undecided(Exception):
-    """Offsets without a figure."""
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.text)
-        self.reason = reason
 
 
 def kernels_of(
