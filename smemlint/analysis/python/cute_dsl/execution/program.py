@@ -180,7 +180,7 @@ class Program:
                 made = call(interpreter, maker, [callee, *arguments], named)
                 if isinstance(made, Instance):
                     return made
-            named = self._completed(callee, arguments, named)
+            arguments, named = self._completed(callee, arguments, named)
         if _is_jit(callee):
             arguments = [self._passed(value) for value in arguments]
             named = {name: self._passed(value) for name, value in named.items()}
@@ -195,11 +195,13 @@ class Program:
             return host.global_tensor(self.run, value, value.dtype, is_dynamic=True)
         return value
 
-    def _completed(self, owner: Class, arguments: list[Value], named: Scope) -> Scope:
-        """Returns the named arguments of a call of a class, with guesses where they are made."""
+    def _completed(
+        self, owner: Class, arguments: list[Value], named: Scope
+    ) -> tuple[list[Value], Scope]:
+        """Returns the arguments of a call of a class, with guesses where they are made."""
         completes = self.run.completes
         if completes is None or not self._is_of_home(owner):
-            return named
+            return arguments, named
         return completes(owner, arguments, named)
 
     def _is_of_home(self, owner: Class) -> bool:

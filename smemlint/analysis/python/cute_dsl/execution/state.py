@@ -22,8 +22,8 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_EVENTS
 from smemlint.reasons import Assumption, Reason, ReasonCode
 
-Completion = Callable[[Class, list[Value], Scope], Scope]
-"""Returns the named arguments of a call of a class, completed."""
+Completion = Callable[[Class, list[Value], Scope], tuple[list[Value], Scope]]
+"""Returns the arguments of a call of a class, completed."""
 
 
 MAX_THREADS = 1024
@@ -100,7 +100,7 @@ class Execution:
         assumes: open conditions of the host have the outcome that `choice` stands for.
         assumed: what they are taken to be.
         completes: gives a call of a class the arguments that are not known; None for no call.
-        constructed: objects of classes that `completes` was asked for.
+        constructed: objects of classes of the executed file, or derived from these.
     """
 
     def __init__(self, texts: Texts, arch: str, trial: KernelTrial | None = None) -> None:

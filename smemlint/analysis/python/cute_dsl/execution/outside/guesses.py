@@ -239,22 +239,21 @@ def construct(interpreter: Interpreter, owner: Class, guess: Guess, run: Executi
 
 def completed(
     guess: Guess, run: Execution, owner: Class, arguments: list[Value], named: Scope
-) -> Scope:
-    """Returns the named arguments of a call of a class, with guesses at what is not known.
+) -> tuple[list[Value], Scope]:
+    """Returns the arguments of a call of a class, with guesses at what is not known.
 
     Args:
         guess: the guess.
         run: the execution.
         owner: the class.
-        arguments: positional ones; those that are not known get names.
+        arguments: positional ones; they get names where the constructor is known.
         named: the others.
     """
     init = owner.member("__init__")
     if not isinstance(init, Function):
-        return named
+        return arguments, named
     names = [p.name for p in parameters_of(init.node.args)[1:] if not p.is_keyword]
     given = calls.arguments_by_name(names, arguments) | named
     unknown = {name for name, value in given.items() if isinstance(value, Unknown)}
     guessed = guess.arguments(run, init.node, is_method=True, only=unknown)
-    arguments[:] = []
-    return given | guessed
+    return [], given | guessed
