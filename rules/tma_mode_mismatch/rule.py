@@ -53,7 +53,8 @@ def _why_refused(box: list[int], size: int, span: int, mode: str) -> tuple[str, 
     for extent in box:
         if not 1 <= extent <= _MOST:
             reason = f"an extent must be 1 to {_MOST}, and {extent} is not"
-            return reason, "copy the tile by several boxes"
+            several = "copy the tile by several boxes"
+            return reason, several if extent > _MOST else "give it 1 or more"
     inner = box[0] * size
     if inner % _GRANULE:
         reason = f"its rows of {inner} bytes are no multiple of {_GRANULE}"

@@ -144,3 +144,15 @@ def test_the_bytes_that_out_of_bounds_asks_for_are_those_of_all_warps(smemlint, 
     assert (found["code"], re.findall(r"(\d+) bytes", found["help"])) == ("SML401", ["512"])
     (tmp_path / "k.cu").write_text(text.replace("[32]", "[128]"))
     assert smemlint("check", "k.cu")[0] == 0
+
+
+def test_a_box_without_elements_is_not_told_to_be_several(smemlint, tmp_path):
+    bad = (entry("SML207").folder / "bad.cu").read_text()
+    helps = []
+    for box in ("{0, 64}", "{512, 64}"):
+        (tmp_path / "k.cu").write_text(bad.replace("{128, 64}", box))
+        _, out, _ = smemlint("check", "k.cu", "--output-format", "json")
+        (found,) = json.loads(out)["findings"]
+        assert found["code"] == "SML207"
+        helps.append(found["help"])
+    assert ["several" in text for text in helps] == [False, True] and all(helps)
