@@ -40,6 +40,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 
 _WIDTHS = (2, 4, 8)
+_OF_LOOPS = ("loop", "iteration")
 
 
 def mark_open_fusions(
@@ -55,8 +56,8 @@ def mark_open_fusions(
         scope: of what every iteration does.
     """
     together = unrolled(1, cost, pragma, is_constant=False)
-    if together == 1 or any(isinstance(i, Fence) and i.kind != "block" for i in items):
-        return  # one iteration, or those of other loops and barriers
+    if together == 1 or any(isinstance(i, Fence) and i.kind in _OF_LOOPS for i in items):
+        return  # one iteration, or those of other loops
     for is_block, block in groupby(items, lambda item: isinstance(item, Event)):
         if is_block:
             _mark_open_slots([e for e in block if isinstance(e, Event)], trip, together)

@@ -145,6 +145,8 @@ def neighbours(body, start="0", pragma=""):
     [
         (PAIR, 2),  # LDS.64 14, LDS 30
         (f"if (in[i] > 1) {PAIR}", 2),  # LDS.64 14, LDS 30
+        (f"{PAIR} __syncthreads();", 2),  # of 50 iterations 24 LDS.64, 52 LDS
+        (f"{PAIR} __syncwarp();", 2),  # the same
         (FOUR % (33, 33, 33, 33), 4),  # LDS.64 42, LDS 32
         (FOUR % (34, 34, 34, 34), 4),  # LDS.128 14, LDS.64 30
     ],
