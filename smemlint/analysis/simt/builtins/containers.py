@@ -73,7 +73,10 @@ def _element(ev: Evaluator, array: ArrayType, method: str, node: ir.FuncCall) ->
     index = node.args[0] if method == "at" and len(node.args) == 1 else ends.get(method)
     if index is None or not isinstance(node.name, ir.StructRef):
         return None
-    place = ev.lvalue(ir.ArrayRef(node.name.name, index, at=node.at))
+    owner = node.name.name
+    if node.name.type == "->":
+        owner = ir.UnaryOp("*", owner, at=node.at)
+    place = ev.lvalue(ir.ArrayRef(owner, index, at=node.at))
     if isinstance(place, LValue):
         return replace(place.pointer(), is_reference=True)
     return place

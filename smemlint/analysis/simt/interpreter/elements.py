@@ -132,15 +132,20 @@ def _declared_type(ev: Evaluator, node: ir.Node) -> CType | None:
             record = kind.target if isinstance(kind, PointerType) else kind
             member = record.member(name) if isinstance(record, RecordType) else None
             return unreferenced(member.type) if member is not None else None
-        case ir.ArrayRef(name=of):
-            kind = _declared_type(ev, of)
-            array = kind if isinstance(kind, ArrayType) or kind is None else array_member(kind)
-            return array.element if array is not None else None
+        case ir.ArrayRef(name=of) | ir.UnaryOp(op="*", expr=of):
+            return _element_type(_declared_type(ev, of))
         case ir.FuncCall(name=ir.StructRef(name=of, field=ir.ID("at" | "front" | "back"))):
             kind = _declared_type(ev, of)
-            array = array_member(kind) if kind is not None else None
-            return array.element if array is not None else None
+            return _element_type(kind.target if isinstance(kind, PointerType) else kind)
     return None
+
+
+def _element_type(kind: CType | None) -> CType | None:
+    """Returns the type of `*p` and `p[i]`; None where it is neither a pointer nor an array."""
+    if isinstance(kind, PointerType):
+        return kind.target
+    array = kind if isinstance(kind, ArrayType) or kind is None else array_member(kind)
+    return array.element if array is not None else None
 
 
 def _by_operator(
