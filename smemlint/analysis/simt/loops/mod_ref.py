@@ -169,8 +169,9 @@ class _Reader:
 
     def follow_aliases(self) -> None:
         """Takes what is written through pointers and references for what they were set to."""
+        escaped = {escape.name for escape in self.escapes}
         for name in reversed(self.aliases):
-            if name not in self.modified and all(e.name != name for e in self.escapes):
+            if name not in self.modified and name not in escaped:
                 continue
             for source in self.aliases[name]:
                 root = root_of(source)
@@ -178,6 +179,7 @@ class _Reader:
                     self.modified.add(root)
                 elif named := _named(source):
                     self.is_arithmetic = False
+                    escaped.update(named)
                     self.escapes += (Escape("*", 0, n, False, False) for n in named)
 
     def _children(self, node: ir.Node, inside_loop: bool) -> bool:
