@@ -22,8 +22,6 @@ from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.integers import read_integer
 from smemlint.reasons import Reason, ReasonCode
 
-"""Types of which a local variable holds one value, which a name reads."""
-
 
 @evaluates(ir.Constant)
 def evaluate_constant(ev: Evaluator, node: ir.Constant) -> Value:
