@@ -469,3 +469,37 @@ def test_an_asynchronous_copy_of_an_unknown_tensor_writes_what_is_known(
     assert {a.kind for a in accesses} == {AccessKind.ASYNC_COPY}
     figures = {a.wavefronts and (a.wavefronts.mean, a.ideal.mean) for a in accesses}
     assert figures == expected
+
+
+COLUMN = """
+def pitch(n):
+    while n > 1:
+        if n <= 33:
+            return n
+        n = n // 2
+    return 64
+
+@cute.kernel
+def kernel(a: cute.Tensor, n: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(
+        cutlass.Float32, cute.make_layout((32, n), stride=(n, 1)), 16
+    )
+    s[tx, 0] = a[tx, 0]
+
+@cute.jit
+def host(a: cute.Tensor, m: cutlass.Int32):
+    n = 33
+    while n < 64:
+        if m > 7:
+            break
+        n = 64
+    kernel(a, NUMBER).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+
+
+@pytest.mark.parametrize(("number", "expected"), [("n", 0), ("pitch(132)", 1), ("pitch(128)", 32)])
+def test_a_host_loop_ends_by_its_condition_or_where_a_jump_leaves_it(tmp_path, number, expected):
+    """Rows of 33 or 64 words, which is not known (0 ways); of 33 and 32 by what a loop returns."""
+    facts = facts_of(COLUMN.replace("NUMBER", number), tmp_path)
+    assert [n for _, _, n in ways(facts)] == [expected]

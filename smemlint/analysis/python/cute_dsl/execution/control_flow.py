@@ -164,25 +164,29 @@ class ControlFlow:
         """Executes the iterations that the host is known to make, any others as one."""
         jumps = PendingJumps()
         interpreter.jumps.append(jumps)
-        is_left = self._leaves(interpreter, node, scopes)
-        if not is_left:
+        ends = self._ends(interpreter, node, scopes)
+        if ends is None:
             self._any_number(interpreter, node, None, scopes)
         interpreter.jumps.pop()
-        if self.run.kernel is None:
-            self._join(scopes[-1], jumps.breaks, is_reached=not is_left or not jumps.breaks)
-        return True
+        if self.run.kernel is not None:
+            return True
+        return self._join(scopes[-1], jumps.breaks, is_reached=ends is not False)
 
-    def _leaves(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
-        """Executes iterations as long as they are known; returns whether they come to an end."""
+    def _ends(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool | None:
+        """Executes iterations as long as they are known.
+
+        Returns:
+            Whether its condition ends the loop, not a jump; None where that is not known.
+        """
         for _ in range(MAX_DSL_UNROLLED):
             test = self.condition(interpreter, node.test, scopes)
             if test is False:
                 return True
             if self.run.kernel is not None or test is not True:
-                return self._skips(interpreter, node, test)
+                return True if self._skips(interpreter, node, test) else None
             if not self._iterate(interpreter, node.body, scopes):
-                return True
-        return False
+                return False
+        return None
 
     def _skips(self, interpreter: Interpreter, node: ast.While, test: object) -> bool:
         """Returns whether an open condition of a loop is taken not to hold."""
