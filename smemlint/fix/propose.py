@@ -240,10 +240,10 @@ class _Repair:
             return
         self._padded = self._best_padded(self._source, found, facts, run, most_steps)
         if self._padded is None and not self._is_too_long and isinstance(found, Declarator):
-            kernels = self._kernels(facts, max(most_steps, MAX_TRIAL_STEPS))
-            self._trial = self._other_constant(self._source, found, kernels, run)
-            if self._trial is None:
-                self._trial = self._other_swizzle(self._source, facts, kernels, run)
+            most_steps = max(most_steps, MAX_TRIAL_STEPS)
+            self._trial = self._other_constant(
+                self._source, found, facts, run, most_steps
+            ) or self._other_swizzle(self._source, facts, run, most_steps)
 
     def _best_padded(
         self, source: Source, found: Declaration, facts: Facts, run: Run, most_steps: int
@@ -267,7 +267,7 @@ class _Repair:
         return None
 
     def _other_constant(
-        self, source: Source, found: Declarator, kernels: Sequence[KernelFacts], run: Run
+        self, source: Source, found: Declarator, facts: Facts, run: Run, most_steps: int
     ) -> tuple[str, int, Comparison] | None:
         """Returns a value of the constant that pads the rows which frees the costliest access."""
         array, usage = self._array, self._usage
@@ -277,6 +277,7 @@ class _Repair:
         constant = padding_constant(source, found, axis, usage.accesses, run.sources)
         if constant is None or constant.number is None:
             return None
+        kernels = self._kernels(facts, most_steps)
         pitches = best_pitches(usage, axis, -constant.value) if kernels else ()
         for extra in pitches[:MAX_CONSTANT_TRIALS]:
             edit = constant.changed(extra)
@@ -288,19 +289,21 @@ class _Repair:
         return None
 
     def _other_swizzle(
-        self, source: Source, facts: Facts, kernels: Sequence[KernelFacts], run: Run
+        self, source: Source, facts: Facts, run: Run, most_steps: int
     ) -> tuple[str, int, Comparison] | None:
         """Returns parameters of the swizzle that a kernel spells with which its figures improve."""
-        if not kernels or not self._usage.is_decided:
+        array, usage = self._array, self._usage
+        if not usage.is_decided:
             return None
-        first = min(k.instance.span.line for k in kernels)
-        spelled = only_one_between(source, first, max(a.line for a in self._usage.accesses))
+        first = min((k.instance.span.line for k in concerned(facts, array.span)), default=0)
+        spelled = only_one_between(source, first, max(a.line for a in usage.accesses))
         if spelled is None:
             return None
-        for swizzle in of_all_banks(self._usage):
+        kernels = self._kernels(facts, most_steps)
+        for swizzle in of_all_banks(usage) if kernels else ():
             text = applied(source.text, spelled.changed(swizzle))
             comparison = compare_swizzle(facts, kernels, source.path, text, run)
-            before, after = comparison.wavefronts(self._array.span) if comparison else (0, 0)
+            before, after = comparison.wavefronts(array.span) if comparison else (0, 0)
             if comparison is not None and after < before:
                 return spelled.phrase(swizzle), spelled.line, comparison
         return None

@@ -185,3 +185,16 @@ def test_accesses_of_less_than_an_element_have_no_swizzle_of_elements():
     """Eight records of 32 bytes each begin in banks 0, 8, 16 and 24, in whichever order."""
     found = findings("k.cu", RECORDS)
     assert [(f.access.ways, f.fix, f.no_fix) for f in found] == [(8, None, None)] * 2
+
+
+def test_without_a_swizzle_to_try_nothing_is_put_off(monkeypatch):
+    """Evaluating such a kernel takes 1,607 statements; there is nothing to evaluate it for."""
+    monkeypatch.setattr("smemlint.fix.propose.MAX_TRIAL_STEPS", 0)
+    text = (
+        "__global__ void k(float *out) {\n  __shared__ float s[1024];\n  int t = threadIdx.x, a = t;\n"
+        + "  a = (a * 5 + 1) % 1024;\n" * 1_600
+        + "  s[(t * t * 7 + t * 13) % 1021] = a;\n  __syncthreads();\n  out[t] = s[t];\n}\n"
+        "void go(float *o) { k<<<1, 256>>>(o); }\n"
+    )
+    (found,) = findings("k.cu", text)
+    assert (found.code, found.fix, found.no_fix) == ("SML101", None, None)
