@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from smemlint.facts import Span
 from smemlint.finding import Edit
-from smemlint.fix.padding import ROW_BYTES
+from smemlint.fix.padding import ROW_BYTES, Usage
 from smemlint.frontend.cuda.lexer.tokens import LineMap
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONSTANT_TRIALS
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.fix.padding import Usage
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _PARAMETERS = r"\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*"
 _CPP = re.compile(rf"\bSwizzle\s*<{_PARAMETERS}>")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.simt.builtins.intrinsics import elected_lane, shuffled
 from smemlint.analysis.simt.domain.data_ranges import one_for_a_warp
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.values import AffineInt, Value
-from smemlint.analysis.simt.inline_ptx.registers import RESULT
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.simt.inline_ptx.instruction import Instruction
-    from smemlint.analysis.simt.inline_ptx.registers import Registers
-    from smemlint.frontend.ptx.syntax import Operand
+from smemlint.analysis.simt.inline_ptx.instruction import Instruction
+from smemlint.analysis.simt.inline_ptx.registers import RESULT, Registers
+from smemlint.frontend.ptx.syntax import Operand
 
 _SHUFFLES = {
     "idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync",
@@ -51,7 +46,7 @@ def _shuffled(registers: Registers, name: str, operands: Sequence[Operand]) -> V
 
 
 def _width(name: str, bounds: Value) -> int | None:
-    """The lanes of a segment: the operand holds `32 - width` above the last lane that is read.
+    """Returns the lanes of a segment, which the operand holds as `32 - width`, above the last one.
 
     Source: PTX ISA, `shfl.sync`; a bound within the segment is none that an intrinsic has.
     """

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.domain.trace import Event
 
 _KINDS = (AccessKind.LOAD, AccessKind.STORE, AccessKind.ATOMIC)
 

@@ -68,8 +68,8 @@ class HostPolicy(Policy):
         launching: names of functions that launch, themselves or through others.
         default_path: known numbers win over unknown ones where control flow joins.
         paths: open choices that are made, and which alternative is taken.
-        idle_choices: returns those of a function that no launch's shape hangs on, see
-            `open_parameters.IdleChoices`.
+        irrelevant_choices: returns those of a function that no launch's shape hangs on, see
+            `open_parameters.IrrelevantChoices`.
 
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
@@ -86,7 +86,7 @@ class HostPolicy(Policy):
         launching: frozenset[str] = frozenset(),
         default_path: bool = False,
         paths: Mapping[ir.Node, int] | None = None,
-        idle_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
+        irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
     ) -> None:
         self.linked = (unit, *(u for u in linked if u is not unit))
         self._launching = launching
@@ -97,8 +97,8 @@ class HostPolicy(Policy):
         self.defaults: dict[Assumption, None] = {}
         self.paths = paths or {}
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
-        self.idle: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
-        self._idle_choices = idle_choices
+        self.irrelevant: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
+        self._irrelevant_choices = irrelevant_choices
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
         self._call_limit: int | None = None
@@ -234,23 +234,23 @@ class HostPolicy(Policy):
         """Returns a known number rather than an unknown one, on the default path."""
         if isinstance(a, AffineInt) and isinstance(b, AffineInt) and self._is_choice(a, b):
             self.alternatives[node] = self._widths.get(node, 0)  # 0: of a call, which chooses none
-            if self._is_idle(ev, node):
-                self.idle.add(node)
+            if self._is_irrelevant(ev, node):
+                self.irrelevant.add(node)
             self._chosen.add(self.domain.key_of_choice(a, b, node.at))
             return None
         for known, other in ((a, b), (b, a)):
             is_open = not isinstance(other, AffineInt) or bool(other.terms)
             if isinstance(known, AffineInt) and known.constant is not None and is_open:
-                self.has_default_path |= not self._is_idle(ev, node)
+                self.has_default_path |= not self._is_irrelevant(ev, node)
                 if not self.default_path:
                     break
                 self._assume(ev, "with the default that the host code takes", node)
                 return known
         return None
 
-    def _is_idle(self, ev: Evaluator, node: ir.Node) -> bool:
+    def _is_irrelevant(self, ev: Evaluator, node: ir.Node) -> bool:
         """Returns whether no launch's shape hangs on a choice of the function that is run."""
-        return node in self._idle_choices(ev.state.frame.function)
+        return node in self._irrelevant_choices(ev.state.frame.function)
 
     def _assume(self, ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> None:
         """Notes what is assumed where a node stands."""

@@ -12,7 +12,7 @@ from smemlint.analysis.simt.launches.bindings import scope_text
 from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
 from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
-from smemlint.analysis.simt.launches.open_parameters import IdleChoices
+from smemlint.analysis.simt.launches.open_parameters import IrrelevantChoices
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
@@ -76,7 +76,9 @@ def _run_under(
     unit: Unit, linked: Sequence[Unit], function: Function, launching: frozenset[str], scope: Scope
 ) -> HostRun:
     units = tuple(dict.fromkeys((unit, *linked)))
-    idle = IdleChoices(launching, lambda name: [f for u in units for f in u.functions_named(name)])
+    irrelevant = IrrelevantChoices(
+        launching, lambda name: [f for u in units for f in u.functions_named(name)]
+    )
 
     def run(paths: Mapping[ir.Node, int] | None = None, *, default: bool = False) -> LaunchPolicy:
         policy = LaunchPolicy(
@@ -85,7 +87,7 @@ def _run_under(
             launching=launching,
             default_path=default,
             paths=paths,
-            idle_choices=idle.of,
+            irrelevant_choices=irrelevant.of,
         )
         policy.is_cut = not execute_host_function(policy, function, scope)
         return policy
@@ -95,7 +97,7 @@ def _run_under(
     found = [la for la in latest if la.block is not None]
     is_open = len(found) < len(latest)
     widths = strict.alternatives.values()
-    choices = {node: n for node, n in strict.alternatives.items() if node not in strict.idle}
+    choices = {node: n for node, n in strict.alternatives.items() if node not in strict.irrelevant}
     if is_open and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
         runs += map(run, _paths(choices))
         latest = _distinct(la for policy in runs[1:] for la in policy.launches)

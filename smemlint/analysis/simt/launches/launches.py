@@ -90,7 +90,7 @@ class LaunchPolicy(HostPolicy):
         launching: frozenset[str] = frozenset(),
         default_path: bool = False,
         paths: Mapping[ir.Node, int] | None = None,
-        idle_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
+        irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
     ) -> None:
         super().__init__(
             unit,
@@ -98,7 +98,7 @@ class LaunchPolicy(HostPolicy):
             launching=launching,
             default_path=default_path,
             paths=paths,
-            idle_choices=idle_choices,
+            irrelevant_choices=irrelevant_choices,
         )
         self.launches: list[Launch] = []
         self.is_cut = False

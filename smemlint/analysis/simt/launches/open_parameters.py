@@ -114,7 +114,7 @@ def open_parameters(
     return _Reading(kernel, launching, functions_named, flows or Flows()).of(function)
 
 
-class IdleChoices:
+class IrrelevantChoices:
     """Open choices of host functions on which the shape of no launch hangs.
 
     Args:
@@ -131,7 +131,7 @@ class IdleChoices:
     def of(self, name: str) -> frozenset[ir.Node]:
         """Returns those of the functions of a name: none of functions that launch nothing."""
         if name not in self._known:
-            found = map(self._reading.idle_choices, self._reading.functions_named(name))
+            found = map(self._reading.irrelevant_choices, self._reading.functions_named(name))
             self._known[name] = frozenset(node for nodes in found for node in nodes)
         return self._known[name]
 
@@ -171,7 +171,7 @@ class _Reading:
         are_passed_on = bool(flow.launches) and shape | arguments <= own
         return OpenParameters(among(shape), among(arguments), are_passed_on)
 
-    def idle_choices(self, function: Function) -> frozenset[ir.Node]:
+    def irrelevant_choices(self, function: Function) -> frozenset[ir.Node]:
         """Returns the choices that give no value to what the shape of a launch may rest on.
 
         What a function writes beyond its own variables may count for its caller.
@@ -181,7 +181,7 @@ class _Reading:
             return frozenset()
         flow, shape, _ = self._flow_of(function, tree)
         by_value = (p.name for p in parameters_of(tree) if not isinstance(p.type, ir.PtrDecl))
-        return flow.idle_choices(shape, frozenset(by_value)) if flow.launches else frozenset()
+        return flow.irrelevant_choices(shape, frozenset(by_value)) if flow.launches else frozenset()
 
     def _flow_of(self, function: Function, tree: ir.FuncDef) -> tuple[_Flow, set[str], set[str]]:
         """Returns what a body does, and the words that shapes and arguments of launches rest on."""
@@ -293,7 +293,7 @@ class _Flow:
             worklist |= self._sources.get(word, set()) - found
         return found
 
-    def idle_choices(self, words: Set[str], parameters: Set[str]) -> frozenset[ir.Node]:
+    def irrelevant_choices(self, words: Set[str], parameters: Set[str]) -> frozenset[ir.Node]:
         """Returns the choices that give no value to what some words may depend on.
 
         Args:
