@@ -76,7 +76,7 @@ def _processed(
         _set_defaults(cls, given)
 
     def prototype(cls: type) -> type:
-        """A class of the same fields, as the standard library makes it."""
+        """Builds a class of the same fields, as the standard library makes it."""
         bases = (getattr(base, "_prototype", None) for base in cls.__bases__)
         body = {"__annotations__": written, "__doc__": cls.__doc__ or "", **given}
         made = type(cls.__name__, tuple(filter(None, dict.fromkeys(bases))), body)

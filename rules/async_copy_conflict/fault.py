@@ -109,14 +109,14 @@ def _global_fault(
 
 
 def _gap(pattern: WarpPattern) -> int:
-    """Bytes between what neighbours in shared memory write, where always as many; else 0."""
+    """Returns the bytes between what neighbours write, where always as many; else 0."""
     places = sorted(pattern.addresses[pattern.active].tolist())
     steps = {after - before for before, after in pairwise(places)}
     return steps.pop() - pattern.width if len(steps) == 1 else 0
 
 
 def _run(addresses: NDArray[np.int64], pattern: WarpPattern) -> int:
-    """Bytes of the longest run of neighbours among the active lanes."""
+    """Returns the bytes of the longest run of neighbours among the active lanes."""
     lanes = sorted(set(addresses[pattern.active].tolist()))
     longest = run = 1
     for a, b in pairwise(lanes):

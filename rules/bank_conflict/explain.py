@@ -54,7 +54,7 @@ def _lanes_of_words(pattern: WarpPattern, part: Pass, bank: int) -> list[int]:
 
 
 def _listed(lanes: Sequence[int]) -> str:
-    """`lanes 0 to 31`, `lanes 0, 4, ..., 28`, `lanes 0, 5 and 9`, `lanes 0, 3, 5 and 8 others`."""
+    """Returns `lanes 0 to 31`, `lanes 0, 4, ..., 28` or `lanes 0, 3, 5 and 8 others`."""
     steps = {after - before for before, after in pairwise(lanes)}
     if len(steps) == 1 and len(lanes) > 2:
         if steps == {1}:

@@ -67,7 +67,7 @@ class BankConflict(Rule):
         )
 
     def _of_data(self, access: Access) -> Iterator[Finding]:
-        """What is known of an access that hangs on data: a note, and only `--pedantic` asks."""
+        """Returns what is known of an access that hangs on data; only `--pedantic` asks."""
         from smemlint.analysis.data_bounds import data_bounds
 
         bounds = data_bounds(access)
@@ -79,7 +79,7 @@ class BankConflict(Rule):
 
 
 def _worst(access: Access) -> tuple[float, WarpPattern, int, int] | None:
-    """Ways, pattern, wavefronts and ideal of the costliest pattern that an instruction issues.
+    """Returns ways, pattern, wavefronts and ideal of the costliest pattern of an instruction.
 
     What the compiler fuses into the instruction of another place has none; atomics count by
     distinct words.
@@ -125,7 +125,7 @@ def _proof(pattern: WarpPattern, spent: int, ideal: int, access: Access) -> str:
 
 
 def _layout(access: Access) -> str:
-    """The CuTe layout that the addresses went through, as CuTe prints it."""
+    """Returns the CuTe layout that the addresses went through, as CuTe prints it."""
     use = access.layout
     if use is None or use.family != "cute":
         return ""

@@ -70,14 +70,14 @@ class DotOperandMajor(Rule):
 
 
 def _kind(operand: DotOperand, dot: DotUse) -> int:
-    """Bits of an operand whose major dimension matters; 0 for others."""
+    """Returns the bits of an operand whose major dimension matters; 0 for others."""
     if operand.element_bits == 8:
         return 8
     return 32 if operand.element == "float32" and dot.precision == "tf32" else 0
 
 
 def _ways(operand: DotOperand, kind: int, warps: int | None) -> int | None:
-    """Wavefronts for each ideal one of what brings B to shared memory; None where not recorded."""
+    """Returns wavefronts for each ideal one of what stores B; None where not recorded."""
     depth, row = operand.shape
     if operand.name != "b" or depth is None or row is None or warps is None:
         return None

@@ -74,7 +74,7 @@ def _is_anothers_view(access: Access, array: SharedArray) -> bool:
 
 
 def _cause(array: SharedArray, width: int) -> str:
-    """The row pitch, where it is what misaligns every other row."""
+    """Returns the row pitch, where it is what misaligns every other row."""
     if len(array.dims) < 2 or not array.dims[-1] or not array.element_bytes:
         return ""
     pitch = array.dims[-1] * array.element_bytes

@@ -73,14 +73,14 @@ class NotAnalysed(Rule):
 
 
 def _accesses(kernel: KernelFacts) -> Iterator[Gap]:
-    """Where accesses have no verdict, and why."""
+    """Returns where accesses have no verdict, and why."""
     for access in kernel.accesses:
         if not access.certainty.is_decided:
             yield Gap(access.span, kernel.instance.kernel, access.reason)
 
 
 def _by_reason(gaps: Sequence[Gap]) -> tuple[str, ...]:
-    """One line a reason, with the lines that it holds for; one for all types that are not known."""
+    """Returns a line a reason, with the lines it holds for; one for all unknown types."""
     lines: dict[Reason, dict[int, None]] = {}
     types: dict[Reason, None] = {}
     for gap in gaps:

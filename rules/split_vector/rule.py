@@ -50,7 +50,7 @@ class SplitVector(Rule):
         )
 
     def _elementwise(self, layout: LayoutUse) -> Finding:
-        """The finding of a copy of CuTe C++ that moves one element at a time."""
+        """Reports a copy of CuTe C++ that moves one element at a time."""
         figures = dict(layout.parameters)
         element, vector = figures["element_bytes"], figures["vector_bytes"]
         return self.finding(

@@ -49,7 +49,7 @@ class StageRingBudget(Rule):
 
 
 def _help(buffers: int, arch: str) -> str:
-    """How many stages fit; a pipeline of one stage is none."""
+    """Returns how many stages fit; a pipeline of one stage is none."""
     stages = buffers if arch in _ALL_STAGES else buffers + 1
     if buffers < 1 or stages < 2:
         return "smaller tiles: not even two stages fit"
@@ -57,7 +57,7 @@ def _help(buffers: int, arch: str) -> str:
 
 
 def _pipelined_bytes(operand: DotOperand, arch: str) -> int | None:
-    """Bytes of one buffer; None where it is not known that there is one."""
+    """Returns the bytes of one buffer; None where it is not known that there is one."""
     leaves = arch == "sm_90" and operand.element_bits == 8 and operand.contiguous != "k"
     if not operand.is_loaded or leaves or not operand.element_bits or not operand.contiguous:
         return None

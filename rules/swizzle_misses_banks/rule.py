@@ -88,7 +88,7 @@ def _proof(use: LayoutUse, swizzle: Swizzle, accesses: list[Access]) -> str:
 
 
 def _without(pattern: WarpPattern, access: Access, swizzle: Swizzle, base: int) -> int:
-    """Wavefronts of the same lanes without the swizzle, which is its own inverse."""
+    """Computes wavefronts of the lanes without the swizzle, which is its own inverse."""
     from smemlint.hardware.banks import wavefronts
 
     plain = swizzle(pattern.addresses - base) + base

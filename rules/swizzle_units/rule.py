@@ -55,7 +55,7 @@ class SwizzleUnits(Rule):
 
 
 def _meant(use: LayoutUse) -> Swizzle | None:
-    """The swizzle in the use's unit that has these numbers in the other unit."""
+    """Returns the swizzle in the use's unit that has these numbers in the other unit."""
     swizzle = swizzle_of(use)
     size = use.element_bytes
     if swizzle is None or size not in (2, 4, 8) or swizzle.shift != 3 or swizzle.bits > 3:
@@ -88,7 +88,7 @@ def _proof(use: LayoutUse, written: Swizzle, right: Swizzle) -> str:
 
 
 def _row_wavefronts(use: LayoutUse, swizzle: Swizzle) -> int:
-    """What the first 16 bytes of 8 successive rows cost at once; 0 where there are no such."""
+    """Returns what the first 16 bytes of 8 successive rows cost at once; 0 for none."""
     import numpy as np
 
     from smemlint.hardware.banks import wavefronts
@@ -115,7 +115,7 @@ def _row_wavefronts(use: LayoutUse, swizzle: Swizzle) -> int:
 
 
 def _outer(rows: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Modes that step from row to row: without those that go on inside a row."""
+    """Returns the modes that step from row to row, without those that go on inside a row."""
     contiguous = _ROW
     kept = []
     for stride, extent in rows:

@@ -62,7 +62,7 @@ class UnderAlignedArray(Rule):
 
 
 def _places(kernel: KernelFacts) -> dict[Span, tuple[int, SharedArray | None]]:
-    """Byte where each static array begins, and what lies in front of it; empty when unsure.
+    """Returns by byte where static arrays begin, and what precedes them; empty when unsure.
 
     The order is that of declarations inside the kernel. Arrays that nothing reads may be left out
     by the compiler, and arrays of one element are placed elsewhere: nothing is said behind them.

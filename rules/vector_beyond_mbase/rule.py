@@ -93,7 +93,7 @@ class VectorBeyondMBase(Rule):
 
 
 def _torn(pattern: WarpPattern, swizzle: Swizzle, base: int) -> NDArray[np.bool_]:
-    """Lanes whose vector is not one run of offsets before the swizzle."""
+    """Returns the lanes whose vector is not one run of offsets before the swizzle."""
     import numpy as np
 
     group = swizzle.group

@@ -99,7 +99,7 @@ def _bounds_of_range(access: Access, data: DataAddresses) -> DataBounds | None:
 
 
 def _in_one_bank(data: DataAddresses) -> NDArray[np.int64]:
-    """For each bank, which `k` brings a lane there, another word for each lane; of shape (32, 32).
+    """Returns which `k` brings a lane to a bank, each another word; of shape (32, 32).
 
     A lane that does not come to a bank stays at its first address.
     """

@@ -127,7 +127,7 @@ def _cost(
     arch: str,
     sources: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], ...]:
-    """Wavefronts, ideal, profiler ideal of each row; 0 where the hardware refuses it."""
+    """Computes wavefronts, ideal, profiler ideal of each row; 0 where hardware refuses it."""
     result = tuple(np.zeros(len(addresses), dtype=np.int64) for _ in range(3))
     lanes = active
     if kind in (AccessKind.LDMATRIX, AccessKind.STMATRIX):

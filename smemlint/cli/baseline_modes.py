@@ -76,7 +76,7 @@ def add_ignore_pragmas(result: Result, reason: str) -> int:
 def _parted(
     findings: Sequence[Finding], *, with_gaps: bool = False
 ) -> tuple[list[Finding], list[Finding]]:
-    """Findings on the code, and notices of the tool.
+    """Parts findings on the code from notices of the tool.
 
     `with_gaps`: what was not analysed counts among the findings, as it can be known for now.
     """

@@ -114,7 +114,7 @@ def _show(settings: Settings) -> None:
 
 
 def _require_readable(paths: Sequence[str], sources: Sequence[Source]) -> None:
-    """A file that was named must be readable; one that was met while walking is only noted."""
+    """Checks that a file that was named is readable; one found by walking is noted."""
     named = {p.replace("\\", "/") for p in paths}
     for source in sources:
         if source.path in named:

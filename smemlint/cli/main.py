@@ -82,7 +82,7 @@ def _show_tracebacks() -> None:
 
 
 def _with_implied(argv: Sequence[str]) -> list[str]:
-    """The arguments with the values that flags given bare imply: what follows one is a path."""
+    """Returns the arguments with the values that bare flags imply."""
     return [_IMPLIED.get(argument, argument) for argument in argv]
 
 

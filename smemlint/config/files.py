@@ -119,7 +119,7 @@ def config_in(folder: Path) -> ConfigFile | None:
 
 
 def _line_of(text: str, keys: Sequence[str]) -> int:
-    """The line that sets a key or opens its table, or the nearest one around it; 0 for none.
+    """Returns the line that sets a key or opens its table, or the nearest; 0 for none.
 
     Every line is read as `a.b = ..` below the last `[table]`; a key inside a value that spans lines
     is found at the value's first line.

@@ -344,7 +344,7 @@ def from_file(
 
 
 def _require_inside(paths: Sequence[str], key: str, file: ConfigFile) -> None:
-    """What a file of the repository names is in the repository: whoever wrote it may be anybody."""
+    """Checks that what a file of the repository names is inside of the repository."""
     sandbox = Sandbox.around(str(file.path))
     for path in filter(None, paths):
         try:
@@ -377,7 +377,7 @@ def _from_line(line: str) -> ConfigFile:
 
 
 def _quoted(line: str) -> str:
-    """`KEY=VALUE` as TOML; a value that is no TOML is taken as a string."""
+    """Returns `KEY=VALUE` as TOML; a value that is no TOML is taken as a string."""
     key, _, value = line.partition("=")
     try:
         parse_toml(f"{key} = {value}", "")

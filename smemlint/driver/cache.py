@@ -119,7 +119,7 @@ class Cache:
         return with_valid_fixes(known, tasks, program)
 
     def _changed(self, kept: Mapping[str, Any]) -> set[str]:
-        """Files of then or now that are not the same."""
+        """Returns files of then or now that are not the same."""
         now, before = {s.path for s in self._sources}, set(kept["sources"])
         changed = now ^ before
         for path, (stamp, digest) in kept["files"].items():
@@ -174,7 +174,7 @@ class Cache:
             return
 
     def _certain_stamp(self, path: str) -> Stamp | tuple[int, int]:
-        """A file's stamp; one that nothing equals where the file is too young for it to be sure."""
+        """Returns a file's stamp; one that nothing equals where the file is too young."""
         stamp = self._stamp(path)
         if stamp is not None and stamp[0] > self._began - _RECENT_NS:
             return (-1, stamp[1])
@@ -199,7 +199,7 @@ class Cache:
         return source.text if source is not None else self._sandbox.text(path)
 
     def _identity(self) -> str:
-        """What tells this kind of run from others: paths, settings, and the program itself."""
+        """Returns what tells such runs from others: paths, settings, and the program itself."""
         if not self._key:
             import hashlib
 
@@ -285,7 +285,7 @@ def _unit_from(data: Mapping[str, Any], changed: set[str], program: Project) -> 
 
 
 def _findings_from(data: object) -> tuple[Finding, ...]:
-    """Findings, whatever the data holds.
+    """Reads findings, whatever the data holds.
 
     Raises:
         ValueError: it holds something else.

@@ -104,7 +104,7 @@ def _compiled(compiler: Compiler, task: tuple[Source, Settings]) -> Source:
 
 
 def _flags(settings: Settings) -> list[str]:
-    """Macros and include folders, as the analysis has them."""
+    """Returns macros and include folders, as the analysis has them."""
     return [
         *(f"-D{name}={text}" for name, text in settings.defines.items()),
         *(f"-U{name}" for name in sorted(settings.undefines)),

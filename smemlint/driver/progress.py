@@ -94,7 +94,7 @@ class Progress:
 
 
 def _end_of(name: str, columns: int) -> str:
-    """As much of the name's end as fits: a line that wraps could not be erased."""
+    """Returns as much of the name's end as fits: a line that wraps could not be erased."""
     shown = visible(name, unicode=False).replace("\t", "?")
     fits = max(columns, 0) if shown.isascii() else max(columns, 0) // 2  # a character may take two
     return shown[len(shown) - min(fits, len(shown)) :]

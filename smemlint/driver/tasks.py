@@ -80,7 +80,7 @@ class UnitTask:
         return UnitResult(tuple(findings), sites, has_crashed, dependencies, kept, is_lost, spent)
 
     def _is_asked_for(self, facts: Facts, findings: Sequence[Finding], path: str) -> bool:
-        """Whether fixes may be looked for in the facts: those of headers, in all of their units."""
+        """Returns whether fixes may be looked for: those of headers, in all of their units."""
         return (
             self._keep_facts
             or any(f.access is not None for f in findings)

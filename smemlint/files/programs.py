@@ -124,7 +124,7 @@ def _limit(pid: int, bounds: Bounds) -> None:
 
 
 def _bounded_output(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bytes, str]:
-    """Standard output, error messages, and why the program was ended; empty where it was not."""
+    """Returns standard output, messages, and why the program was ended, if it was."""
     assert process.stdout is not None
     assert process.stderr is not None
     messages: list[bytes] = []

@@ -121,7 +121,7 @@ def written(session: Session) -> None:
 def _next(
     session: Session, fixes: Sequence[Fix], check: Callable[[Sequence[Source]], Result]
 ) -> Session:
-    """One round: the fixes applied to the bytes of their files, and everything checked again.
+    """Applies one round of fixes to the bytes of their files, and checks everything again.
 
     Fixes of a file that cannot be edited are left out; without any other the session is returned.
     """

@@ -70,7 +70,7 @@ def mentions(found: Declarator, path: str) -> Mentions | None:
 
 
 def _rest_of_block(tokens: Sequence[Token]) -> Sequence[Token] | None:
-    """The tokens up to the brace that closes the block around the first; None without one."""
+    """Returns the tokens up to the end of the block around the first; None without one."""
     depth = 0
     for at, token in enumerate(tokens):
         depth += (token.text == "{") - (token.text == "}")
@@ -80,12 +80,12 @@ def _rest_of_block(tokens: Sequence[Token]) -> Sequence[Token] | None:
 
 
 def _has_escapes(found: Declarator, block: Sequence[Token]) -> bool:
-    r"""Whether a string of Python spells a part of the block: `\n` would run into the next name."""
+    r"""Returns whether a string of Python escapes a part of the block, such as `\n`."""
     return bool(block) and "\\" in found.text[found.end : found.end + block[-1].end]
 
 
 def _elements(tokens: Sequence[Token], name: str, rank: int) -> list[int | None]:
-    """Positions of the name with all its subscripts; None for a use in another way."""
+    """Returns positions of the name with all its subscripts; None for a use in another way."""
     found: list[int | None] = []
     for at, token in enumerate(tokens):
         if token.text != name or token.kind != "identifier":

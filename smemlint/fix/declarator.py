@@ -90,7 +90,7 @@ def subscripts(tokens: Sequence[Token], at: int) -> list[tuple[Token, ...]]:
 
 
 def _grown(text: str, tokens: Sequence[Token], extra: int) -> tuple[int, int, str]:
-    """Range and replacement: `32` -> `33`, `N` -> `N + 1`, `N + 1` -> `N + 2`."""
+    """Returns range and replacement: `32` -> `33`, `N` -> `N + 1`, `N + 1` -> `N + 2`."""
     last = tokens[-1]
     value = decimal(last.text)
     if value is not None and (len(tokens) == 1 or is_added(tokens)):
@@ -108,7 +108,7 @@ def is_added(tokens: Sequence[Token]) -> bool:
 
 
 def _operators(tokens: Sequence[Token]) -> frozenset[str]:
-    """Operators outside of brackets."""
+    """Returns operators outside of brackets."""
     depth, found = 0, set()
     for token in tokens:
         if token.kind != "operator":

@@ -135,7 +135,7 @@ def _all(usage: Usage) -> str:
 
 
 def _expression(array: SharedArray, swizzle: Swizzle) -> str:
-    """`tile[y][x ^ (y & 31)]`, or `s[i ^ ((i & 992) >> 5)]` of the element offset."""
+    """Spells `tile[y][x ^ (y & 31)]`, or `s[i ^ ((i & 992) >> 5)]` of the element offset."""
     columns = array.dims[-1] or 0
     bits = max(columns.bit_length() - 1, 0)
     splits = columns == 1 << bits and swizzle.z_mask < columns <= swizzle.y_mask & -swizzle.y_mask

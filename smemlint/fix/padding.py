@@ -291,7 +291,7 @@ def _is_aligned(group: Group, padding: Padding) -> bool:
 
 
 def _aligned_paddings(axis: int, groups: Sequence[Group], widest_copy: int) -> Iterator[Padding]:
-    """Paddings below one row of banks that make the pitch a multiple of all vectors."""
+    """Returns paddings below one row of banks that make the pitch a multiple of all vectors."""
     strides = [(_stride(g.array, axis), g.array.dims[axis] or 1) for g in groups]
     widest = max(widest_copy, *(g.width for g in groups))
     for extra in range(1, ROW_BYTES // min(stride for stride, _ in strides) + 1):
@@ -391,7 +391,7 @@ def _has_rows(array: SharedArray) -> bool:
 
 
 def _paddings(axis: int, groups: Sequence[Group], widest_copy: int) -> Iterator[Padding]:
-    """Paddings of an extent below one row of banks, those that keep all vectors aligned."""
+    """Returns paddings of an extent below one row of banks, those that keep all vectors aligned."""
     strides = {_stride(g.array, axis) for g in groups}
     widest = max(widest_copy, *(g.width for g in groups))
     step = max(widest // gcd(widest, stride) for stride in strides)

@@ -248,7 +248,7 @@ class _Repair:
     def _best_padded(
         self, source: Source, found: Declaration, facts: Facts, run: Run, most_steps: int
     ) -> Padded | None:
-        """The best padding; None where none is better, or evaluation does not show that it is."""
+        """Returns the best padding; None where evaluation does not show that it is better."""
         array, usage = self._array, self._usage
         best = _best(usage)
         named = mentions_of(found, source.path) if best is not None else None
@@ -323,7 +323,7 @@ def _steps(kernels: Sequence[KernelFacts]) -> int:
 def _edits(
     found: Declaration, padding: Padding, source: Source, usage: Usage, run: Run
 ) -> Iterator[tuple[Edit, str]]:
-    """The edits that pad an extent, and what they are in words: of a constant before others."""
+    """Returns the edits that pad an extent, and their text: those of a constant first."""
     axis, extra = padding.axis, padding.extra
     constant = None
     if isinstance(found, Declarator):
@@ -338,7 +338,7 @@ def _edits(
 
 
 def _best(usage: Usage) -> tuple[Padding, Score] | None:
-    """The padding to evaluate: one that removes conflicts, or that aligns vectors that fault."""
+    """Returns the padding to evaluate: one without conflicts, or with aligned vectors."""
     if usage.is_misaligned:
         return aligning_padding(usage)
     return best_padding(usage) if usage.is_decided else None

@@ -103,7 +103,7 @@ def _last_operand(extent: ast.expr) -> ast.expr:
 
 
 def _sum(operand: ast.expr, text: str, extra: int) -> str:
-    """`32` -> `33`, `TPB` -> `TPB + 1`, `A | B` -> `(A | B) + 1`."""
+    """Returns `32` -> `33`, `TPB` -> `TPB + 1`, `A | B` -> `(A | B) + 1`."""
     if _is_number(operand):
         return str(operand.value + extra)  # type: ignore[attr-defined]
     is_bits = isinstance(operand, ast.BinOp) and isinstance(operand.op, _BITS)

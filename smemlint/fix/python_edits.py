@@ -233,7 +233,7 @@ def _read(text: str) -> MetadataWrapper:
 
 
 def _is_shallow(text: str) -> bool:
-    """Whether Python reads the module and it nests no deeper than libcst's parser has stack for."""
+    """Returns whether a module parses and libcst's parser has the stack for it."""
     try:
         level: list[ast.AST] = [ast.parse(text.encode("utf-8", "replace"))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -152,6 +152,13 @@ def compare_swizzle(
     """Evaluates the kernels with a swizzle of a file changed; None where that is worse in any way.
 
     It is, too, where rules on layouts report more than before: the swizzle may have other users.
+
+    Args:
+        facts: from before.
+        kernels: those of `facts` that the swizzle may concern.
+        path: the file with the edit.
+        text: its new content.
+        run: how sources are analysed.
     """
     after = _evaluated(kernels, path, text, run)
     if after is None:
@@ -213,7 +220,7 @@ def _key(kernel: KernelFacts) -> Hashable:
 
 
 def _is_as_well_known(old: KernelFacts, new: KernelFacts) -> bool:
-    """Whether the same accesses were found, each decided that was, and nothing more is missing."""
+    """Returns whether the accesses are the same, as decided as before, none missing."""
     missing = Counter((n.span.line, n.reason) for n in new.not_analysed)
     missing -= Counter((n.span.line, n.reason) for n in old.not_analysed)
     return (
@@ -232,7 +239,7 @@ def _site(access: Access) -> Hashable:
 
 
 def _moves_vectors(kernel: KernelFacts, declaration: Span, padding: Padding) -> bool:
-    """Whether another array, which moves, has vectors that its own alignment does not promise.
+    """Returns whether another array, which moves, has vectors of unpromised alignment.
 
     Arrays lie one behind the other: a reinterpreted pointer to the next one is aligned by the size
     of those before it.
@@ -283,7 +290,7 @@ def _lanes(pattern: WarpPattern, offsets: NDArray[np.int64]) -> Hashable:
 def _objections(
     before: Sequence[KernelFacts], after: Sequence[KernelFacts], run: Run
 ) -> frozenset[int] | None:
-    """Accesses that conflict or fault afterwards, by identity; None where a finding is worse.
+    """Returns accesses that conflict or fault afterwards; None where a finding is worse.
 
     All rules are asked, also those that the user does not want to see.
     """
@@ -295,7 +302,7 @@ def _objections(
 
 
 def _by_place(kernels: Sequence[KernelFacts], run: Run) -> dict[Hashable, Finding]:
-    """Findings by what they are about, as numbers: columns move with an edit in front of them."""
+    """Groups findings by their numbers, as columns move with an edit in front of them."""
     numbers = {
         id(access): (k, a)
         for k, kernel in enumerate(kernels)

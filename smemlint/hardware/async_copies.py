@@ -154,7 +154,7 @@ def _past_l1(
 
 @cache
 def _fewest_maps() -> NDArray[np.uint8]:
-    """Wavefronts of a set of sector moves, bit `4 * global + shared`: a table of 2^16.
+    """Computes wavefronts of sets of moves, bit `4 * global + shared`: a table of 2^16.
 
     The fewest maps `+-x + c (mod 4)` of global to shared sectors that contain them all.
     """

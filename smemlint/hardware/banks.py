@@ -212,7 +212,7 @@ def _cost(
 
 
 def _wide_load(rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int) -> _Figures:
-    """8- and 16-byte loads: lanes that pair up over the whole warp halve the passes.
+    """Prices 8- and 16-byte loads: lanes that pair up over the whole warp halve the passes.
 
     Lanes that pair up only thanks to lanes that are off, in both ways, do so only where the halved
     passes are free of conflicts.
@@ -272,7 +272,7 @@ def _summed(
 def _passes(
     rows: NDArray[np.int64], mask: NDArray[np.bool_] | None, width: int, size: int
 ) -> NDArray[np.int64]:
-    """Degrees of the passes, one for every `size` neighbouring lanes; 0 without an active lane.
+    """Computes degrees of passes, one for `size` neighbouring lanes; 0 without active ones.
 
     Aligned vectors of 8 or 16 bytes either coincide or share no word, and cover whole groups of
     banks: a pass sees 128 / width wide banks, each of which serves one vector at a time.
@@ -294,7 +294,7 @@ def _passes(
 def _bank_keys(
     rows: NDArray[np.int64], unit: int
 ) -> tuple[NDArray[np.int32] | NDArray[np.int64], int]:
-    """Sort keys, equal for one unit of `unit` bytes, with the bank above the unit's row.
+    """Returns sort keys, equal for one unit of `unit` bytes, the bank above its row.
 
     Returns:
         The keys, in a fresh array, and how far to shift one right for its bank.
@@ -324,7 +324,7 @@ def _degrees(keys: NDArray[np.int32] | NDArray[np.int64], bank_shift: int) -> ND
 
 
 def _longest_runs(fresh: NDArray[np.bool_], same: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Most distinct keys in one bank, column by column: fast for many rows.
+    """Counts the most distinct keys in one bank, column by column: fast for many rows.
 
     Args:
         fresh: whether a sorted key differs from the one before it, of shape (n, lanes - 1).
@@ -355,7 +355,7 @@ def _longest_runs_of_few(fresh: NDArray[np.bool_], same: NDArray[np.bool_]) -> N
 def _lanes_per_bank(
     rows: NDArray[np.int64], mask: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every active lane of a bank takes a turn, those on one word too."""
+    """Counts lanes of a bank: every one takes a turn, those on one word too."""
     slots = np.arange(len(rows))[:, None] * BANKS + (rows // WORD & (BANKS - 1))
     used: NDArray[np.int64] = np.ones(len(rows), dtype=np.int64)
     if mask is not None:

@@ -36,7 +36,7 @@ class LinearMap:
         return made if all(made(x) == value for x, value in enumerate(values)) else None
 
     def __call__(self, x: int) -> int:
-        """The image of a vector."""
+        """Returns the image of a vector."""
         image = 0
         for bit, column in enumerate(self.columns):
             if x >> bit & 1:
@@ -44,7 +44,7 @@ class LinearMap:
         return image
 
     def __matmul__(self, other: LinearMap) -> LinearMap:
-        """The map x -> self(other(x))."""
+        """Returns the map x -> self(other(x))."""
         return LinearMap(tuple(self(column) for column in other.columns))
 
     def masked(self, mask: int) -> LinearMap:

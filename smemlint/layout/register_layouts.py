@@ -190,7 +190,7 @@ class DotOperand(RegisterLayout):
 
 
 def _fma_operand(parent: Blocked, k: int, shape: Sequence[int]) -> Spread:
-    """Operand of a dot without tensor cores: a thread holds all of K."""
+    """Returns the operand of a dot without tensor cores: a thread holds all of K."""
     sizes = list(parent.size_per_thread)
     sizes[k] = shape[k]
     tile = _Tile(parent.order)
@@ -211,7 +211,7 @@ class _Tile:
         self._bases: dict[str, list[Coordinate]] = {"register": [], "lane": [], "warp": []}
 
     def add(self, what: str, count: int, dim: int) -> None:
-        """`count` further elements along a dimension, by consecutive numbers of `what`."""
+        """Adds `count` elements along a dimension, by consecutive numbers of `what`."""
         for _ in range(bits_of(count)):
             self._bases[what].append(self._unit(dim, self._extent[dim]))
             self._extent[dim] *= 2
@@ -233,7 +233,7 @@ class _Tile:
                 self.add(what, counts[dim], dim)
 
     def add_mma(self, shape: Sequence[int], inner: int, width: int) -> None:
-        """The core matrices of a tile: 8 rows of 4 lanes with `width` neighbouring elements."""
+        """Adds a tile's core matrices: 8 rows of 4 lanes with `width` neighbours."""
         outer = 1 - inner
         if shape[outer] % 8 or shape[inner] % (4 * width):
             raise ValueError(f"an MMA tile of {list(shape)} elements with k_width {width}")
@@ -244,7 +244,7 @@ class _Tile:
         self.add("register", shape[inner] // (4 * width), inner)
 
     def fitted(self, shape: Sequence[int]) -> Spread:
-        """The layout on a shape: repeated by registers where smaller, folded where larger."""
+        """Fits the layout to a shape: repeated by registers, or folded."""
         if len(shape) != len(self._order):
             raise ValueError(f"a layout of rank {len(self._order)} on shape {list(shape)}")
         _require_warp(len(self._bases["lane"]))

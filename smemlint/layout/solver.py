@@ -287,7 +287,7 @@ def _candidates(bits: int) -> tuple[Swizzle, ...]:
 
 
 def _swizzled(offsets: NDArray[np.int64], swizzles: Sequence[Swizzle]) -> NDArray[np.int64]:
-    """Of shape (swizzles, n, 32)."""
+    """Returns swizzled addresses, of shape (swizzles, n, 32)."""
     columns = np.array([(s.y_mask, max(s.shift, 0), max(-s.shift, 0)) for s in swizzles]).T
     mask, right, left = columns[:, :, None, None]
     moved: NDArray[np.int64] = offsets ^ ((offsets & mask) >> right << left)
@@ -329,7 +329,7 @@ def price(
 def _cost(
     addresses: NDArray[np.int64], active: NDArray[np.bool_], pattern: Pattern
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Wavefronts and what is accepted of every candidate and pattern."""
+    """Computes wavefronts, and what is accepted, of every candidate and pattern."""
     if pattern.copy is not None:
         copied = async_wavefronts(
             addresses,
@@ -348,7 +348,7 @@ def _cost(
 def _spread(
     addresses: NDArray[np.int64], pattern: Pattern, element_bytes: int, banks: int
 ) -> NDArray[np.int64]:
-    """Addresses that fall into the banks of the hardware as they do into fewer banks of words."""
+    """Spreads addresses so that the hardware's banks stand for fewer banks of words."""
     if pattern.width != WORD or element_bytes != WORD or not 0 < banks < BANKS:
         raise ValueError(f"{banks} banks serve single elements of {WORD} bytes only")
     words = addresses // WORD

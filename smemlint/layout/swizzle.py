@@ -114,7 +114,7 @@ class Swizzle:
     @overload
     def __call__(self, offset: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def __call__(self, offset: Any) -> Any:
-        """Where the unit of that offset is kept.
+        """Returns where the unit of that offset is kept.
 
         Args:
             offset: an integer, or integers of any shape and width; these give an int64 array.

@@ -118,7 +118,7 @@ def _vectors(reach: _Reach, view: SharedView, *, is_store: bool) -> Lowering:
 
 
 def _is_surely_merged(reach: _Reach, vectors: int) -> bool:
-    """Whether LLVM's look at an address, a few operations deep, reaches what proves it aligned.
+    """Returns whether LLVM's look at an address, a few steps deep, proves it aligned.
 
     The address is an exclusive-or of one term for every distance that bits of the thread number
     are shifted by; beyond four terms, or 32 vectors, merging was seen to stop.
@@ -130,7 +130,7 @@ def _is_surely_merged(reach: _Reach, vectors: int) -> bool:
 
 
 def _merged(addresses: NDArray[np.int64], width: int) -> list[tuple[int, NDArray[np.int64]]]:
-    """Neighbours that lie at one distance in all lanes and align become wider, as LLVM does it.
+    """Merges neighbours that are at one distance in all lanes and align, as LLVM does.
 
     Args:
         addresses: of shape (instructions, warps, 32).
@@ -226,7 +226,7 @@ def _tile(bits: int, *, transposed: bool) -> _MatrixTile | None:
 def _matrices(
     reach: _Reach, view: SharedView, *, is_store: bool, transposed: bool
 ) -> Instructions | None:
-    """`ldmatrix` or `stmatrix`; None where the layouts do not suit it."""
+    """Returns `ldmatrix` or `stmatrix`; None where the layouts do not suit it."""
     tile = _tile(view.element_bits, transposed=transposed)
     if tile is None or not set(tile.registers) <= set(reach.registers):
         return None
@@ -255,7 +255,7 @@ def _matrices(
 def _row_registers(
     registers: Sequence[int], lanes: Sequence[int], count: int, row: int
 ) -> tuple[int, ...]:
-    """The registers that number rows of a matrix: those that conflict least, the first of equals.
+    """Returns the registers that number rows of a matrix, those that conflict least.
 
     Args:
         registers: their element offsets.
@@ -277,7 +277,7 @@ def _row_registers(
 def _combined(
     outer: Sequence[int], warps: Sequence[int], lanes: Sequence[int]
 ) -> NDArray[np.int64]:
-    """Linear offsets of shape (2**outer, 2**warps, 2**lanes)."""
+    """Computes linear offsets of shape (2**outer, 2**warps, 2**lanes)."""
     return _span(outer)[:, None, None] ^ _span(warps)[None, :, None] ^ _span(lanes)[None, None, :]
 
 

@@ -111,7 +111,7 @@ def accesses(tile: Tile, name: str, vector_bytes: int, kind: str = "load") -> Pa
 
 
 def _stepped(name: str) -> tuple[str, int]:
-    """`column/2` as a name and how far apart its rows are."""
+    """Returns `column/2` as a name and how far apart its rows are."""
     found = re.fullmatch(r"([^/]*)/([1-9]\d{0,4})", name)
     return (found[1], int(found[2])) if found is not None else (name, 1)
 

@@ -106,7 +106,7 @@ def _accumulator(lines: int, elements: int, element: str, *, has_pairs: bool) ->
 
 
 def _ldmatrix(lines: int, elements: int, across: int) -> Iterator[Part]:
-    """Matrices of eight 16-byte rows; one instruction for 16 lines of 16 elements."""
+    """Returns matrices of eight 16-byte rows: an instruction for 16 lines of 16 elements."""
     lane = np.arange(LANES)
     for top in range(0, lines, _BLOCK):
         for left in range(0, elements, _BLOCK):
@@ -121,7 +121,7 @@ def _ldmatrix(lines: int, elements: int, across: int) -> Iterator[Part]:
 
 
 def _vectors(lines: int, elements: int, size: int, run: int) -> Iterator[Part]:
-    """`run` elements of one line a lane: lines go by groups."""
+    """Returns `run` elements of one line a lane: lines go by groups."""
     g, t = np.divmod(np.arange(LANES), _T)
     for along in range(0, elements, _T * run):
         for down in range(0, lines, _GROUPS):
@@ -129,7 +129,7 @@ def _vectors(lines: int, elements: int, size: int, run: int) -> Iterator[Part]:
 
 
 def _scalars(lines: int, elements: int, size: int, run: int) -> Iterator[Part]:
-    """`run` neighbouring lines a lane, one element of each at a time: places go by groups."""
+    """Returns an element of each of `run` lines a lane: places go by groups."""
     g, t = np.divmod(np.arange(LANES), _T)
     for down in range(0, lines, _T * run):
         for along in range(0, elements, _GROUPS):

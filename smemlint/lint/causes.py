@@ -59,7 +59,7 @@ def _pattern(finding: Finding) -> Hashable:
 
 
 def _runs(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
-    """The findings in runs of which each stands on the line after the one before, or on its own."""
+    """Groups findings on successive lines into runs."""
     run: list[Finding] = []
     for finding in findings:
         if run and finding.span.line > run[-1].span.end_line + 1:

@@ -82,7 +82,7 @@ def select_and_suppress(
     named = {f.span.path for f in findings if _is_compiled(f)}.difference(texts)
 
     def settings_at(path: str) -> Settings:
-        """No configuration is looked for beside files that only compiled code names."""
+        """Returns a file's settings: those of the run where only compiled code names it."""
         return settings_of(sources[0].path if path in named and sources else path)
 
     def reports(code: str, name: str, path: str) -> bool:

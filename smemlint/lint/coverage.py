@@ -37,7 +37,7 @@ class Coverage:
         return found
 
     def __call__(self, path: str, first: int, last: int) -> bool:
-        """Whether the lines hold decided accesses only, or none in a file that was read whole."""
+        """Returns whether lines hold decided accesses only, or none and all was read."""
         sites = self._places.get(path, ())
         verdicts = [decided for line, end, decided in sites if line <= last and end >= first]
         if verdicts and first == last:

@@ -88,7 +88,7 @@ def _offsets(addresses: NDArray[np.int64], base: int, use: LayoutUse) -> NDArray
 
 
 def _coordinates(offsets: NDArray[np.int64], use: LayoutUse) -> list[NDArray[np.int64]] | None:
-    """The coordinate in each top-level mode; None where an offset is outside of the layout."""
+    """Returns the coordinate in each top-level mode; None for an offset outside."""
     rest = offsets.copy()
     found = [np.zeros_like(rest) for _ in use.shape]
     for k in sorted(range(len(use.shape)), key=lambda k: -use.stride[k]):

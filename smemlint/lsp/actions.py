@@ -59,7 +59,7 @@ class Offer:
         return found
 
     def _of_file(self, *, is_touched: bool) -> Iterator[types.CodeAction]:
-        """Safe fixes as an edit that may be made on save; all of them as a command."""
+        """Returns safe fixes as an edit that may be made on save; all of them as a command."""
         safe = compatible(self.analysis.findings, with_unsafe=False)
         if safe:
             edit = self.workspace_edit([e for fix in safe for e in fix.edits])

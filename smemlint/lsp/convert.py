@@ -52,7 +52,7 @@ def failure(error: Exception) -> types.Diagnostic:
 
 
 def _related(finding: Finding, places: Places) -> list[types.DiagnosticRelatedInformation]:
-    """Where the array is declared, and the places that the rule names."""
+    """Returns where the array is declared, and the places that the rule names."""
     declared = declaration(finding.access) if finding.access is not None else ()
     related = {**dict(declared), **dict(finding.related)}
     return [

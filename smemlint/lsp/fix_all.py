@@ -51,7 +51,7 @@ def _between(path: str, before: str, after: str) -> Iterator[Edit]:
 
 
 def _with_ends(text: str) -> list[str]:
-    """Lines as everything here counts them, with their ends."""
+    """Returns lines as everything here counts them, with their ends."""
     found, at = [], 0
     for line in lines_of(text):
         end = at + len(line)

@@ -120,7 +120,7 @@ class VisibleTexts:
     # ---- bodies
 
     def _body(self, function: Function, unit: Unit) -> _Body | None:
-        """The body where it can be hidden: it is written in the document and tells nobody else."""
+        """Returns the body where it is in the document and nobody else can read it."""
         if not isinstance(function, CudaFunction) or not function.pieces.body:
             return None
         first, last = function.pieces.body[0], function.pieces.body[-1]

@@ -200,7 +200,7 @@ class _Known:
     # ---- kernels
 
     def evaluate(self, unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
-        """The facts of an instance: those from before, moved to where it stands now."""
+        """Returns the facts of an instance: those from before, moved to where it stands now."""
         contexts, around = self._of((unit,))
         hides = ("kernels", "hosts") if _is_plain(task.scope.values()) else ("kernels",)
         context = contexts.of(task.function, hides=hides)
@@ -229,7 +229,7 @@ class _Known:
         return facts
 
     def _moved(self, known: _Kernel, task: KernelTask, context: VisibleText) -> KernelFacts | None:
-        """Known facts for this task, if they are its facts, too."""
+        """Returns known facts for this task, if they are its facts, too."""
         if known.arguments is not None and not _are_same(known.arguments, task.arguments()):
             return None
         described = task.instance, task.assumptions
@@ -284,13 +284,13 @@ class _Known:
     # ---- units
 
     def load(self, path: str, text: str, options: LoadOptions) -> Unit:
-        """A unit, and the names of its functions."""
+        """Returns a unit, and the names of its functions."""
         unit = self._loaded(path, text, options)
         self._memory.note_names(unit)
         return unit
 
     def _loaded(self, path: str, text: str, options: LoadOptions) -> Unit:
-        """A unit; one from before where it does not hold the document and no file of it changed."""
+        """Returns a unit; the one of before where nothing of it changed."""
         described = (
             options.arch,
             options.defines,
@@ -317,7 +317,7 @@ class _Known:
     # ---- what kernels and launches rest on
 
     def _of(self, units: tuple[Unit, ...]) -> tuple[VisibleTexts, bytes]:
-        """The contexts of some units, and a digest of all that is no text of the document."""
+        """Returns the contexts of units, and a digest of what is not in the document."""
         key = tuple(map(id, units))
         if key not in self._contexts:
             contexts = VisibleTexts(self._texts[self._path], self._tokens, units)
@@ -346,14 +346,14 @@ def _number_of(function: Function, units: Sequence[Unit]) -> tuple[int, int]:
 
 
 def _written_instantiations(function: Function, units: Sequence[Unit]) -> tuple[object, ...]:
-    """The template arguments that stand in any function: they tell those of one without callers."""
+    """Returns the template arguments in functions, which uncalled ones take."""
     names = (function.name if function.template else None, function.record)
     found = (w for name in names if name for unit in units for w in unit.template_ids(name))
     return tuple((written.arguments, written.is_instantiated) for written in found)
 
 
 def _is_plain(values: Iterable[object]) -> bool:
-    """Whether nothing but numbers, built-in types and unknowns is bound: they belong to no tree."""
+    """Returns whether only numbers, built-in types and unknowns are bound, of no tree."""
     return all(_is_plain_value(value) for value in values)
 
 

@@ -113,7 +113,7 @@ class KeptResults:
         return {path: result for path, result in moved.items() if result is not None}
 
     def _changed(self, kept: _Kept, text: VisibleText) -> set[str]:
-        """Files of then or now that are not the same, but for comments of the document."""
+        """Returns files of then or now that differ, but for comments of the document."""
         before, now = kept.sources, self._now
         changed = {
             path
@@ -211,7 +211,7 @@ class _Mover:
         self._settings_of = settings_of
 
     def moved(self, result: UnitResult, fixed: Sequence[Finding] | None) -> UnitResult | None:
-        """A result at its new place; None where something of it is no place of a token."""
+        """Returns a result at its new place; None where something of it is no place of a token."""
         try:
             facts = self._relocation.moved(result.facts)
             findings = tuple(run_rules(facts, self._settings_of))

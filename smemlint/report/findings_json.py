@@ -85,7 +85,7 @@ def _fusion(fusion: Fusion) -> dict[str, Any]:
 
 
 def _kernel(finding: Finding) -> dict[str, Any]:
-    """A kernel instance that has the finding; one with several kinds of access stands twice."""
+    """Returns a kernel with the finding; one with several kinds of access stands twice."""
     assert finding.access is not None
     instance = finding.access.instance
     return {

@@ -30,7 +30,7 @@ def folded(run: Run) -> tuple[Run, tuple[str, ...]]:
 
 
 def _lines(notices: Sequence[Finding]) -> tuple[str, ...]:
-    """How much was not analysed, then the commonest reasons with how many places each has."""
+    """Returns how much was not analysed, then the commonest reasons with their counts."""
     gaps = [gap for notice in notices for gap in notice.gaps]
     kernels = {(n.span, gap.kernel) for n in notices for gap in n.gaps if gap.kernel}
     others = sum(not any(gap.kernel for gap in n.gaps) for n in notices)

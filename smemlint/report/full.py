@@ -110,14 +110,14 @@ def _picture(finding: Finding, gap: str, term: Terminal) -> Iterator[str]:
 
 
 def _row(label: str, text: str, gap: str, term: Terminal) -> list[str]:
-    """`= label: text`, wrapped at the width of the window."""
+    """Renders `= label: text`, wrapped at the width of the window."""
     first, *rest = _wrapped(term.visible(text), term.width - len(gap) - len(label) - 5)
     head = f"{gap} {term.paint('=', 'blue')} {term.paint(label + ':', 'bold')} {first}"
     return [head, *(f"{gap}   {' ' * len(label)}  {line}" for line in rest)]
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` columns; what stands between bars is one word, as a strip is."""
+    """Returns lines of at most `width` columns, in which text between bars is one word."""
     if width < 20:
         return [text]
     lines = [""]

@@ -120,7 +120,7 @@ def _strip(words: Sequence[int], highest: int, unicode: bool) -> str:
 
 
 def _shade(bank: int, count: int) -> tuple[int, int, int]:
-    """Hue by bank, lightness by turns, so that neighbouring banks differ too."""
+    """Returns hue by bank and alternating lightness, so that neighbours differ too."""
     lightness = (0.68, 0.82)[bank % 2]
     red, green, blue = hls_to_rgb(bank / count, lightness, 0.75)
     return round(red * 255), round(green * 255), round(blue * 255)
@@ -183,7 +183,7 @@ def _svg_cell(x: int, y: int, panel: Panel, bank: int, place: tuple[int, int]) -
 
 
 def _svg_bars(panel: Panel, top: int, highest: int) -> str:
-    """How many words the outlined cells need from each bank: the highest bar is the cost."""
+    """Draws how many words the cells need from each bank: the highest bar is the cost."""
     base = top + _BAR_H + 16
     parts, width = [], _bank_width(panel)
     for bank, words in enumerate(panel.words):

@@ -104,7 +104,7 @@ def _row(label: str, text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Escaped text; what stands in backticks is code."""
+    """Escapes text; what stands in backticks is code."""
     pieces = plain(text).split("`")
     if len(pieces) % 2 == 0:
         return "`".join(pieces)
@@ -115,7 +115,7 @@ def _code(text: str) -> str:
 
 
 def _excerpt(finding: Finding, run: Run) -> str:
-    """The lines of the finding and of the array's declaration, with what they say marked."""
+    """Returns the lines of the finding and of the array's declaration, marked."""
     lines = lines_of(run.text_of(finding.span.path))
     marks = [s for s, _ in finding.related if s.path == finding.span.path]
     shown: list[str] = []

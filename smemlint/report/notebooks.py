@@ -163,7 +163,7 @@ class Notebooks:
         return notebook.in_file(span) if self.are_files else notebook.in_cell(span)
 
     def _said(self, words: str) -> str:
-        """Words in which a line of the module became one of a cell."""
+        """Returns a text in which a line of the module became one of a cell."""
         if ".ipynb:" not in words:
             return words
         for path, notebook in self.of.items():

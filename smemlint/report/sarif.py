@@ -119,7 +119,7 @@ def _section(page: str, title: str) -> str:
 
 
 def _plain(markdown: str) -> str:
-    """Markdown as plain text: no marks, paragraphs in one line each, code as it is."""
+    """Returns Markdown as plain text: no marks, paragraphs in one line each, code as it is."""
     pieces = re.split(r"^```\w*\n(.*?)^```\n?", markdown, flags=re.M | re.S)
     for i in range(0, len(pieces), 2):
         text = re.sub(r"^#+ (.*)$", r"\1\n", pieces[i], flags=re.M)

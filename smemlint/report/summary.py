@@ -41,7 +41,7 @@ def kernels_summary(findings: Sequence[Finding]) -> list[str]:
 
 
 def _row(findings: Sequence[Finding]) -> tuple[float, str, str, str]:
-    """Share, name, number of findings and costliest place of one kernel."""
+    """Returns share, name, number of findings and costliest place of one kernel."""
     shares: dict[object, float] = defaultdict(float)
     for finding in findings:
         assert finding.access is not None and finding.cost is not None

@@ -64,7 +64,7 @@ def terminal(
 
 
 def _wants_colour(env: Mapping[str, str], is_window: bool) -> bool:
-    """no-color.org first, then what forces colour, then bixense.com/clicolors and the stream."""
+    """Returns whether to colour: by no-color.org, what forces it, bixense.com/clicolors."""
     if env.get("NO_COLOR"):
         return False
     if any(env.get(name, "").lower() not in _FALSE for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
@@ -73,7 +73,7 @@ def _wants_colour(env: Mapping[str, str], is_window: bool) -> bool:
 
 
 def _columns(env: Mapping[str, str], stream: TextIO) -> int:
-    """Columns of the window; under 60 wrapped text is harder to read than text that is cut."""
+    """Returns columns of the window, at least 60: narrower wrapped text is hard to read."""
     given = env.get("COLUMNS", "")
     if given.isdecimal():
         return max(int(given), 60)

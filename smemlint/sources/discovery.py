@@ -105,7 +105,7 @@ def matches(path: str, patterns: Sequence[str], root: str = "") -> bool:
 
 
 def _has_match(relative: str, patterns: Sequence[str], above: str = "") -> bool:
-    """Whether a glob matches a path, or a folder that it lies in and that lies below `above`."""
+    """Returns whether a glob matches a path, or a folder above it and below `above`."""
     while relative and relative != above:
         name = relative.rpartition("/")[2]
         for pattern in patterns:
@@ -150,7 +150,7 @@ class _Excluded:
         return self._configuration.for_file(path)
 
     def covers(self, path: str, above: str) -> bool:
-        """Whether a file or folder that was met on the way down from `above` is passed over."""
+        """Returns whether a path met on the way down from `above` is passed over."""
         folder, _, name = path.rpartition("/")
         settings = self.settings(path)
         patterns = (*settings.exclude, *settings.extend_exclude)
@@ -208,7 +208,7 @@ def _walk(root: Path, excluded: _Excluded, warn: Callable[[str], None]) -> Itera
 def _walked(
     root: Path, excluded: _Excluded, ignored: IgnoredPaths, above: str, *, reads_gitignore: bool
 ) -> Iterator[str]:
-    """Files below a folder, and with a slash at the end the folders that cannot be looked into.
+    """Returns files below a folder, and the folders that cannot be read, with a slash.
 
     Args:
         root: the folder.
@@ -243,7 +243,7 @@ def _covers_folder(ignored: IgnoredPaths, folder: str) -> bool:
 
 
 def _below(folder: str, top: str) -> str:
-    """A folder relative to one that holds it, with a slash at its end; empty for that one."""
+    """Returns a folder relative to one above it, with a slash; empty for that one."""
     return "" if folder == top else _slashes(os.path.relpath(folder, top)) + "/"
 
 
@@ -255,7 +255,7 @@ def _read_above(ignored: IgnoredPaths, folder: str) -> None:
 
 
 def _listed_by_git(root: Path, warn: Callable[[str], None]) -> list[str] | None:
-    """Files that git tracks or does not ignore below a directory; None outside a repository."""
+    """Returns what git tracks or does not ignore below a folder; None outside of git."""
     if not any(map(is_repository, (root.absolute(), *root.absolute().parents))):
         return None
     from smemlint.sources.git import CannotList, listed_files

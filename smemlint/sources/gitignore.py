@@ -134,7 +134,7 @@ def _without_trailing_spaces(line: bytes) -> bytes:
 
 
 def _tokens(text: bytes, *, by_name: bool) -> list[str | bytes] | None:
-    """Stars, and between them regular expressions of one character each; None: matches nothing."""
+    """Returns stars, and regular expressions of one character each; None for no match."""
     tokens: list[str | bytes] = []
     at = 0
     is_literal = True  # git compares what comes before the first special character by itself
@@ -231,7 +231,7 @@ def _regex(tokens: list[str | bytes]) -> bytes:
 
 
 def _chunk(span: bytes, segments: list[bytes], *, is_last: bool) -> bytes:
-    """What comes after a `**`; only what the end of the path follows may move to the right."""
+    """Returns what comes after a `**`; only the last part may move to the right."""
     first, *others = segments
     groups = [b"(?>[^/]*?" + segment + b")" for segment in others]
     if is_last and others:

@@ -227,7 +227,7 @@ def _cell(number: int, first: int, pieces: tuple[_Literal, ...]) -> Cell:
 
 
 def _without_magics(rows: Sequence[str]) -> Iterator[str]:
-    """Lines for IPython alone become `pass`; strings that go over lines are left as they are."""
+    """Replaces lines for IPython alone by `pass`, but for those within strings."""
     if not any(_MAGIC.match(row) for row in rows) or not _problem("\n".join(rows)):
         yield from rows
         return

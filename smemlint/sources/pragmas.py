@@ -134,7 +134,7 @@ def _placed(
 
 
 def _code_behind(text: str, at: int, end: int, comments: list[tuple[int, int]]) -> int:
-    """Where the code begins that follows a comment and the comments behind it; -1 for none."""
+    """Returns where code begins behind a comment and those that follow it; -1 for none."""
     ends = dict(comments)
     while at < end:
         if text[at].isspace():

@@ -64,7 +64,7 @@ def copy_of(access: Access, pattern: WarpPattern) -> Copy | None:
 
 
 def _moved(addresses: NDArray[np.int64], active: NDArray[np.bool_]) -> tuple[int, ...]:
-    """The addresses with their lines of 128 bytes in the same order, and none between them."""
+    """Returns the addresses with their 128-byte lines in order, and none between them."""
     lines = np.unique(addresses[active] // _LINE)
     near = np.searchsorted(lines, addresses // _LINE) * _LINE + addresses % _LINE
     return tuple(int(a) if on else -1 for a, on in zip(near, active, strict=True))

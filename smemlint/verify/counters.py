@@ -213,7 +213,7 @@ def _inlined_lines(folder: Path, seconds: float) -> dict[tuple[str, int], _Lines
 
 
 def _lines_of(text: list[str]) -> Iterator[tuple[tuple[str, int], _Lines]]:
-    """What nvdisasm prints: a run of comments is a chain of calls, for all that follows it."""
+    """Reads nvdisasm's text, in which comments in a row are a chain of calls."""
     kernel, chain, is_read = "", list[tuple[str, int]](), True
     for row in text:
         if section := _SECTION.match(row):

@@ -110,7 +110,7 @@ def _replays(access: Access, arch: str) -> list[tuple[WarpPattern, Pattern | str
 
 
 def _worst(replays: Sequence[tuple[WarpPattern, Pattern | str]], measured: Measured) -> Measurement:
-    """One verdict for an access: a refuted pattern if there is one, else that of the first."""
+    """Returns an access's verdict: a refuted pattern if there is one, else the first."""
     found = [judged(p.wavefronts, pattern, measured) for p, pattern in replays]
     if not found:
         return judged(0, "its addresses are not known", measured)

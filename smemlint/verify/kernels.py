@@ -118,7 +118,7 @@ def _counted(program: Program, settings: Settings, count: Engine) -> Counted | s
 
 
 def _own_line(row: Mapping[str, Any]) -> tuple[str, int]:
-    """Where an instruction stands for the user: behind what libraries inline."""
+    """Returns where an instruction stands for the user: behind what libraries inline."""
     lines = [(row["file"], row["line"]), *row.get("callers", ())]
     file, line = next((at for at in lines if not is_library(at[0])), lines[0])
     return file, line
@@ -164,7 +164,7 @@ _NO_SUCH_LAUNCH = "the program runs this line in no such launch"
 
 
 def _compared(access: Access, same: Sequence[Access], counted: Counted) -> Measurement | None:
-    """The line's counters beside what is predicted of all its accesses of this kind together."""
+    """Returns the line's counters beside the prediction for its accesses of this kind."""
     rows = [r for r in counted.rows if _is_of(r, access)]
     seen, best = (sum(r[name] for r in rows) for name in ("wavefronts", "ideal"))
     if not best:

@@ -104,7 +104,7 @@ def normal(form: Form, addresses: Sequence[int], mask: int, arch: str) -> Patter
 
 
 def _has_idle_part(form: Form, mask: int) -> bool:
-    """Whether 128 bytes of an 8- or 16-byte access go to lanes that are all off; see `forms`."""
+    """Returns whether 128 bytes of a wide access go to lanes that are all off."""
     if form.kind not in ("load", "store") or form.width <= WORD:
         return False
     lanes = _ROW // form.width

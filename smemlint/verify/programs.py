@@ -150,7 +150,7 @@ class Programs:
         return [text for source in wanted for text in texts_of(source, self._settings)]
 
     def _cupy_program(self, texts: Sequence[Embedded], instance: Instance) -> Program:
-        """The program of the first text that has the instance; others differ in their options."""
+        """Returns the program of the first text that has the instance."""
         same = (
             (embedded, call_of(project, unit, task, instance))
             for embedded in texts
@@ -189,7 +189,7 @@ class Programs:
 
 
 def _in_place(option: str, folder: Path) -> str:
-    """A compiler option whose folder is found from anywhere: beside the file, or where we are."""
+    """Returns a compiler option whose folder is found from anywhere."""
     for prefix in ("-I", "--include-path="):
         if option.startswith(prefix):
             written = option.removeprefix(prefix).strip()

@@ -69,7 +69,7 @@ def accesses(
 
 
 def _array(issued: Issued, arrays: Sequence[SharedArray]) -> SharedArray | None:
-    """The array that the first addresses lie in: of those that begin before them, the last."""
+    """Returns the array that the first addresses lie in: the last that begins before them."""
     for group in issued.groups.values():
         first = int(group.addresses[group.mask].min())
         before = [a for a in arrays if a.base <= first]
@@ -152,7 +152,7 @@ def _patterns(site: Site, groups: Sequence[Group], arch: str) -> list[WarpPatter
 
 
 def _figures(patterns: Sequence[WarpPattern]) -> tuple[Stat, Stat] | None:
-    """Wavefronts and ideal; None where some pattern has no price."""
+    """Computes wavefronts and ideal; None where some pattern has no price."""
     if not patterns or not all(p.ideal for p in patterns):
         return None
     return (
@@ -175,7 +175,7 @@ def _calls(parts: Sequence[_Part], arch: str) -> Iterator[CallLine]:
 
 
 def _doubt(parts: Sequence[_Part], patterns: Sequence[WarpPattern]) -> Cause | None:
-    """Fewer threads may not conflict at all; where all of them do not, none ever will."""
+    """Returns why fewer threads may not conflict; where all do not, none ever will."""
     depends_on_data = any(issued.depends_on_data for _, issued in parts)
     if depends_on_data and any(p.wavefronts > p.profiler_ideal for p in patterns):
         return Cause(

@@ -77,7 +77,7 @@ def _values(access: Access) -> tuple[str, ...]:
 
 
 def _compared(access: Access, line: list[Access], others: list[Access]) -> Access | None:
-    """The access with what the others say of its line; None where they say all that it does."""
+    """Adds what the others say of its line to an access; None where they say all of it."""
     own, theirs = _excess(line), _excess(others)
     is_source = not access.origin
     if not others:
@@ -95,7 +95,7 @@ def _compared(access: Access, line: list[Access], others: list[Access]) -> Acces
 
 
 def _excess(accesses: list[Access]) -> float | None:
-    """Wavefronts over ideal of all instructions; None where some are not decided."""
+    """Computes wavefronts over ideal of all instructions; None where some are not decided."""
     spent = ideal = 0.0
     for access in accesses:
         if access.wavefronts is None or access.ideal is None or not access.certainty.is_decided:

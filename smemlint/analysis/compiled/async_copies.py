@@ -94,7 +94,7 @@ def _copied(
 
 
 def _cost(site: Site, issued: Issued) -> float | None:
-    """Wavefronts an instruction; None where it is not known, or some lane is misaligned."""
+    """Computes wavefronts an instruction; None where unknown, or some lane is misaligned."""
     if issued.undecided is not None or not issued.groups:
         return None
     groups = [

@@ -67,7 +67,7 @@ def _apply(operation: Operation, x: Lanes, y: Lanes) -> Lanes:
 
 
 def _negated(x: Value, y: Value) -> Value:
-    """The complement of a predicate keeps its symbol, so that branches on both agree."""
+    """Negates a predicate, which keeps its symbol, so that branches on both agree."""
     if x.constant == 1:
         x, y = y, x
     if y.constant != 1:
@@ -104,7 +104,7 @@ def _masked(x: Value) -> _Masked | None:
 
 
 def _by_masks(operation: Operation, x: Value, y: Value, width: int) -> Value | None:
-    """The operation bit by bit; None where a result is neither known nor one for the warp."""
+    """Computes an operation bit by bit; None where a result is neither known nor uniform."""
     a, b = _masked(x), _masked(y)
     if a is None or b is None:
         return None
@@ -155,7 +155,7 @@ def _as_int64(mask: int) -> int:
 
 
 def _of_low_bits(operation: Operation, x: Value, y: Value) -> Value | None:
-    """Exact lanes that only reach the bits of a sum below all of its unknown part."""
+    """Returns exact lanes that only reach the bits of a sum below its unknown part."""
     if not x.terms:
         x, y = y, x
     if y.terms:
@@ -253,7 +253,15 @@ def _lookup(
 
 
 def bit_field(x: Value, start: Value, count: Value, width: int, *, is_signed: bool) -> Value:
-    """Computes `bfe`: `count` bits of `x` from bit `start` on, extended to `width`."""
+    """Computes `bfe`: `count` bits of `x` from bit `start` on, extended to `width`.
+
+    Args:
+        x: the register.
+        start: the first bit.
+        count: how many bits.
+        width: of the result, in bits.
+        is_signed: whether the highest bit is repeated.
+    """
     first, length = start.constant, count.constant
     if first is None or length is None:
         return weak(x, start, count)
@@ -269,7 +277,15 @@ def bit_field(x: Value, start: Value, count: Value, width: int, *, is_signed: bo
 
 
 def insert_bits(x: Value, y: Value, start: Value, count: Value, width: int) -> Value:
-    """Computes `bfi`: `y` with its `count` bits from `start` on replaced by the lowest of `x`."""
+    """Computes `bfi`: `y` with its `count` bits from `start` on replaced by the lowest of `x`.
+
+    Args:
+        x: where the bits come from.
+        y: the register that they are put into.
+        start: the first bit that is replaced.
+        count: how many are.
+        width: of the result, in bits.
+    """
     first, length = start.constant, count.constant
     if first is None or length is None:
         return weak(x, y, start, count)

@@ -90,7 +90,7 @@ class _Finder:
 def _components(
     successors: Sequence[Sequence[int]], nodes: frozenset[int], roots: Sequence[int]
 ) -> list[tuple[int, frozenset[int]]]:
-    """Strongly connected components within `nodes` in topological order, each with its entry."""
+    """Returns strongly connected components in topological order, each with its entry."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []

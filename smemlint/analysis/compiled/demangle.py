@@ -206,7 +206,7 @@ class _Reader:
         raise _Unread
 
     def _encoding(self) -> None:
-        """A whole function within a name, up to the `E` behind its parameters."""
+        """Reads a whole function within a name, up to the `E` behind its parameters."""
         outer, arguments = self.name, self.arguments
         self.arguments = []
         self.function()

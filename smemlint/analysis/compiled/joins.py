@@ -94,7 +94,7 @@ def join(
 
 
 def _alternatives(x: Value, y: Value, both: Mask) -> tuple[Value, Value]:
-    """Both values with the unknown added that makes one of the other in the lanes of both."""
+    """Returns both values with the unknown added that makes one of the other."""
     joined = join_uniform(x, y, both)
     if joined.is_top:
         return joined, joined

@@ -167,7 +167,7 @@ class Machine:
             loop = loop.outer
 
     def _at_head(self, at: int, waiting: _Pending) -> Fragment | None:
-        """The fragment to run from a block on; None if every iteration of its loop was run."""
+        """Returns the fragment to run from a block on; None if its loop was run to the end."""
         loop = self.program.nest.heads[at]
         fragment = waiting.fragment
         if loop is None:
@@ -216,7 +216,7 @@ class Machine:
 
 
 def _split(condition: Value, mask: Mask, place: str) -> tuple[Mask, Mask, Fork | None]:
-    """The lanes that go and those that stay, and the fork if that is not known of all of them."""
+    """Returns the lanes that go, those that stay, and the fork if some are not known."""
     truths = np.broadcast_to(np.asarray(condition.base) != 0, mask.shape)
     if not condition.terms:
         open_lanes = mask & ~np.asarray(condition.known)

@@ -114,7 +114,7 @@ def _needed_registers(blocks: Sequence[Block]) -> set[Register]:
 def _live_registers(
     blocks: Sequence[Block], successors: Sequence[Sequence[int]]
 ) -> tuple[frozenset[Register], ...]:
-    """By block, the registers that are live on entry."""
+    """Computes by block the registers that are live on entry."""
     numbers: dict[Register, int] = {}
     used, defined = [], []
     for block in blocks:

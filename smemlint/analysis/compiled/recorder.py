@@ -181,7 +181,7 @@ class Recorder:
 
 
 def _lanes(address: Value, mask: Mask, site: Site) -> list[NDArray[np.int64]] | Cause:
-    """The byte addresses of all lanes, once for every remainder that banks can tell apart."""
+    """Returns all lanes' addresses, once for every remainder that banks can tell apart."""
     if address.known is not True and (mask & ~np.asarray(address.known)).any():
         return common_cause(address)
     base = np.broadcast_to(np.asarray(address.base, dtype=np.int64), mask.shape) + site.shift

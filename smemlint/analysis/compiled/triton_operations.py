@@ -125,7 +125,7 @@ def operation_of(
 
 
 def _operations(lines: list[str]) -> Iterator[tuple[Operation, str]]:
-    """Each operation with the name of its location; that of one with a body follows its end."""
+    """Yields operations with the names of their locations, one with a body at its end."""
     bodies: list[Operation | None] = []
     stored = {name for line in lines if "tt.store" in line for name in re.findall(r"%\w+", line)}
     for line in lines:

@@ -307,7 +307,7 @@ def use_of(functions: Iterable[str]) -> re.Pattern[str]:
 
 
 def _home_above(name: str, path: str, sandbox: Sandbox) -> str | None:
-    """A folder beside one of the includer's folders that holds the include; at most three up."""
+    """Returns the folder with the include beside one of the includer's; at most three up."""
     folder = Path(path).parent
     for _ in range(MAX_FOLDERS_UP):
         folder = folder.parent

@@ -70,7 +70,7 @@ class UserInput:
         return None
 
     def _swizzle_pragmas(self, path: str) -> dict[int, DeclaredSwizzle]:
-        """Declared swizzles by the line that they speak of."""
+        """Returns declared swizzles by the line that they speak of."""
         if path not in self._declared:
             text = self._index.read(path) or ""
             pragmas = pragmas_in(text, _comments(path))

@@ -210,13 +210,13 @@ def parse_module(text: str) -> Module:
 
 
 def _end_of_head(text: str, start: int) -> int | None:
-    """Where the body begins, or a declaration without one ends; None for neither."""
+    """Returns where the body begins, or a declaration without one ends; None for neither."""
     ends = (found for found in _END.finditer(text, start) if found[0] in "{;")
     return next((found.start() for found in ends), None)
 
 
 def _closing(text: str, opening: int) -> tuple[int, bool]:
-    """Where the brace closes that opens there, and whether it does."""
+    """Returns where the brace closes that opens there, and whether it does."""
     depth = 0
     for found in _BRACE.finditer(text, opening):
         if found[0] == "{":

@@ -55,7 +55,7 @@ def calls_at(data: bytes) -> dict[str, dict[int, Place]]:
 
 
 def _functions(parts: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
-    """The functions whose code begins at an address of the table, by the place of the address."""
+    """Returns the functions of a table by the place of the address they begin at."""
     symbols, names = parts.get(_SYMBOLS, b""), parts.get(_NAMES, b"")
     for place, info, _ in _RELOCATION.iter_unpack(parts.get(_RELOCATIONS, b"")):
         (start,) = struct.unpack_from("<I", symbols, (info >> 32) * _SYMBOL_BYTES)
@@ -63,7 +63,7 @@ def _functions(parts: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
 
 
 def _rows(table: bytes, functions: Mapping[int, str]) -> Iterator[tuple[str, int, Place]]:
-    """Functions, offsets and places of the rows, in order."""
+    """Returns functions, offsets and places of the rows, in order."""
     at = 0
     while at + _HEADER.size <= len(table):
         header = _HEADER.unpack_from(table, at)

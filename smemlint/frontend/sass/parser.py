@@ -132,7 +132,7 @@ class Disassembly:
         return Function(name, name in self.kernels, instructions, labels)
 
     def _at_call(self, instruction: Instruction, place: Place | None) -> Instruction:
-        """The instruction with the call that it begins, where that is of the user's source."""
+        """Returns the instruction with the call that it begins, if of the user's source."""
         if place is None or self._is_library(place[0]):
             return instruction
         return replace(instruction, call=SourceLine(*place))

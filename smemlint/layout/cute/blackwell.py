@@ -126,7 +126,7 @@ def accumulator_load(
 
 
 def _load_bits(lanes: int, widths: tuple[int, int], *, is_m_major: bool) -> int:
-    """Bits of a lane that one repetition reads; 32 bits are read by whole lanes."""
+    """Returns the bits of a lane that one repetition reads; 32 are read by whole lanes."""
     accumulator, d = widths
     if lanes == _LANES and (not is_m_major or widths == (32, 32) or d < 8):
         return 32

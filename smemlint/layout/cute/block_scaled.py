@@ -108,7 +108,7 @@ def _axis(operand: Operand) -> int:
 
 
 def _to_threads(mma: TiledMma, layout: Layout, operand: Operand) -> Layout:
-    """(M, K, ..) to ((ThrV,(ThrM,ThrK)), (FrgV,(RestM,RestK,..))) of the scale factors."""
+    """Maps (M, K, ..) to ((ThrV,(ThrM,ThrK)), (FrgV,(RestM,RestK,..))) of the factors."""
     axis, shape = _axis(operand), mma.op.shape
     if shape[2] not in (32, 64):
         raise CuteError(f"{mma.op} takes no scale factors")
@@ -121,7 +121,7 @@ def _to_threads(mma: TiledMma, layout: Layout, operand: Operand) -> Layout:
 
 
 def _atom(operand: Operand, k: int) -> Layout:
-    """(thread, value) of one instruction's scale factors."""
+    """Maps (thread, value) of one instruction's scale factors."""
     extent = (k, 1) if k == 32 else k
     step = 16 if operand == "A" else 8
     stride = (step, 0) if k == 32 else step

@@ -73,7 +73,7 @@ def cooperative_copy(
 
 
 def _tile(source: Tensor, destination: Tensor, elements: int, threads: int) -> Layout:
-    """(value, thread) of the elements that all threads copy at once."""
+    """Maps (value, thread) to the elements that all threads copy at once."""
     count = elements * threads
     a, b = (domain_distribute(tensor.shape, count) for tensor in (source, destination))
     if a.size != count or b.size != count:
@@ -106,7 +106,7 @@ def _score(tensor: Tensor, is_longer: bool) -> tuple[bool, bool, bool]:
 def _strided(
     threads: int, thread: Integer, source: Tensor, destination: Tensor, common: int, limit: int
 ) -> list[Instruction]:
-    """Element `thread + i * threads` by each thread; the first round is for the remainder."""
+    """Returns element `thread + i * threads` by thread; the first round is the remainder."""
     if common > 1 and limit > source.bits:
         bits = greatest_common_divisor(
             source.bits * max_alignment(source.layout),

@@ -267,7 +267,7 @@ def tensor_memory_copy(shape: TensorMemoryShape, *, is_store: bool = False) -> C
 
 
 def _registers(shape: TensorMemoryShape) -> Layout:
-    """(thread, bit of its registers) to the number of the bit in the copy."""
+    """Maps (thread, bit of its registers) to the number of the bit in the copy."""
     bits, repeat, row = shape.bits, shape.repeat, shape.row
     match shape.lanes, bits:
         case 16, 256 | 128:

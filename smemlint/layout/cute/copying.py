@@ -241,7 +241,7 @@ def _without_lanes(op: CopyOp, tensor: Tensor) -> Instruction:
 
 
 def _representatives(tensor: Tensor, repeated: Layout) -> Tensor:
-    """One element of each class of rests that is the same element of the destination."""
+    """Returns one element of each class of rests that is the same element of the destination."""
     values = tensor.layout.plain.mode(0).shape
     divided = tensor.apply(lambda layout: zipped_divide(layout, (values, repeated)))
     return divided.slice((UNDERSCORE, 0), (0, UNDERSCORE))

@@ -67,7 +67,7 @@ def left_inverse(layout: Layout) -> Layout:
 
 
 def _positions(layout: Layout) -> list[tuple[int, Integer, Integer]]:
-    """Static stride, extent and the coordinate's weight of every mode, coalesced."""
+    """Returns the static stride, extent and weight of every mode, coalesced."""
     position: Integer = 1
     modes: list[tuple[int, Integer, Integer]] = []
     for extent, stride in coalesce(layout).flat_modes():
@@ -112,12 +112,12 @@ def max_common_layout(a: AnyLayout, b: AnyLayout) -> Layout:
 
 
 def _ordered(a: AnyLayout, b: AnyLayout) -> tuple[AnyLayout, AnyLayout]:
-    """A swizzled layout goes before a plain one."""
+    """Orders two layouts: a swizzled one goes before a plain one."""
     return (b, a) if isinstance(b, ComposedLayout) and isinstance(a, Layout) else (a, b)
 
 
 def _groups(a: AnyLayout, b: AnyLayout) -> list[int]:
-    """Elements that each swizzle keeps together; two equal swizzles tear nothing apart."""
+    """Counts the elements that each swizzle keeps together; two equal swizzles part none."""
     swizzles = [layout.swizzle for layout in (a, b) if isinstance(layout, ComposedLayout)]
     if len(swizzles) == 2 and swizzles[0] == swizzles[1]:
         return []

@@ -63,7 +63,7 @@ def _slice_swizzled(
 
 
 def _projections(swizzle: Swizzle) -> tuple[Layout, Layout]:
-    """Layouts that keep, and drop, the bits that a swizzle reads or changes."""
+    """Returns layouts that keep, and drop, the bits that a swizzle reads or changes."""
     gap = abs(swizzle.shift) - swizzle.bits
     shape = (1 << swizzle.base, 1 << swizzle.bits, 1 << gap, 1 << swizzle.bits, 1)
     low, z, middle, y, _ = leaves(compact_strides(shape))
@@ -89,7 +89,7 @@ def _swizzled(swizzle: Swizzle, offset: int | MixedBits) -> Integer:
 
 
 def _decayed(swizzle: Swizzle, offset: int | MixedBits) -> Layout:
-    """The plain layout that the swizzle is once the offset decides the other field's bits."""
+    """Returns the plain layout of a swizzle once the offset decides its other bits."""
     z, y = swizzle.z_mask & -swizzle.z_mask, swizzle.y_mask & -swizzle.y_mask
     # Moving by a Z bit adds or subtracts it, as the Y bit says; a Y bit takes its Z bit along.
     z_strides = tuple(_decided(offset, y << i, z << i, -z << i) for i in range(swizzle.bits))
@@ -107,7 +107,7 @@ def _decayed(swizzle: Swizzle, offset: int | MixedBits) -> Layout:
 
 
 def _decided(offset: int | MixedBits, bit: int, clear: int, is_set: int) -> Integer:
-    """One of two strides, as a bit of the offset says; static only where the bit is."""
+    """Returns one of two strides, as a bit of the offset says; static only if the bit is."""
     if isinstance(offset, int):
         return is_set if offset & bit else clear
     if not offset.mask & bit:

@@ -99,7 +99,7 @@ def named_tensor_memory_mma(name: str, bits: int, m: int, n: int) -> MmaOp | Non
 
 
 def _shared_by(ctas: int, extent: int, k: int) -> Layout:
-    """(block, value) of an operand whose rows are divided among the blocks."""
+    """Maps (block, value) of an operand whose rows are divided among the blocks."""
     part = extent // ctas
     return Layout((ctas, (part, k)), (part if ctas > 1 else 0, (1, extent)))
 
@@ -128,7 +128,7 @@ def accumulator(mma: MmaOp, shape: IntTuple, bits: int) -> Tensor:
 
 
 def _tile(m: int, n: int, ctas: int) -> Layout:
-    """(M, N) to lane + 128 * column of one instruction's C: `tmem_frg`."""
+    """Maps (M, N) to lane + 128 * column of one instruction's C: `tmem_frg`."""
     match ctas, m:
         case _, 128:
             return Layout((128, n), (1, 128))

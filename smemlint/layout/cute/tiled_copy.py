@@ -146,7 +146,7 @@ class TiledCopy:
         return layout.plain
 
     def _to_threads(self, tiled: Layout, side: Side) -> Layout:
-        """((tile), (rest..)) to (thread, (atom values, atoms), (rest..))."""
+        """Maps ((tile), (rest..)) to (thread, (atom values, atoms), (rest..))."""
         atoms = zipped_divide(self.thread_value, (self.atom.threads, self.atom.values))
         inside, outside = atoms.modes()
         inside = composition(inside, self.atom.to_reference(side))

@@ -78,7 +78,7 @@ class TiledMma:
         return {"A": self.op.a, "B": self.op.b, "C": self.op.c}[operand]
 
     def _to_threads(self, layout: Layout, operand: Operand) -> Layout:
-        """(M, K, ..) to ((ThrV,(ThrM,ThrK)), (FrgV,(RestM,RestK,..))): `thrfrg_A`."""
+        """Maps (M, K, ..) to ((ThrV,(ThrM,ThrK)), (FrgV,(RestM,RestK,..))): `thrfrg_A`."""
         i, j = _AXES[operand]
         permuted = logical_divide(layout, (self.permutation_of(i), self.permutation_of(j)))
         tile = (Layout(self.op.shape[i]), Layout(self.op.shape[j]))

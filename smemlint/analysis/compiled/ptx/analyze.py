@@ -185,7 +185,7 @@ class _FileReader:
         return KernelFacts(instance, not_analysed=(note,))
 
     def _span_of_head(self, function: Function, body: Body | None) -> Span:
-        """Where the kernel stands: the first place of its own, if that is in a file of the run."""
+        """Returns where the kernel stands: its first own place, if in a file of the run."""
         for statement in body.statements if body is not None else ():
             location = getattr(statement, "location", ())
             frame = self._places.frame(location[-1:])
@@ -206,7 +206,7 @@ class _FileReader:
         return Bounds(function.required_block, function.largest_block, written)
 
     def _arguments(self, function: Function, name: str) -> Iterator[tuple[tuple[str, int], int]]:
-        """Arguments that the configuration gives a number: by name, or by place as `param_2`."""
+        """Returns the arguments that the configuration gives: by name, or as `param_2`."""
         parameters = {p.name: p.name for p in function.parameters}
         parameters |= {f"param_{i}": p.name for i, p in enumerate(function.parameters)}
         for parameter, value in self._launch.arguments(name):

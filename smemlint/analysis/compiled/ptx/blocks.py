@@ -158,7 +158,7 @@ def lowered(operation: Operation, lowering: Lowering) -> Instruction | None:
 
 
 def _sources(call: Call, made: Lowered) -> tuple[str, ...]:
-    """The registers that an instruction reads: all but its destination, which stands first."""
+    """Returns the registers that an instruction reads: all but the first, its destination."""
     operands = call.operands
     if made.writes and operands and not isinstance(operands[0], Address):
         operands = operands[1:]

@@ -114,11 +114,11 @@ class _Reader:
                         yield event
 
     def address(self, operation: Operation) -> int:
-        """The constant part of the address that an operation names."""
+        """Returns the constant part of the address that an operation names."""
         return self.forms.of(_address(operation)).constant
 
     def _events(self, operation: Operation, opcode: Opcode, guard: int) -> Iterator[Event]:
-        """One event, or one for each element of a vector of which some are not read."""
+        """Returns one event, or one for each element of a vector of which some are not read."""
         address = self.forms.of(_address(operation))
         is_volatile = opcode.has(*_VOLATILE) or (opcode.is_signed and opcode.bytes < 4)
         event = Event(
@@ -140,7 +140,7 @@ class _Reader:
                 yield replace(event, width=opcode.bytes, offset=place)
 
     def _used(self, operation: Operation) -> tuple[bool, ...]:
-        """Of each element that a load writes, whether it is read."""
+        """Returns for each element that a load writes whether it is read."""
         target = operation.operands[0]
         items = target.items if isinstance(target, Vector) else (target,)
         return tuple(not self.read.isdisjoint(names_in(item)) for item in items)

@@ -120,7 +120,7 @@ def store(call: Call) -> Lowered | None:
 
 
 def _window_of(address: Value) -> str:
-    """The state space that a generic address is known to lie in; empty for global memory."""
+    """Returns the state space of a generic address; empty for global memory."""
     if address.is_top:
         return ""
     base = address.base if isinstance(address.base, int) else int(address.base.flat[0])

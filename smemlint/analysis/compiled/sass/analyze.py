@@ -220,7 +220,7 @@ class _FileReader:
         return KernelFacts(instance, (), shown, notes, machine.steps)
 
     def _configured(self, kernel: str) -> Iterator[tuple[int, int]]:
-        """The arguments that the configuration gives a number, by the place of the parameter."""
+        """Returns the arguments that the configuration gives, by the place of the parameter."""
         for name, value in self._launch.arguments(kernel):
             number = name.removeprefix("param_")
             if number.isdigit():
@@ -252,7 +252,7 @@ class _FileReader:
                 yield NotAnalysed(span, kernel, reason)
 
     def _span_of_head(self, function: Function) -> Span:
-        """Where the kernel stands: its first line in a file of the run."""
+        """Returns where the kernel stands: its first line in a file of the run."""
         for instruction in function.instructions:
             outer = instruction.lines[-1] if instruction.lines else None
             if outer is not None and self._places.is_of_run(self._places.path_of(outer.path)):
@@ -260,7 +260,7 @@ class _FileReader:
         return self._span("", 0)
 
     def _placed(self, access: Access) -> Access:
-        """The access where the user knows it: without a line table, its place in the code."""
+        """Returns the access at the user's place: without a line table, its place in the code."""
         span = access.span
         if span.line:
             shown = self._span(span.path, span.line)

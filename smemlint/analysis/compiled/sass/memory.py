@@ -60,7 +60,7 @@ def site_of(instruction: Instruction) -> Site:
 
 
 def _call_of(instruction: Instruction) -> Span | None:
-    """The line of the call that an instruction begins, where that is another one than its own."""
+    """Returns the line of the call that an instruction begins, where it is another one."""
     call = instruction.call
     if call is None or call == instruction.line:
         return None

@@ -70,7 +70,7 @@ def _block(
 
 
 def _exits(instruction: Instruction, labels: Mapping[str, int | None]) -> list[Exit]:
-    """Where a branch goes, and under which conditions."""
+    """Returns where a branch goes, and under which conditions."""
     named = [o for o in instruction.operands if isinstance(o, Predicate)]
     asked = [
         p for p in (instruction.guard, *named) if p is not None and p.name not in ("PT", "UPT")

@@ -175,7 +175,7 @@ def _holds_shared(text: str | None) -> bool:
 
 
 def _defines(options: tuple[str, ...]) -> dict[str, str]:
-    """Macros of compiler options: `-DNAME=VALUE`, `--define-macro=NAME`."""
+    """Returns the macros of compiler options: `-DNAME=VALUE`, `--define-macro=NAME`."""
     found = {}
     for option in options:
         for prefix in ("--define-macro=", "-D"):

@@ -293,7 +293,7 @@ class CupyModel(LibraryModel):
         )
 
     def _launch_configured(self, arguments: list[Value], node: ast.Call) -> Value:
-        """Launches by `launch(stream, config, kernel, *args)` of cuda.core."""
+        """Records launches by `launch(stream, config, kernel, *args)` of cuda.core."""
         kernels = [a for a in arguments if isinstance(a, Kernel)]
         configs = [a for a in arguments if isinstance(a, LaunchConfig)]
         if kernels and configs:

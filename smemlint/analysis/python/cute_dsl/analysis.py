@@ -194,7 +194,7 @@ class _File:
         return scope
 
     def facts(self) -> Facts:
-        """The swizzles of all functions, each reading of a place once."""
+        """Returns the swizzles of all functions, each reading of a place once."""
         scope = self._interpret(self._text)
         for found in self._concerned(scope):
             self._function(found, scope)
@@ -216,7 +216,7 @@ class _File:
         return Facts((), tuple(self._notes), tuple(seen.values()))
 
     def _concerned(self, scope: Scope) -> Iterator[_Concerned]:
-        """Functions that make swizzles, or call one of the file that does."""
+        """Returns the functions that make swizzles, or call one of the file that does."""
         found = [(self._text.segment(node), node, owner) for node, owner in self._functions()]
         makers = [
             f"self.{node.name}(" if owner else f"{node.name}("
@@ -247,7 +247,7 @@ class _File:
                 yield f"{ast.unparse(node.func)}("
 
     def _functions(self) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
-        """The functions of the file, and the methods of its classes."""
+        """Returns the functions of the file, and the methods of its classes."""
         for node in self._text.tree.body:
             if isinstance(node, ast.FunctionDef):
                 yield node, None
@@ -255,7 +255,7 @@ class _File:
                 yield from ((m, node) for m in node.body if isinstance(m, ast.FunctionDef))
 
     def _object(self, owner: ast.ClassDef, scope: Scope) -> Instance | None:
-        """An object of a class behind its `__init__`; None where its name means something else."""
+        """Returns an object behind its `__init__`; None where its name means something else."""
         class_ = scope.get(owner.name)
         if not isinstance(class_, Class) or class_.node is not owner:
             return None
@@ -338,7 +338,7 @@ def stated_widths(owner: ast.ClassDef) -> dict[str, tuple[DType, int]]:
 
 
 def _asserted(test: ast.expr) -> tuple[str, DType] | None:
-    """`x == A or x == B` where A and B have one width."""
+    """Parses `x == A or x == B` where A and B have one width."""
     parts = test.values if isinstance(test, ast.BoolOp) else [test]
     if isinstance(test, ast.BoolOp) and not isinstance(test.op, ast.Or):
         return None

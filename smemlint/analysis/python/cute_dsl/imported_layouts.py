@@ -46,7 +46,7 @@ def find_imported_maker(source: Source) -> tuple[bool, dict[str, None]]:
 
 
 def _names(module: str, listed: str) -> list[str]:
-    """Modules that `from module import listed` may mean."""
+    """Returns the modules that `from module import listed` may mean."""
     dot = "" if module.endswith(".") else "."
     return [f"{module}{dot}{name}" for name in re.findall(r"\w+", listed)]
 

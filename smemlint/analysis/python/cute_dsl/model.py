@@ -190,7 +190,7 @@ class CuteModel(LibraryModel):
         return found
 
     def _allocated(self, owner: Value, given: BoundArguments) -> Value:
-        """`allocate(Storage, byte_alignment)`: a struct in shared memory, or something else."""
+        """Evaluates `allocate(Storage, byte_alignment)`: a struct in shared memory, or other."""
         held, alignment = given.get(0, "size_or_type"), given.get(1, "byte_alignment")
         if not isinstance(owner, Allocator):
             return UNKNOWN
@@ -202,7 +202,7 @@ class CuteModel(LibraryModel):
         )
 
     def _bound(self, called: Method, given: BoundArguments) -> Value:
-        """A tensor of shared memory: `allocate_tensor` of an allocator, `get_tensor` of a field."""
+        """Evaluates `allocate_tensor` of an allocator, `get_tensor` of a field."""
         owner = called.owner
         place = owner.place if isinstance(owner, Field) else Placed(None, 1)
         if called.name == "allocate_tensor":
@@ -226,7 +226,7 @@ class CuteModel(LibraryModel):
         return _tensor(layout, swizzle, dtype, place)
 
     def _copy(self, given: BoundArguments, node: ast.Call) -> None:
-        """`autovec_copy` between registers and a tile of shared memory."""
+        """Evaluates `autovec_copy` between registers and a tile of shared memory."""
         sides = [given.get(0, "src"), given.get(1, "dst")]
         tiles = [v for v in sides if isinstance(v, TileValue)]
         if len(tiles) != 1 or not any(isinstance(v, Registers) for v in sides):
@@ -323,7 +323,7 @@ def _tensor(layout: Value, swizzle: Value, dtype: Value, place: Placed) -> Value
 
 
 def _tile(given: BoundArguments) -> Value:
-    """`local_tile(tensor, tiler, coordinates)` of a shared tensor without nested modes."""
+    """Evaluates `local_tile(tensor, tiler, coordinates)` of a tensor without nested modes."""
     tensor, tiler, at = given.get(0, "input"), given.get(1, "tiler"), given.get(2, "coord")
     if not (
         isinstance(tensor, SharedTensor) and isinstance(at, tuple) and isinstance(tiler, tuple)

@@ -116,7 +116,7 @@ def _message(now: _Trial, best: _Trial) -> str:
 
 
 def _others(layout: SharedLayout, shape: tuple[int, ...], bits: int) -> Iterator[SharedLayout]:
-    """Layouts of the same class to try, the simplest first."""
+    """Returns layouts of the same class to try, the simplest first."""
     if isinstance(layout, Swizzled):
         row = layout.row(shape)
         most = max(_VECTOR_BITS // bits, 1)

@@ -309,7 +309,16 @@ def apply_callee(
     node: ast.Call,
     scopes: Scopes,
 ) -> Value:
-    """Returns the result of calling a value with evaluated arguments."""
+    """Returns the result of calling a value with evaluated arguments.
+
+    Args:
+        interpreter: executes the functions that are called.
+        callee: the value.
+        arguments: by place.
+        named: arguments by name.
+        node: the call.
+        scopes: the variables that the call sees.
+    """
     if isinstance(callee, Instance):
         callee = member(interpreter, callee, "__call__")
         if not isinstance(callee, BoundMethod):

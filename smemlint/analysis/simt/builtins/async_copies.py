@@ -63,7 +63,7 @@ def record_copy(
 
 @builtin("__pipeline_memcpy_async", least=3)
 def _copy_async(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`__pipeline_memcpy_async(dst, src, size[, zfill])`."""
+    """Evaluates `__pipeline_memcpy_async(dst, src, size[, zfill])`."""
     target, source, bytes_, *rest = argument_values(ev, call.node)
     width = bytes_.constant if isinstance(bytes_, AffineInt) else None
     if width:
@@ -80,13 +80,13 @@ def _copy_async(ev: Evaluator, call: BuiltinCall) -> Value:
 
 @builtin("aligned_size_t", least=1)
 def _aligned_size(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`cuda::aligned_size_t<ALIGNMENT>(size)`."""
+    """Evaluates `cuda::aligned_size_t<ALIGNMENT>(size)`."""
     return argument_values(ev, call.node)[0]
 
 
 @builtin("memcpy_async", least=3)
 def _memcpy_async(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`memcpy_async([group,] dst, src, size[, pipeline])`."""
+    """Evaluates `memcpy_async([group,] dst, src, size[, pipeline])`."""
     values = argument_values(ev, call.node)
     is_shared_out = not isinstance(values[0], Pointer)
     target, source, *rest = values[1:] if is_shared_out else values

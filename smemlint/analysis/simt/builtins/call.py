@@ -45,7 +45,15 @@ def call_builtin(
     *,
     is_used: bool,
 ) -> Value | None:
-    """Returns the value of a built-in function; None where the name is none."""
+    """Returns the value of a built-in function; None where the name is none.
+
+    Args:
+        ev: the evaluator.
+        name: of the function, without its namespace.
+        template_arguments: as the call spells them.
+        node: the call.
+        is_used: whether anything reads the value.
+    """
     state = ev.state
     limit = numeric_limit(ev, name)
     if limit is not None:

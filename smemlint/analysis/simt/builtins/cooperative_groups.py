@@ -100,7 +100,7 @@ def call_group_method(
 
 
 def _shuffle_in_tile(ev: Evaluator, name: str, size: int, node: ir.FuncCall) -> Value:
-    """`tile.shfl(x, lane)` and its kin, whose segments are the tile."""
+    """Evaluates `tile.shfl(x, lane)` and its kin, whose segments are the tile."""
     values = argument_values(ev, node)
     if len(values) < 2:
         return Unknown(
@@ -128,7 +128,7 @@ def _coalesced(ev: Evaluator, call: BuiltinCall) -> Value:
 
 @builtin("thread_rank", "group_size", "num_threads", least=1)
 def _of_group(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`cg::thread_rank(group)` and `cg::group_size(group)`, as functions."""
+    """Evaluates `cg::thread_rank(group)` and `cg::group_size(group)`, as functions."""
     group = argument_values(ev, call.node)[0]
     name = "size" if call.name == "group_size" else call.name
     found = call_group_method(ev, group, name, call.node) if isinstance(group, Aggregate) else None
@@ -138,7 +138,7 @@ def _of_group(ev: Evaluator, call: BuiltinCall) -> Value:
 
 @builtin("reduce", "inclusive_scan", "exclusive_scan", least=2)
 def _of_values_of_group(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`cg::reduce(group, x, op)` and its kin, which combine the values of a group's threads."""
+    """Evaluates `cg::reduce(group, x, op)` and its kin, which combine threads' values."""
     group, value, *_ = argument_values(ev, call.node)
     kind = group.type if isinstance(group, Aggregate) else None
     if not isinstance(kind, RecordType) or kind.name not in _GROUPS:

@@ -78,7 +78,15 @@ def _has_own(ev: Evaluator, name: str, node: ir.FuncCall) -> bool:
 def call_method_of_cute(
     ev: Evaluator, value: Value, name: str, types: tuple[str, ...], node: ir.FuncCall
 ) -> Value | None:
-    """Returns the value of a method of one of CuTe's classes; None when it is none."""
+    """Returns the value of a method of one of CuTe's classes; None when it is none.
+
+    Args:
+        ev: the evaluator.
+        value: the object.
+        name: of the method.
+        types: template arguments, as the call spells them.
+        node: the call.
+    """
     # `with` takes barriers and descriptors by reference.
     arguments = () if name == "with" else coordinate_arguments(ev, node)
     call = Call(ev, name, types, arguments, node)

@@ -74,7 +74,7 @@ def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:
 def _bounded(
     ev: Evaluator, call: BuiltinCall, parts: Sequence[ir.Node], a: AffineInt, b: AffineInt
 ) -> AffineInt | Unknown:
-    """Of a value that varies by thread and a bound that is not known: the value, and a note.
+    """Returns the extreme of a value that varies by thread and an unknown bound, with a note.
 
     `b` is the last of the parts, `a` the extreme of those before it.
     """
@@ -97,7 +97,7 @@ _NO_EXTREME = Reason(ReasonCode.UNKNOWN_VALUE, "the larger or smaller of two val
 
 @builtin(*_SMALLEST, *_LARGEST, least=1)
 def _extreme(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`min(a, b)` and `std::min({a, b, c})`; with a third argument it compares by a function."""
+    """Evaluates `min(a, b)`, `std::min({a, b, c})`; a third argument compares."""
     parts = call.node.args
     match parts:
         case (ir.BraceList(args=listed),) if listed:
@@ -127,7 +127,7 @@ def _of_two(
 
 @builtin(*ROUNDED_UP_QUOTIENTS, least=2)
 def _rounded_up_quotient(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`raft::ceildiv(a, b)`: (a + b - 1) / b."""
+    """Evaluates `raft::ceildiv(a, b)`: (a + b - 1) / b."""
     a, b, *_ = argument_values(ev, call.node)
     domain = ev.state.domain
     if not (isinstance(a, AffineInt) and isinstance(b, AffineInt)):
@@ -156,7 +156,7 @@ def _absolute(ev: Evaluator, call: BuiltinCall) -> Value:
     least=1,
 )  # fmt: skip
 def _through(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`__ldg(p)`, `std::move(x)` and other functions that give what they are given."""
+    """Evaluates `__ldg(p)`, `std::move(x)` and other functions that give what they are given."""
     return argument_values(ev, call.node)[0]
 
 
@@ -198,7 +198,7 @@ _TWO_RESULTS = (
 
 @builtin(*_TWO_RESULTS, least=2)
 def _to_pointers(ev: Evaluator, call: BuiltinCall) -> Value:
-    """Functions that write a second result, or both, through pointers."""
+    """Evaluates functions that write a second result, or both, through pointers."""
     for pointer in argument_values(ev, call.node):
         place = dereference(ev, pointer, call.node) if isinstance(pointer, Pointer) else None
         if isinstance(place, LValue):
@@ -295,7 +295,7 @@ def _lane_id(ev: Evaluator, call: BuiltinCall) -> Value:
 
 @builtin("thread0")
 def _first_thread(ev: Evaluator, call: BuiltinCall) -> Value:
-    """CuTe's thread 0 of block 0: what it costs there, it costs in no other block."""
+    """Evaluates CuTe's thread 0 of block 0, whose cost no other block has."""
     return AffineInt((ev.state.geometry.linear == 0).astype(np.int64), I32)
 
 

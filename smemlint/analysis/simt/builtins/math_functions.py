@@ -96,7 +96,7 @@ def _with_open_alignment(product: Value) -> Value:
 
 
 def _dot_product(ev: Evaluator, call: BuiltinCall) -> Value:
-    """`__dp4a(a, b, c)` and `__dp2a_lo`: the type of `c` tells which of two it is."""
+    """Evaluates `__dp4a(a, b, c)` and `__dp2a_lo`: the type of `c` tells which of two it is."""
     values = argument_values(ev, call.node)
     last = values[2].type if isinstance(values[2], AffineInt) else None
     is_unsigned = isinstance(last, IntType) and not last.signed

@@ -28,7 +28,7 @@ def _active_mask(ev: Evaluator, call: BuiltinCall) -> Value:
 
 @builtin("__ballot_sync", "__all_sync", "__any_sync", least=2)
 def _vote(ev: Evaluator, call: BuiltinCall) -> Value:
-    """Votes whose members are all active lanes, on what is known of each."""
+    """Evaluates votes whose members are all active lanes, on what is known of each."""
     members, predicate, *_ = argument_values(ev, call.node)
     truth = to_condition(predicate)
     mask = ev.state.mask

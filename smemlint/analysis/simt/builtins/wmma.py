@@ -102,7 +102,7 @@ def _element(element: CType | None) -> str:
 def _offset(
     ev: Evaluator, pointer: Pointer, pitch: Value, part: Part, size: int
 ) -> AffineInt | Unknown:
-    """Bytes of each lane from the start of the array: pointer + (line * pitch + place) * size."""
+    """Computes the bytes of each lane: pointer + (line * pitch + place) * size."""
     if not isinstance(pitch, AffineInt):
         return (
             pitch

@@ -53,7 +53,7 @@ def _definitions(ev: Evaluator, name: str, record: object, count: int) -> list[F
 
 
 def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Function]:
-    """Of functions in several namespaces: those of the one that the call names or stands in.
+    """Returns the functions of the namespace that the call names or stands in.
 
     `::f(x)` names the outermost one.
     """

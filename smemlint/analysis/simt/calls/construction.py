@@ -223,7 +223,7 @@ def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
 
 
 def _base(ev: Evaluator, this: Pointer, record: RecordType, name: str) -> LValue | None:
-    """The part of an object that is of a base class, or all of it; None for any other name."""
+    """Returns the part of an object that is of a base class; None for any other name."""
     kind = record if name == record.name else ev.types.spelled(name)
     offset = record.base_offset(kind) if isinstance(kind, RecordType) else None
     if kind is None or offset is None:

@@ -210,7 +210,15 @@ def entered_frame(
     operands: Sequence[Operand],
     node: ir.Node,
 ) -> Iterator[None]:
-    """Enters a new frame, with the operands of a call bound to its parameters."""
+    """Enters a new frame, with the operands of a call bound to its parameters.
+
+    Args:
+        ev: the evaluator.
+        frame: the new one.
+        params: the parameters.
+        operands: the arguments, evaluated.
+        node: the call.
+    """
     state = ev.state
     caller, mask = state.frames, state.mask
     loops, state.loops = state.loops, []
@@ -336,7 +344,15 @@ def deduce_template_arguments(
     operands: Sequence[Operand],
     scope: Scope,
 ) -> None:
-    """Binds template parameters that the arguments determine."""
+    """Binds template parameters that the arguments determine.
+
+    Args:
+        ev: the evaluator.
+        function: the template.
+        params: its parameters.
+        operands: the arguments, evaluated.
+        scope: template arguments that are known; takes those that are found.
+    """
     open_parameters = (p for p in function.template if p.name and not p.is_pack)
     missing = {p.name: p for p in open_parameters if p.name not in scope}
     explicit = set(scope)
@@ -369,7 +385,7 @@ def _deduce_from_classes(
 
 
 def _unify(node: ir.Node | None, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:
-    """Template parameter names that a parameter's declarator and an argument's type determine."""
+    """Returns the template parameters that a declarator and an argument's type determine."""
     match node:
         case ir.TypeDecl():
             words = type_words(node)

@@ -68,7 +68,7 @@ def expanded(ev: Evaluator, node: ir.FuncCall) -> ir.FuncCall:
 
 
 def _pack_of(node: ir.PackExpansion) -> ir.ID | None:
-    """The pack that an expansion gives as it is; None where it makes something of its elements."""
+    """Returns the pack that an expansion gives as it is; None where it computes elements."""
     pattern = node.pattern
     while isinstance(pattern, ir.FuncCall) and _is_forwarded(pattern):
         pattern = pattern.args[0]

@@ -26,7 +26,15 @@ def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
 def unfollowed_values(
     ev: Evaluator, name: str, values: Sequence[Value], node: ir.Node, why: str
 ) -> Value:
-    """Returns the value of a call that is not followed, and notes what it may change."""
+    """Returns the value of a call that is not followed, and notes what it may change.
+
+    Args:
+        ev: the evaluator.
+        name: of the function.
+        values: the arguments.
+        node: the call.
+        why: it is not followed.
+    """
     state = ev.state
     text = f"the call of `{name}` is not followed: {why}"
     for value in values:

@@ -49,7 +49,7 @@ def stays_a_branch(ev: Evaluator, first: ir.Node, second: ir.Node) -> bool:
 
 
 def _statement_cost(ev: Evaluator, node: ir.Node | None) -> int | None:
-    """Instructions that a statement computes; None where it may do more than that."""
+    """Counts instructions that a statement computes; None where it may do more."""
     match node:
         case None | ir.EmptyStatement():
             return 0
@@ -66,7 +66,7 @@ def _statement_cost(ev: Evaluator, node: ir.Node | None) -> int | None:
 
 
 def _cost(ev: Evaluator, node: ir.Node) -> int | None:
-    """Instructions of an expression; None where it is not plain arithmetic on locals."""
+    """Counts instructions of an expression; None where not plain arithmetic on locals."""
     match node:
         case ir.Constant():
             return 0

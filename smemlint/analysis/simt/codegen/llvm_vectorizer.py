@@ -68,7 +68,7 @@ def _vectorized_block(block: list[Event]) -> list[Event]:
 
 
 def _slot_size(event: Event) -> int:
-    """Bytes that one instruction can take around the access, as LLVM sees it; 0 for no more."""
+    """Returns the bytes that one instruction can take around the access; 0 for no more."""
     if event.width not in _FUSIBLE.get(event.kind, ()) or not event.issued or _is_fixed(event):
         return 0
     if event.object is None or not isinstance(event.offset, AffineInt):
@@ -81,7 +81,7 @@ def _slot_size(event: Event) -> int:
 
 
 def _is_reordered(form: Scev) -> bool:
-    """Whether a sum of several parts is made of another one: some of these LLVM fuses, some not."""
+    """Returns whether a sum contains another one: LLVM fuses only some of these."""
     return form.is_rewritten and len(form.terms) > _PAIR
 
 
@@ -170,7 +170,7 @@ class _Fusion:
             self._store(event, key, position, size)
 
     def end(self) -> None:
-        """Nothing moves past this point."""
+        """Ends all chains: nothing moves past this point."""
         groups = [*self._loads.values(), *(g for k in self._stores.values() for g in k.values())]
         for group in groups:
             for chain in group.values():
@@ -244,5 +244,5 @@ def _must_stay_ahead(chain: _Chain, slot: int, event: Event) -> bool:
 
 
 def _promised_alignment(obj: Object) -> int:
-    """Bytes that the declaration says the array is aligned to; dynamic shared memory is to 16."""
+    """Returns the alignment that is declared, in bytes; 16 for dynamic shared memory."""
     return obj.shared.alignment if obj.shared is not None and obj.origin is None else 0

@@ -96,7 +96,7 @@ def _holds_loads_back(item: Event | Fence) -> bool:
 
 
 def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
-    """Loads pass each other whatever they read; a store passes only stores of its own slot."""
+    """Returns whether two pass each other: loads always, stores only within their slot."""
     if event.kind is not last.kind:
         return False
     if event.kind is not AccessKind.STORE:

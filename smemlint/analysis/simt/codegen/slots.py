@@ -144,14 +144,14 @@ def _may_part(parts: Sequence[Event], by_llvm: bool) -> bool:
 
 
 def _is_open(event: Event) -> bool:
-    """Whether it is open how wide the loads of a sum become; others that may fuse are wide now."""
+    """Returns whether it is open how wide the loads of a sum become."""
     return isinstance(event.offset, AffineInt) and scev_of(event.offset).is_open
 
 
 def _counted(
     parts: Sequence[Event], counted: Event, wide: int, shift: int, spare: int = 0
 ) -> Iterator[Event]:
-    """The instruction at every site it serves; issued once, at the site that it is counted at."""
+    """Yields the instruction at every site that it serves, issued once where it is counted."""
     offset = counted.offset
     assert isinstance(offset, AffineInt)
     whole = (

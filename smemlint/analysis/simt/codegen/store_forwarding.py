@@ -330,7 +330,7 @@ def _is_in_each_iteration(event: Event, entry: LoopEntry) -> bool:
 
 
 def _is_carried(load: Event, store: Event | None) -> bool:
-    """Whether the store, of an earlier iteration, left each active thread the bytes it loads."""
+    """Returns whether an earlier iteration's store left all active threads their bytes."""
     if store is None or load.node is not store.node or load.width != store.width:
         return False
     if load.volatile or load.is_assembly:

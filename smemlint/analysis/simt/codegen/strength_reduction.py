@@ -129,7 +129,7 @@ class Sums:
             self._count = computed.number - 1
 
     def _least_alignment(self, total: Scev, bits: int) -> int:
-        """What is left if it is made of a sum with one of its parts and another of a second one."""
+        """Computes what is left of a sum made of another one with a part exchanged."""
         if len(total.terms) > _FEW:
             return total.ptxas_alignment
         return min(

@@ -62,7 +62,7 @@ def _common_factor(call: Call) -> Value:
 
 @function("conditional_return")
 def _conditional_return(call: Call) -> Value:
-    """`conditional_return<B>(a, b)`, or with a static truth value as first argument."""
+    """Evaluates `conditional_return<B>(a, b)`, or with a static truth value as first argument."""
     (chosen,) = call.static_types() or (call.convert.integer(call.values[0]),)
     first = len(call.values) - 2
     if not isinstance(chosen, int):

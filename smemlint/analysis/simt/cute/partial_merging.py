@@ -96,7 +96,7 @@ def _vectors(run: Sequence[Located]) -> list[Located]:
 
 
 def _ways(run: Sequence[Located], mask: NDArray[np.bool_]) -> tuple[int, int] | None:
-    """The wavefronts over the ideal at the best and the worst width; None where not known."""
+    """Computes wavefronts over ideal at the best and the worst width; None where unknown."""
     instruction, offset = run[0]
     assert isinstance(offset, AffineInt)
     if any(np.any(np.asarray(c) * s.multiple % (BANKS * WORD)) for s, c in offset.terms):

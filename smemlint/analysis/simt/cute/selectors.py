@@ -20,7 +20,7 @@ from smemlint.layout.swizzle import Swizzle
 
 @function("ss_op_selector", "rs_op_selector")
 def _select_wgmma(call: Call) -> Value:
-    """`GMMA::ss_op_selector<A, B, C, TileShape_MNK[, majors]>()`: the wgmma with the widest N."""
+    """Evaluates `GMMA::ss_op_selector<A, B, C, Tile[, majors]>()`: the widest N."""
     tile = tuple(map(_extent, cute.wrap(_static_tuple(call, 3))))
     if len(tile) != 3:
         raise cute.CuteError("a tile that is known only at run time")
@@ -34,7 +34,7 @@ def _select_wgmma(call: Call) -> Value:
 
 @function("ss_smem_selector", "rs_smem_selector")
 def _select_smem_atom(call: Call) -> Value:
-    """`ss_smem_selector<Major, T, BLK_MN, BLK_K>()`: the widest atom that divides the tile."""
+    """Evaluates `ss_smem_selector<Major, T, BLK_MN, BLK_K>()`: the widest that divides."""
     major = value_argument(call.ev, call.types[0])
     if not isinstance(major, AffineInt) or major.constant is None:
         raise cute.CuteError("the major mode of an operand is not known")
@@ -50,7 +50,7 @@ def _select_smem_atom(call: Call) -> Value:
 
 @function("sm90_get_smem_store_op_for_accumulator", "sm90_get_smem_load_op_for_source")
 def _select_epilogue_copy(call: Call) -> Value:
-    """`..<GmemStride, T[, EpilogueTile]>()`: matrices for 16 bits, else what vectorizes."""
+    """Evaluates `..<GmemStride, T[, EpilogueTile]>()`: matrices for 16 bits."""
     bits = call.type_bits(1)
     unit = _unit_mode(call)
     if bits != 16 or unit is None:

@@ -26,7 +26,7 @@ def accumulator(mma: cute.MmaOp, partition: cute.Tensor) -> cute.Tensor:
 
 @function("make_tmem_copy")
 def _make_tmem_copy(call: Call) -> Value:
-    """`make_tmem_copy(op or atom, tensor)`."""
+    """Evaluates `make_tmem_copy(op or atom, tensor)`."""
     tensor = call.tensor(1)
     payload = call.payload(0)
     if isinstance(payload, cute.CopyOp):

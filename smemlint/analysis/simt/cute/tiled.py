@@ -188,7 +188,7 @@ def _cooperative_copy(call: Call) -> Value:
 
 @function("gemm")
 def _gemm(call: Call) -> Value:
-    """`gemm([mma,] [D,] A, B, C)`."""
+    """Evaluates `gemm([mma,] [D,] A, B, C)`."""
     values = list(call.values)
     payload = payload_of(values[0])
     mma = payload if isinstance(payload, cute.TiledMma) else None

@@ -31,7 +31,7 @@ def _select_tma_load(call: Call) -> Value:
 
 @function("tma_partition")
 def _tma_partition(call: Call) -> Value:
-    """`tma_partition(atom, [cta, layout of CTAs,] smem, gmem)`: gmem and smem by boxes."""
+    """Evaluates `tma_partition(atom, [cta, layout of CTAs,] smem, gmem)` by boxes."""
     return Cute((call.values[-1], call.values[-2]))
 
 

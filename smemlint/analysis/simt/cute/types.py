@@ -225,14 +225,14 @@ def _universal_fma(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
 
 
 def _mma_operation(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
-    """`MMA_Traits<Op>` and `MMA_Atom<Op>` stand for the operation."""
+    """Returns the operation that `MMA_Traits<Op>` and `MMA_Atom<Op>` stand for."""
     known = static_argument(ev, arguments[0])
     op = user_mma_op(ev, arguments[0]) if known is None else None
     return Cute(op) if op is not None else known
 
 
 def _copy_operation(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
-    """`Copy_Traits<Op>` stands for the operation."""
+    """Returns the operation that `Copy_Traits<Op>` stands for."""
     known = static_argument(ev, arguments[0])
     op = user_copy_op(ev, arguments[0]) if known is None else None
     return Cute(op) if op is not None else known

@@ -165,7 +165,7 @@ class AffineDomain:
         return with_form(bounded(wrapped(product), self.symbol), form)
 
     def _product(self, a: AffineInt, b: AffineInt, type: IntType) -> AffineInt | Unknown:
-        """`a * b` of two unknowns: of `(lanes + x) * y` only `x * y` is a fresh one."""
+        """Computes `a * b` of two unknowns: of `(lanes + x) * y` only `x * y` is a fresh one."""
         if a.is_uniform and not b.is_uniform:
             a, b = b, a
         is_parted = not isinstance(a.base, int) and all(isinstance(c, int) for _, c in a.terms)
@@ -364,7 +364,7 @@ class AffineDomain:
         nonnegative: bool = False,
         multiple: int = 1,
     ) -> AffineInt | Unknown:
-        """A fresh symbol for a uniform result, else `Unknown` with the split that would help."""
+        """Returns a fresh symbol for a uniform result, else `Unknown` with the helpful split."""
         if a.is_uniform and b.is_uniform:
             key = f"({op} {a.identity()} {b.identity()})"
             name = operation(op, repr(a), repr(b))
@@ -376,7 +376,7 @@ class AffineDomain:
         return Unknown(depends_on(a, b), split=split_of(a, modulus) if modulus else None)
 
     def _as_one(self, a: AffineInt) -> AffineInt | None:
-        """The value with its unknowns in one: residues of a sum are fewer than of its parts."""
+        """Returns the value with its unknowns in one, whose residues are fewer."""
         steps = [c * s.multiple for s, c in a.terms if isinstance(c, int)]
         if len(steps) < len(a.terms):
             return None

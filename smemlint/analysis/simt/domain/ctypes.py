@@ -267,7 +267,7 @@ _ALIASES: dict[str, CType] = {
 
 
 def _vector(name: str, element: CType, count: int) -> RecordType:
-    """A built-in vector with the alignment of vector_types.h: 3-vectors that of the element."""
+    """Returns a built-in vector with the alignment that vector_types.h gives it."""
     size = element.size * count
     align = element.align if count == 3 else min(size, 16)
     members = tuple(

@@ -41,7 +41,7 @@ class IntegerFunction:
 
 
 def _bit_length(words: Array) -> Array:
-    """Of numbers from 0 to 2**32 - 1."""
+    """Computes the bit length of numbers from 0 to 2**32 - 1."""
     exponents: Array = np.frexp(words.astype(np.float64))[1].astype(np.int64)
     return exponents
 
@@ -101,7 +101,7 @@ def _first_set_of_halves(high: Array, low: Array) -> Array:
 
 
 def _permuted(a: Array, b: Array, selector: Array) -> Array:
-    """`prmt`: each nibble of the selector picks a byte of `b:a`, or its sign eight times."""
+    """Computes `prmt`: nibbles of the selector pick bytes of `b:a`, or their signs."""
     made = np.zeros_like(a)
     for at in range(4):
         nibble = selector >> 4 * at & 0xF
@@ -127,7 +127,7 @@ def _funnel(to_left: bool, clamps: bool) -> Callable[[Array, Array, Array], Arra
 
 
 def _dot(bits: int, signed: bool, second: int = 0) -> Callable[[Array, Array, Array], Array]:
-    """`dp4a` and `dp2a`: elements of `a`, the bytes of `b` from `second` on, and a sum."""
+    """Computes `dp4a` and `dp2a`: elements of `a`, bytes of `b` from `second` on, and a sum."""
 
     def element(word: Array, at: int, width: int) -> Array:
         part = word >> at & (1 << width) - 1
@@ -165,14 +165,14 @@ def _saturated(bits: int, signed: bool, of: Callable[..., Array]) -> Callable[..
 
 
 def _extracted(a: Array, position: Array, length: Array) -> Array:
-    """`bfe.u32`: bits of a word; those above its end are 0."""
+    """Computes `bfe.u32`: bits of a word; those above its end are 0."""
     position, length = position & 0xFF, length & 0xFF
     found = a >> np.minimum(position, _BITS)
     return found & (1 << np.minimum(length, _BITS)) - 1
 
 
 def _extracted_signed(a: Array, position: Array, length: Array) -> Array:
-    """`bfe.s32`: as above; above the field stands its sign, which is bit 31 past the end."""
+    """Computes `bfe.s32`: above the field stands its sign, bit 31 past the end."""
     position, length = np.minimum(position & 0xFF, _BITS), np.minimum(length & 0xFF, _BITS)
     field = (a >> position) & (1 << length) - 1  # `a` is signed: its sign goes on above bit 31
     top = np.minimum(length, np.maximum(_BITS - position, 1)) - 1
@@ -181,7 +181,7 @@ def _extracted_signed(a: Array, position: Array, length: Array) -> Array:
 
 
 def _inserted(a: Array, b: Array, position: Array, length: Array) -> Array:
-    """`bfi.b32`: the low bits of `a` in place of those of `b`."""
+    """Computes `bfi.b32`: the low bits of `a` in place of those of `b`."""
     position, length = np.minimum(position & 0xFF, _BITS), np.minimum(length & 0xFF, _BITS)
     field = ((1 << length) - 1) << position
     return ((b & ~field) | (a << position & field)) & _WORD
@@ -196,7 +196,7 @@ def _highest_set_signed(a: Array) -> Array:
 
 
 def _looked_up(a: Array, b: Array, c: Array, table: Array) -> Array:
-    """`lop3`: bit by bit what the table has at `a b c`."""
+    """Computes `lop3`: bit by bit what the table has at `a b c`."""
     made = np.zeros_like(a)
     for row in range(8):
         picks = [w if row >> k & 1 else ~w for w, k in ((a, 2), (b, 1), (c, 0))]
@@ -277,7 +277,7 @@ for _suffix, _word in (("", ""), ("l", "ll"), ("ll", "ll")):  # GCC's; of 0 two 
 
 
 def _simd_functions() -> dict[str, IntegerFunction]:
-    """`__vadd2`, `__vmaxu4`, `__vcmpgts2` and their kin."""
+    """Builds `__vadd2`, `__vmaxu4`, `__vcmpgts2` and their kin."""
     made: dict[str, IntegerFunction] = {}
 
     def define(name: str, compute: Callable[..., Array], count: int) -> None:

@@ -44,7 +44,7 @@ def chosen_scev(a: AffineInt, b: AffineInt, made: AffineInt) -> Scev:
 
 
 def _divisor(value: AffineInt) -> int:
-    """The power of two (at most 1024) that provably divides a value, its constant included."""
+    """Returns the power of two (at most 1024) that provably divides a value."""
     bits = value.base
     if not isinstance(bits, int):
         bits = int(np.bitwise_or.reduce(bits))
@@ -52,7 +52,7 @@ def _divisor(value: AffineInt) -> int:
 
 
 def _one_of(value: AffineInt) -> int:
-    """The known part of a value in a thread: modulo the alignment of its form it is that of all."""
+    """Returns a thread's known part: modulo the alignment of its form, that of all."""
     return value.base if isinstance(value.base, int) else int(value.base[0])
 
 
@@ -65,7 +65,7 @@ def combined(op: str, a: AffineInt, b: AffineInt, alignment: int = 1) -> Scev:
 
 
 def _is_of_threads(value: AffineInt, form: Scev) -> bool:
-    """Whether the compiler knows that a value is not negative: multiples of thread numbers."""
+    """Returns whether the compiler knows that a value of thread numbers is not negative."""
     return (
         not value.terms
         and int(np.min(value.base)) >= 0

@@ -136,7 +136,15 @@ class Memory:
     def write(
         self, obj: Object, offset: AffineInt, type: CType, value: Value, mask: NDArray[np.bool_]
     ) -> None:
-        """Stores a value of `type` at a byte offset for the threads of `mask`."""
+        """Stores a value of `type` at a byte offset for the threads of `mask`.
+
+        Args:
+            obj: the object.
+            offset: bytes from its beginning.
+            type: of the value.
+            value: what is stored.
+            mask: the threads that store.
+        """
         at = offset.constant
         if at is not None:
             if isinstance(value, Aggregate) and value.cells:

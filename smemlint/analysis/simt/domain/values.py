@@ -331,7 +331,7 @@ class Cute:
 
 
 def _component_text(value: object) -> str:
-    """A part of a CuTe tuple; a number of run time is a question mark, as CuTe prints its type."""
+    """Prints a part of a CuTe tuple as CuTe prints its type: `?` for a run-time number."""
     is_open = isinstance(value, AffineInt) and value.constant is None
     return "?" if is_open else str(value)
 

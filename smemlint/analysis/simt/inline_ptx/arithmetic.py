@@ -124,7 +124,7 @@ def _product(
 def _copied(
     registers: Registers, opcode: Opcode, operands: Sequence[Operand], node: ir.Node
 ) -> Value:
-    """`mov`, `cvta`: bits as they are. A number keeps the address that it is."""
+    """Evaluates `mov`, `cvta`: bits as they are. A number keeps the address that it is."""
     if not opcode.types or opcode.type == "pred":
         return registers.read(operands[0])
     return registers.read_as(operands[0], opcode.type)
@@ -145,7 +145,7 @@ def _converted(
 def _negated(
     registers: Registers, opcode: Opcode, operands: Sequence[Operand], node: ir.Node
 ) -> Value:
-    """`not`, `neg` and `abs`."""
+    """Evaluates `not`, `neg` and `abs`."""
     value = registers.read_as(operands[0], opcode.type)
     if opcode.type == "pred":
         truth = to_condition(value)
@@ -189,7 +189,7 @@ def compared(
 def _selected(
     registers: Registers, opcode: Opcode, operands: Sequence[Operand], node: ir.Node
 ) -> Value:
-    """`selp d, a, b, p`."""
+    """Evaluates `selp d, a, b, p`."""
     a, b = (registers.read_as(operand, opcode.type) for operand in operands[:2])
     chosen = to_condition(registers.read(operands[2]))
     if isinstance(chosen, AffineInt) and chosen.is_concrete:

@@ -84,7 +84,7 @@ def _record(
 
 
 def _is_kept(instruction: Instruction) -> bool:
-    """Whether ptxas neither merges nor removes it (nvcc 13.0.88: `@p st`, `@p st` stay two)."""
+    """Returns whether ptxas keeps it as it is (nvcc 13.0.88: `@p st`, `@p st` stay two)."""
     opcode = instruction.opcode
     extends = opcode.name == "ld" and opcode.is_signed and opcode.bytes < 4
     is_plain = opcode.name in ("ld", "st") and not opcode.has(*_VOLATILE)

@@ -126,7 +126,7 @@ class Registers:
         return value if isinstance(value, Unknown) else RESULT
 
     def _packed(self, parts: list[Value]) -> Value:
-        """`{low, high}` as one number."""
+        """Evaluates `{low, high}` as one number."""
         low, *rest = parts
         if len(rest) != 1 or not isinstance(low, AffineInt) or not isinstance(rest[0], AffineInt):
             return RESULT

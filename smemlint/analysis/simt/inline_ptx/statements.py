@@ -188,6 +188,6 @@ def _parsed(template: str, immediates: tuple[tuple[int, int], ...]) -> Body:
 
 
 def _terminated(text: str) -> str:
-    """The last instruction may go without its semicolon."""
+    """Adds the semicolon that the last instruction may lack."""
     bare = text.rstrip().rstrip("}").rstrip()
     return text if bare.endswith((";", "{", ":")) or not bare else f"{bare};"

@@ -225,7 +225,7 @@ def _added_to_nothing(name: str) -> Unknown:
 
 
 def _pieces_read(ev: Evaluator, kind: RecordType, node: ir.Node) -> list[tuple[int, int]]:
-    """The members that are read of what a variable is loaded with; empty where all may be."""
+    """Returns the members read of what a variable is loaded with; empty for all."""
     names = ev.state.node_facts.members_read.get(node)
     if names is None or not names < {m.name for m in kind.members}:
         return []
@@ -254,7 +254,17 @@ def emit_event(
     node: ir.Node,
     **extra: object,
 ) -> None:
-    """Adds one event to the trace."""
+    """Adds one event to the trace.
+
+    Args:
+        ev: the evaluator.
+        kind: what is done.
+        obj: the object; None where the pointer is not known.
+        offset: bytes from its beginning.
+        width: bytes a thread.
+        node: the expression.
+        **extra: further attributes of `Event`.
+    """
     state = ev.state
     if obj is not None and isinstance(offset, AffineInt) and is_lost(offset):
         offset = why_lost(obj, offset)

@@ -28,7 +28,15 @@ from smemlint.reasons import Reason, ReasonCode
 
 
 def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> Value:
-    """Returns `a op b` for the built-in operators."""
+    """Returns `a op b` for the built-in operators.
+
+    Args:
+        ev: the evaluator.
+        op: the operator.
+        a: the left operand.
+        b: the right operand.
+        node: the expression.
+    """
     state = ev.state
     if a.__class__ is AffineInt and b.__class__ is AffineInt:
         return _apply_to_integers(ev, op, a, b, node)

@@ -112,7 +112,12 @@ def execute_both_ways(
 ) -> None:
     """Runs two alternatives of an unknown condition and joins what they leave.
 
-    Each alternative is that it is taken, the threads that may take it, and a statement.
+    Args:
+        ev: the evaluator.
+        first: the assumption that it is taken, the threads that may take it, its statement.
+        second: the other alternative, likewise.
+        condition: what is known of the condition.
+        node: the branch.
     """
     state = ev.state
     mask = state.mask
@@ -174,7 +179,15 @@ def execute_alternative(
     condition: Unknown,
     node: ir.Node,
 ) -> End:
-    """Runs one alternative of an open condition and undoes what it wrote."""
+    """Runs one alternative of an open condition and undoes what it wrote.
+
+    Args:
+        ev: the evaluator.
+        taken: the assumption that this one is taken.
+        statements: what it executes.
+        condition: what is known of the condition.
+        node: the branch.
+    """
     state = ev.state
     mark = state.sums.mark()
     state.memory.begin()

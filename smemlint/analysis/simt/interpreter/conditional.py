@@ -96,7 +96,7 @@ def _evaluate_assuming(ev: Evaluator, taken: Assumption, mask: Mask, node: ir.No
 
 
 def _singles_out(cond: ir.Node) -> bool:
-    """Whether it tests for one value or bit: what an order parts, both halves are warps full of."""
+    """Returns whether it tests for one value or bit; an order parts whole warps."""
     operators = _operators(cond)
     return bool(operators & {"==", "&"}) and not operators & {"<", ">", "<=", ">="}
 

@@ -43,7 +43,15 @@ _ORDERS = frozenset(("<", "<=", ">", ">="))
 def join_writes(
     ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
 ) -> None:
-    """Writes what two alternatives wrote, put together."""
+    """Writes what two alternatives wrote, put together.
+
+    Args:
+        ev: the evaluator.
+        left: what one alternative wrote, with the values from before.
+        right: what the other wrote.
+        condition: what is known of the condition.
+        node: the branch.
+    """
     for _, (obj, offset, value) in _joined_cells(ev, left, right, condition, node):
         ev.state.memory.set_cell(obj, offset, value)
 
@@ -51,14 +59,22 @@ def join_writes(
 def merge_writes(
     ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
 ) -> UndoLog:
-    """Returns what two alternatives wrote, put together as what one did."""
+    """Returns what two alternatives wrote, put together as what one did.
+
+    Args:
+        ev: the evaluator.
+        left: what one alternative wrote, with the values from before.
+        right: what the other wrote.
+        condition: what is known of the condition.
+        node: the branch.
+    """
     return dict(_joined_cells(ev, left, right, condition, node))
 
 
 def _joined_cells(
     ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
 ) -> Iterator[tuple[tuple[int, int], tuple[Object, int, Value | None]]]:
-    """Cell by cell; one that an alternative left alone is as it is now."""
+    """Joins cell by cell; one that an alternative left alone is as it is now."""
     keys = {**left, **right}
     spend(len(keys) // _CELLS_A_STEP)
     for key in keys:
@@ -74,7 +90,15 @@ def _joined_cells(
 
 
 def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -> Value:
-    """Returns the value after an unknown condition chose between two."""
+    """Returns the value after an unknown condition chose between two.
+
+    Args:
+        ev: the evaluator.
+        a: the value where the condition holds.
+        b: the value where it does not.
+        condition: what is known of it.
+        node: the branch.
+    """
     preferred = ev.policy.prefer(ev, a, b, node)
     if preferred is not None:
         return preferred

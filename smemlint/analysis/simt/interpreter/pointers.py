@@ -67,7 +67,12 @@ def advance(
 ) -> Pointer | Unknown:
     """Returns `pointer + index` in elements of what it points to.
 
-    `is_computed`: the pointer is a value, not the first element of an array or of a row.
+    Args:
+        ev: the evaluator.
+        pointer: where it starts.
+        index: how many elements.
+        sign: 1, or -1 to go back.
+        is_computed: the pointer is a value, not the first element of an array or of a row.
     """
     size = pointer.target.size
     if data_ranges.is_divergent_data(index) and size and not pointer.offset.terms:

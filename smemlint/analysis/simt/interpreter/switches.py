@@ -169,7 +169,7 @@ def _in_no_case(subject: str) -> Assumption:
 
 
 def _join_masks(ev: Evaluator, mask: Mask, ends: Sequence[End], has_returned: bool) -> None:
-    """The threads that any case leaves behind it; where others lose some, it is assumed."""
+    """Returns the threads that any case leaves behind it; where others lose some, it is assumed."""
     staying = ev.state.none_active()
     for end in ends:
         staying = staying | end.mask

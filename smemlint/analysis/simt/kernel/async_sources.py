@@ -113,7 +113,7 @@ def _shifts(offset: AffineInt, width: int) -> range:
 
 
 def _pitches_named(offset: AffineInt) -> Iterator[Assumption]:
-    """What holds where lanes are moved apart by whole lines: of each sum that a lane multiplies."""
+    """Returns what holds, of each sum that a lane multiplies, where lanes move by lines."""
     sums: dict[tuple[bytes, int], list[tuple[Symbol, int]]] = {}
     for symbol, step, factors in _moving(offset):
         sign = 1 if factors[np.flatnonzero(factors)[0]] > 0 else -1
@@ -137,19 +137,19 @@ def _shifts_named(offset: AffineInt) -> Iterator[Assumption]:
 
 
 def _moving(offset: AffineInt) -> Iterator[tuple[Symbol, int, NDArray[np.int64]]]:
-    """The symbols that move lanes apart: each with its least move in bytes, and each lane's."""
+    """Returns the symbols that move lanes apart, with their least move and each lane's."""
     for symbol, factor in offset.terms:
         if not isinstance(factor, int) and not isinstance(symbol, Conditional):
             yield symbol, int(np.gcd.reduce(np.abs(factor))), np.asarray(factor, np.int64)
 
 
 def _period(symbol: Symbol, step: int) -> int:
-    """Values of the symbol that move by whole lines are the multiples of this."""
+    """Returns the number whose multiples, as values of the symbol, move by whole lines."""
     return int(np.lcm(symbol.multiple, LINE // gcd(LINE, step)))
 
 
 def _pitches(symbols: Sequence[tuple[Symbol, int]], width: int) -> Iterator[dict[str, int]]:
-    """Values of the symbols that move lanes apart, one a class.
+    """Returns values of the symbols that move lanes apart, one a class.
 
     Those that move a thread's address off a multiple of the width would fault.
     """
@@ -179,7 +179,7 @@ def _lanes(
 
 
 def _costs(classes: NDArray[np.int64], event: Event) -> NDArray[np.int64]:
-    """Wavefronts of each warp (a column) for each class (a row): both sides of all threads."""
+    """Computes wavefronts by class (row) and warp (column), on both sides of all threads."""
     form = event.operation.rpartition(".")[2]
     mask = np.tile(event.mask.reshape(-1, LANES), (len(classes), 1))
     to, source = (_from_line(classes[:, i].reshape(-1, LANES), mask) for i in range(2))
@@ -190,7 +190,7 @@ def _costs(classes: NDArray[np.int64], event: Event) -> NDArray[np.int64]:
 
 
 def _from_line(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Each warp's lanes (a row) from its first line on; what lies further on costs the same."""
+    """Returns each warp's lanes (a row) from its first line on."""
     begins = lanes.min(axis=1, where=mask, initial=1 << 62, keepdims=True) & -LINE
     return np.where(mask, lanes - begins, 0)
 

@@ -52,7 +52,7 @@ def are_alike(a: KernelFacts, b: KernelFacts) -> bool:
 
 
 def _refutes(access: Access, instance: Instance) -> bool:
-    """Whether the access leaves its array because the block is a guess, not because it is wrong.
+    """Returns whether the access leaves its array because the block is a guess.
 
     Of a shape that nothing gives, the first warp tells; of one that the host code gives on a path
     which it may not take, any warp.

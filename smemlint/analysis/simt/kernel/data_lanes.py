@@ -56,7 +56,7 @@ def lanes_of_any_data(event: Event) -> NDArray[np.int64] | None:
 
 
 def _moves_warps(event: Event, offset: DataRange) -> bool:
-    """Whether data move a warp by whole words and accesses, which cost what they cost elsewhere.
+    """Returns whether data move a warp by whole words and accesses, at equal cost.
 
     Where the compiler sees that two neighbours are aligned, it makes one access of them, which may
     conflict less.

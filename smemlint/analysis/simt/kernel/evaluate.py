@@ -239,7 +239,7 @@ def _before_the_end(unit: Unit, task: KernelTask, run: _Run, failure: Reason) ->
 
 
 def _array_places(ev: Evaluator) -> dict[str, int]:
-    """Where static arrays lie, and under the empty name where dynamic shared memory begins."""
+    """Returns where static arrays lie; the empty name is dynamic shared memory."""
     objects = {id(obj): obj for obj in ev.state.arrays.values()}
     bases = array_bases(objects.values())
     ends = [at + objects[key].type.size for key, at in bases.items()]
@@ -385,7 +385,7 @@ def parameter_binding(
 
 
 def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Precondition]) -> AffineInt:
-    """An argument of which something is assumed: a multiple of an unknown, with its bounds."""
+    """Returns an argument of which a divisor or bounds are assumed."""
     multiple = lcm(*(a.multiple for a in given))
     least = max((a.least for a in given if a.least is not None), default=None)
     most = min((a.most for a in given if a.most is not None), default=None)

@@ -79,11 +79,11 @@ class _Site:
     data: DataAddresses | None = None
 
     def chain_of(self, event: Event) -> int:
-        """The number of the calls that an event is reached through."""
+        """Returns the number of the calls that an event is reached through."""
         return self.chains.setdefault(event.callers, len(self.chains))
 
     def conditions(self) -> tuple[Assumption, ...]:
-        """The assumptions that the figures hang on, in the order in which they were met.
+        """Returns the assumptions that the figures hang on, in the order in which they were met.
 
         What is issued under an assumption, and just so without it, does not hang on it.
         """
@@ -290,7 +290,7 @@ class AccessSummary:
         return patterns, None
 
     def _fusion(self, site: _Site) -> Fusion | None:
-        """What the widest instruction of a site stands for, where that is several accesses."""
+        """Returns what the widest instruction of a site stands for, if several accesses."""
         if site.widest is None:
             return None
         parts = site.widest.fused
@@ -322,7 +322,7 @@ class AccessSummary:
 
 
 def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | Unknown:
-    """Lane addresses for every residue of the unknown part that the banks can tell apart.
+    """Returns lane addresses for every residue of the unknown part that matters to banks.
 
     What moves all lanes by one multiple of the access width (and of a word) only rotates the banks.
     """
@@ -357,7 +357,7 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
 
 
 def _keeps_banks(base: NDArray[np.int64], by: NDArray[np.int64], event: Event) -> bool:
-    """Whether lanes that move by multiples `by` of an unknown neither change banks nor meet.
+    """Returns whether lanes moved by multiples `by` neither change banks nor meet.
 
     Their differences are multiples of all banks, and lanes of one word stay those of one word
     for the least values of the unknown and a large one.
@@ -372,7 +372,7 @@ def _keeps_banks(base: NDArray[np.int64], by: NDArray[np.int64], event: Event) -
 
 
 def _sharing(addresses: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For every active lane the first one of its warp that reaches the same word."""
+    """Returns for every active lane the first one of its warp that reaches the same word."""
     rows, active = (addresses // WORD).reshape(-1, WARP), mask.reshape(-1, WARP)
     same = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]
     found: NDArray[np.int64] = same.argmax(axis=2)[active]

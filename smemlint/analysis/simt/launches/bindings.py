@@ -64,7 +64,7 @@ class _Texts:
         return getattr(kind, "name", None) or getattr(kind, "spelling", None) or "?"
 
     def _of_record(self, kind: RecordType) -> str:
-        """A class with the values of its template parameters; a long one ends in a digest."""
+        """Spells a class with the values of its template parameters, a long one by digest."""
         template = getattr(kind.record, "template", ())
         values = [self.of_binding(kind.statics.get(p.name)) if p.name else "?" for p in template]
         if not values or len(values) != len(kind.arguments or values):

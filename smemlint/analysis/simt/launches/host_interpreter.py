@@ -368,7 +368,7 @@ def _shapes_of(unit: Unit) -> frozenset[str]:
 
 
 def _may_compute(function: Function) -> bool:
-    """Whether a call can tell something of a launch: it is small and gives or changes a value.
+    """Returns whether a call can tell something of a launch: small, and it computes.
 
     One of any number of arguments makes a text of them, as messages of failed checks do.
     """

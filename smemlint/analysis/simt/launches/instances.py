@@ -103,7 +103,7 @@ class Instances:
         return chosen or self._never_launched(function)
 
     def _never_launched(self, function: Function) -> list[list[KernelTask]]:
-        """Guesses at a kernel without a launch, for each list of template arguments written.
+        """Guesses at a kernel without a launch, for each list of template arguments.
 
         Explicit instantiations and tables of kernels spell them.
         """
@@ -164,7 +164,7 @@ class Instances:
         assumptions: tuple[Assumption, ...],
         launch: Launch | None = None,
     ) -> list[KernelTask]:
-        """Guesses at a block of which no launch, or none with a size that is known, says more."""
+        """Guesses at a block of which no launch, or none with a known size, says more."""
         bound = self._launch_bound(function, scope)
         if bound is not None:
             counted = _planes_of(bound) if self._uses_plane(function) else [(bound, 1, 1)]
@@ -188,7 +188,7 @@ class Instances:
         place: Line | None,
         launch: Launch | None = None,
     ) -> list[KernelTask]:
-        """A task for each shape; what they agree on is reported, and `known` says of what."""
+        """Returns a task for each shape, of which what they agree on is reported."""
         if not shapes:
             return []
         blocks = [f"({', '.join(map(str, shape))})" for shape in shapes]
@@ -200,7 +200,7 @@ class Instances:
     def _with_known_extents(
         self, function: Function, scope: Scope, assumptions: tuple[Assumption, ...], launch: Launch
     ) -> list[KernelTask]:
-        """Guesses at a block whose rows are as long as the launch says; none where it does not."""
+        """Guesses at a block whose rows are as long as the launch says, if it does."""
         x, y, z = launch.extents
         if x is None or x < 1 or (y is not None and z is not None):
             return []

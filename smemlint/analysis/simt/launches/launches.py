@@ -275,7 +275,7 @@ class LaunchPolicy(HostPolicy):
         return tuple(self._assigned.get(node.name, (node.name,)))
 
     def _extents(self, value: Value, start: int = 0) -> Extents:
-        """The shape that a number, or a `dim3` that begins at a byte of a value, means."""
+        """Returns the shape that a number, or a `dim3` at a byte of a value, means."""
         if isinstance(value, AffineInt):
             return self.number_of(value), 1, 1
         if isinstance(value, Aggregate):
@@ -285,7 +285,7 @@ class LaunchPolicy(HostPolicy):
         return None, None, None
 
     def _of_cluster(self, value: Value) -> tuple[Extents, int | None]:
-        """The block and the shared memory of a `ClusterLaunchParams`."""
+        """Returns the block and the shared memory of a `ClusterLaunchParams`."""
         size = value.cells.get(_CLUSTER_BYTES) if isinstance(value, Aggregate) else None
         return self._extents(value, _CLUSTER_BLOCK), None if size is None else self.number_of(size)
 

@@ -181,7 +181,7 @@ def _in_one_block(
 
 
 def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) -> Mask | None:
-    """Threads that go on; None when the loop ends for all or was generalized.
+    """Returns threads that go on; None when the loop ends for all or was generalized.
 
     Args:
         ev: the evaluator.
@@ -220,7 +220,7 @@ def _execute_general(ev: Evaluator, parts: LoopParts, times: int) -> None:
 
 
 def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
-    """Whether a head of constants counts, `for (float x = -3; x <= 3; x++)`: alike for all."""
+    """Returns whether a head of constants counts: `for (float x = -3; x <= 3; x++)`."""
     counter = counter_of(parts.node)
     init = parts.node.init if isinstance(parts.node, ir.For) else None
     heads = [part for part in (init, parts.cond, parts.step) if part is not None]
@@ -325,7 +325,7 @@ def _jumps_anywhere(node: ir.Node) -> bool:
 
 
 def _is_geometric(step: ir.Node | None) -> bool:
-    """Whether the counter doubles or halves, so that no division tells how often a loop runs."""
+    """Returns whether the counter doubles or halves: no division gives the trip count."""
     if not isinstance(step, ir.Assignment):
         return False
     if step.op in ("<<=", ">>=", "*=", "/="):

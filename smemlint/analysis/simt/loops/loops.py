@@ -150,13 +150,13 @@ def _carried_now(state: State, plan: LoopPlan) -> Carried:
 
 
 def _barriers_part(iterations: Sequence[Event | Fence]) -> bool:
-    """Whether iterations end at a barrier, so that no access of one meets one of the next."""
+    """Returns whether iterations end at a barrier, so that their accesses do not meet."""
     last = iterations[-1] if iterations else None
     return isinstance(last, Fence) and last.kind == "barrier"
 
 
 def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:
-    """What a cell changes by each iteration; 0 when not by a constant, None for no number."""
+    """Returns a cell's constant change by iteration; 0 if not constant, None if no number."""
     if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
         begin, end = begin.offset, end.offset
     if not isinstance(begin, AffineInt) or not isinstance(end, AffineInt):

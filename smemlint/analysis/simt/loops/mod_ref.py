@@ -235,7 +235,7 @@ def _may_be_alias(kind: ir.Node) -> bool:
 
 
 def _named(node: ir.Node) -> list[str]:
-    """Variables of an expression, those of calls in it left to the calls, subscripts left out."""
+    """Returns the variables of an expression without those of calls and subscripts."""
     if isinstance(node, _CALLS):
         return []
     if isinstance(node, ir.ArrayRef):

@@ -158,7 +158,7 @@ def _steps_of_block(ev: Evaluator, changes: UndoLog) -> list[tuple[Object, int, 
 
 
 def _is_settled(old: Value | None, end: Value | None) -> bool:
-    """Whether a cell that a block writes needs no step: new in it, unchanged, or not followed."""
+    """Returns whether a cell of a block needs no step: new, unchanged, or not followed."""
     return old is None or end is None or same(old, end) or not _is_followed(end)
 
 

@@ -37,7 +37,15 @@ _OPEN_TRIPS = Reason(ReasonCode.LOOP, "how often the loop runs is not known")
 def execute_iteration(
     ev: Evaluator, name: str, step: ir.Node | None, body: ir.Node, loop: Loop
 ) -> None:
-    """Runs body and step once; the counter's value is kept for messages."""
+    """Runs body and step once; the counter's value is kept for messages.
+
+    Args:
+        ev: the evaluator.
+        name: of the counter; empty where the loop has none.
+        step: the third part of a `for`.
+        body: the statement.
+        loop: takes the counter's value.
+    """
     state = ev.state
     counter = state.lookup(name) if name else None
     shown = counter.object.cells.get(0) if isinstance(counter, Variable) else None
@@ -76,8 +84,14 @@ def execute_widened(
 ) -> None:
     """Executes one iteration that stands for all: see the module's docstring.
 
-    `is_uniform`: the condition keeps the threads of a block together. Where it does not, what
-    the loop changes is one number inside, and another for each thread behind it.
+    Args:
+        ev: the evaluator.
+        node: the loop.
+        cond: its condition.
+        step: the third part of a `for`.
+        body: its statement.
+        is_uniform: the condition keeps the threads of a block together. Where it does not,
+            what the loop changes is one number inside, and another for each thread behind it.
     """
     state = ev.state
     loop = state.loops[-1]
@@ -226,7 +240,16 @@ def _find_changes(
 def widen(
     ev: Evaluator, begin: Value, end: Value, trip: AffineInt, obj: Object, seen: bool
 ) -> Value | None:
-    """Returns the value at the start of any iteration; None when the form that is set holds."""
+    """Returns the value at the start of any iteration; None when the form that is set holds.
+
+    Args:
+        ev: the evaluator.
+        begin: the value at the start of an iteration.
+        end: the value at its end.
+        trip: the number of the iteration.
+        obj: the variable.
+        seen: whether an earlier dry run gave it a form.
+    """
     if isinstance(begin, FloatValue) and isinstance(end, FloatValue):
         return None
     if isinstance(begin, AffineInt) and isinstance(end, AffineInt):

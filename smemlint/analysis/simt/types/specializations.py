@@ -139,7 +139,7 @@ def _class_fit(ev: Evaluator, function: Function, kinds: Sequence[CType]) -> int
 def _is_for(
     ev: Evaluator, function: Function, spellings: Sequence[str], given: Sequence[Argument]
 ) -> bool | None:
-    """Whether an explicit specialization is for these arguments; those behind them are deduced."""
+    """Returns whether an explicit specialization is for these arguments; None where open."""
     patterns = patterns_of(function)
     answers = [
         spelling == pattern or same_argument(template_value(ev, pattern), argument)

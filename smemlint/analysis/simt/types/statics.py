@@ -32,7 +32,7 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
 
 
 def _declares(kind: RecordType, seen_from: RecordType, name: str) -> bool:
-    """Whether a class has such a member; derived classes do not see its template parameters."""
+    """Returns whether a class has such a member; of a base's, template parameters do not count."""
     if name not in kind.statics or kind is seen_from:
         return name in kind.statics
     record = cast("Record | None", kind.record)

@@ -146,7 +146,7 @@ def bindings_text(scope: Scope) -> str:
 
 
 def _binding_text(binding: Binding) -> str:
-    """A text that tells bindings apart; a record goes by its identity: each is made once."""
+    """Returns a text that tells bindings apart; a record goes by its identity."""
     match binding:
         case RecordType():
             return f"{binding.name}#{id(binding):x}"

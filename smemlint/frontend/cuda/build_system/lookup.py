@@ -112,7 +112,7 @@ def _flags_of(command: Command, path: str, read: Read) -> BuildFlags:
 
 
 def _in_build_files(path: str, read: Read) -> Build:
-    """What the Makefile beside the source, or the nearest file of CMake or setuptools, says."""
+    """Reads the Makefile beside the source, or the nearest file of CMake or setuptools."""
     folder, name = posixpath.split(path)
     texts = (read(posixpath.join(folder, name)) for name in makefile.NAMES)
     macros = makefile.macros_of(next((t for t in texts if t is not None), ""))
@@ -129,7 +129,7 @@ def _in_build_files(path: str, read: Read) -> Build:
 
 
 def _literal_flags(file: str, text: str, source: str) -> BuildFlags:
-    """What a build file says of a source; its reader is loaded where there is such a file."""
+    """Returns what a build file says of a source; loads its reader where there is one."""
     if file == _SETUP:
         from smemlint.frontend.cuda.build_system import setup_py
 
@@ -154,7 +154,7 @@ def _absolute(path: str) -> str:
 
 
 def _spelled(path: str, source: str) -> str:
-    """An absolute path as the run spells its files: from the working directory, if it can be."""
+    """Spells an absolute path as the run does: from the working directory, if possible."""
     absolute, here = _absolute(path), _working_directory()
     is_below = absolute == here or absolute.startswith(here.rstrip("/") + "/")
     if source.startswith("/") or not is_below:

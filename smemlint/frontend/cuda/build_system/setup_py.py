@@ -74,7 +74,7 @@ def _literals(tree: ast.Module) -> Iterator[Mapping[str, object]]:
 
 
 def _literal(node: ast.expr, known: Mapping[str, object]) -> object:
-    """A list, tuple, table, string or number; None for what is computed, element by element."""
+    """Returns a list, tuple, table, string or number; None for computed elements."""
     match node:
         case ast.Constant(value=value):
             return value

@@ -90,7 +90,7 @@ def find_brackets(tokens: Sequence[Token], files: FileTable) -> Brackets:
 
 
 def _opening_for(text: str, stack: list[int], tokens: Sequence[Token]) -> int:
-    """Position in the stack of the bracket that a `)` or `]` closes; -1 for none.
+    """Returns position in the stack of the bracket that a `)` or `]` closes; -1 for none.
 
     It may end a few brackets of the other kind, but never a block.
     """

@@ -267,7 +267,7 @@ class LineMap:
         self.starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
     def __call__(self, offset: int) -> tuple[int, int]:
-        """Line and column, both from 1, columns in code points."""
+        """Returns line and column, both from 1, columns in code points."""
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
 

@@ -157,7 +157,7 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def _template_head(g: Grammar, words: Sequence[Word], j: int) -> int:
-    """`<typename T, int N>` of a lambda: the index after it. Its types are types from here."""
+    """Desugars `<typename T, int N>` of a lambda, whose types are types from here."""
     end = closing(words, j)
     for k in range(j, end):
         if words[k].is_type or words[k - 1].text == "class":

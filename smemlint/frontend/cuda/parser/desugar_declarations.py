@@ -58,7 +58,7 @@ def is_declaration(g: Grammar, words: Sequence[Word], i: int, stop: int) -> bool
 
 
 def _is_declarator(g: Grammar, words: Sequence[Word], i: int) -> bool:
-    """`(&x)[N]` or `(*f)(..)` at `i`."""
+    """Returns whether `(&x)[N]` or `(*f)(..)` stands at `i`."""
     end = closing(words, i)
     name = take_pointers(g, words, i + 1, emit=False)
     return (
@@ -74,7 +74,12 @@ def desugar_declaration(
 ) -> int:
     """Desugars `T a = 1, *b, c[3]{..};` from `i`: the index after its `;`.
 
-    A member of a record may have a width `: 3`.
+    Args:
+        g: takes what is emitted.
+        words: of the declaration.
+        i: where it begins.
+        stop: where it ends at the latest.
+        is_member: of a record, so that it may have a width `: 3`.
     """
     end = statement_end(words, i, stop)
     last = words[min(end, len(words) - 1)]
@@ -167,7 +172,7 @@ def desugar_braces(g: Grammar, words: Sequence[Word], i: int) -> None:
 
 
 def _desugar_structured(g: Grammar, words: Sequence[Word], i: int) -> None:
-    """`auto [a, b] = e` as `auto a = <binding>(0, e), b = <binding>(1, e)`."""
+    """Desugars `auto [a, b] = e` as `auto a = <binding>(0, e), b = <binding>(1, e)`."""
     end = closing(words, i)
     names = [w for w in words[i + 1 : end] if w.kind == "identifier"]
     right = words[end + 1 :]

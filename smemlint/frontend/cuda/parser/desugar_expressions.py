@@ -78,7 +78,7 @@ def desugar_arguments(g: Grammar, words: Sequence[Word]) -> None:
 
 
 def _fold(g: Grammar, inner: Sequence[Word], at: Word) -> None:
-    """`(init + ... + pack)` as `(<fold>(init, pack))`."""
+    """Desugars `(init + ... + pack)` as `(<fold>(init, pack))`."""
     dots = next(k for k, word in enumerate(inner) if word.text == "...")
     left, right = inner[:dots], inner[dots + 1 :]
     if left and left[-1].kind == "operator" and left[-1].text not in (")", "]", "}"):
@@ -213,7 +213,7 @@ def _identifier(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) 
 
 
 def _functional_cast(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`int(x)`, `unsigned{}`: a cast."""
+    """Desugars `int(x)`, `unsigned{}`: a cast."""
     after, _ = take_specifiers(g, words, i, emit=False)
     if text_at(words, after) not in ("(", "{"):
         raise CannotDesugar(f"the type `{words[i].text}` stands in an expression")
@@ -275,7 +275,7 @@ def _operator(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) ->
 
 
 def _greater(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """`>`, `>>`, `>>=`, `>=` from single `>` that stand together."""
+    """Joins single `>` that stand together to `>>`, `>>=` or `>=`."""
     word = words[i]
     if not word.glued or text_at(words, i + 1) not in (">", ">="):
         g.op(">", word)
@@ -373,7 +373,7 @@ def _is_text(words: Sequence[Word], i: int) -> bool:
 
 
 def _launch_after(words: Sequence[Word], i: int) -> int:
-    """Where `<<<` stands behind `kernel`, `table[i][j]` or `entry->kernel`; 0 if it does not."""
+    """Returns where `<<<` stands behind a kernel, `table[i]` or `entry->kernel`; else 0."""
     j = i + 1
     while j < len(words) and words[j].text in ("[", ".", "->"):
         j = closing(words, j) + 1 if words[j].text == "[" else j + 2

@@ -194,7 +194,7 @@ def _member_declaration(
 def _first_and_rest(
     g: Grammar, words: Sequence[Word]
 ) -> tuple[Sequence[Word], Sequence[Word]] | None:
-    """`T a, b, c;` as `T a;` and `T b, c;`; None for a single declarator."""
+    """Desugars `T a, b, c;` as `T a;` and `T b, c;`; None for a single declarator."""
     comma = find_top_level(words, ",")
     if comma == len(words):
         return None
@@ -245,7 +245,7 @@ def _hold_place(g: Grammar, tokens: list[GrammarToken], word: Word, *, is_field:
 
 
 def _kind(words: Sequence[Word], i: int, stop: int) -> tuple[int, bool, bool]:
-    """End of a member declaration, whether it is a function, whether a nested record."""
+    """Returns a member declaration's end, whether it is a function, a nested record."""
     has_parameters = has_value = False
     begin = i
     while i < stop and words[i].text != ";":

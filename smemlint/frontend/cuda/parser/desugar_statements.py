@@ -111,7 +111,7 @@ def _desugar_expression_statement(g: Grammar, words: Sequence[Word], i: int, sto
 
 
 def _behind_macro_statement(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    """Index after an unknown upper-case macro that stands where a statement does; else 0."""
+    """Returns the index after an unknown macro where a statement stands; else 0."""
     word = words[i]
     is_declared = word.text in g.variables or word.text in g.types
     if is_declared or not is_macro_word(word.text):
@@ -126,7 +126,7 @@ def _behind_macro_statement(g: Grammar, words: Sequence[Word], i: int, stop: int
 
 
 def _is_type_and_name(words: Sequence[Word], i: int, stop: int) -> bool:
-    """`T x` or `const T x`, of which `const x` is no part: that stands behind a type."""
+    """Returns whether it is `T x` or `const T x`, of which `const x` is no part."""
     count = 3 if words[i].text in QUALIFIERS else 2
     named = words[i : min(i + count, stop)]
     return len(named) == count and all(
@@ -226,7 +226,7 @@ def _declared_first(g: Grammar, inner: Sequence[Word]) -> tuple[Sequence[Word], 
 
 
 def _while(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    """`while` and `switch`."""
+    """Desugars `while` and `switch`."""
     word = words[i]
     end = closing(words, i + 1)
     declared, inner = _declared_first(g, words[i + 2 : end])
@@ -283,7 +283,7 @@ def _for(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
 
 
 def _for_init(g: Grammar, words: Sequence[Word], at: Word) -> None:
-    """The first part of a `for` with its `;`."""
+    """Desugars the first part of a `for` with its `;`."""
     begin = len(g.out)
     try:
         if len(words) > 1 and is_declaration(g, words, 0, len(words)):
@@ -299,7 +299,7 @@ def _for_init(g: Grammar, words: Sequence[Word], at: Word) -> None:
 
 
 def _range(g: Grammar, inner: Sequence[Word], word: Word) -> None:
-    """`for (T x : r)` as `for (T x = <range>(r);;)`."""
+    """Desugars `for (T x : r)` as `for (T x = <range>(r);;)`."""
     colon = find_top_level(inner, ":")
     if colon == len(inner):
         raise CannotDesugar("the header of a for")

@@ -176,7 +176,7 @@ def _specifier(text: str) -> str:
 
 
 def _elaborated(g: Grammar, words: Sequence[Word], i: int, *, emit: bool) -> int:
-    """`struct X` as a type; `i` itself when a definition or nothing follows."""
+    """Desugars `struct X` as a type; returns `i` itself when a definition follows."""
     j = i + 1
     if text_at(words, j) in ("class", "struct"):
         j += 1

@@ -106,7 +106,7 @@ class _Piece:
         self._reader = Names(variables, names.templates)
 
     def words(self, tokens: Sequence[Token], offset: int = 0) -> list[Word]:
-        """Words of a part of the tokens that begins at `offset`."""
+        """Returns the words of a part of the tokens that begins at `offset`."""
         found = self._reader.words(tokens, self.first + offset)
         for word in found:
             self.table.widen(word.first, word.last)
@@ -268,7 +268,7 @@ def _of_unknown_type(decl: c_ast.Node) -> c_ast.Node:
 
 
 def _parse_single(piece: _Piece) -> c_ast.Node | None:
-    """The tree of what was desugared; None when it or a field of a record in it does not parse."""
+    """Returns the tree of what was desugared; None when a part of it does not parse."""
     low = piece.desugarer
     try:
         tree = parse(low.out)
@@ -391,7 +391,7 @@ def parse_type_tokens(
 
 
 def _converted(node: c_ast.Node | None) -> ir.Node | None:
-    """The node that a tree stands for; None for none and for one that is nested too deeply."""
+    """Returns the node that a tree stands for; None for none, or nested too deeply."""
     try:
         return to_ir(node) if node is not None else None
     except RecursionError:

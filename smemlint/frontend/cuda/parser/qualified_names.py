@@ -118,7 +118,7 @@ class Names:
         return end + 1
 
     def _qualified(self, tokens: Sequence[Token], i: int, out: list[Word]) -> tuple[int, str, bool]:
-        """End, spelling, whether it is a decltype."""
+        """Returns end and spelling, and whether it is a decltype."""
         is_member = bool(out) and out[-1].text in (".", "->")
         text = ""
         is_decltype = False
@@ -196,7 +196,7 @@ class Names:
 
 
 def _pair_brackets(words: Sequence[Word]) -> None:
-    """Sets what opening brackets tell of themselves; one that nothing closes reaches to the end."""
+    """Sets what opening brackets tell of themselves; open ones reach to the end."""
     opened: list[int] = []
     for i, word in enumerate(words):
         if word.kind == "operator":
@@ -285,7 +285,7 @@ def _top_level_operators(tokens: Sequence[Token]) -> set[str]:
 
 
 def _begins_with_type(tokens: Sequence[Token], i: int) -> bool:
-    """Whether a type that nothing else can be begins here: `typename T::V`, `int`, no `int(x)`."""
+    """Returns whether `typename T::V` or `int` begins here, but no `int(x)`."""
     text = tokens[i].text
     return text == "typename" or (text in BUILTIN_TYPES and _text(tokens, i + 1) not in ("(", "{"))
 

@@ -70,7 +70,7 @@ class SpanTable:
         return self._files[token.file].lines(self._call_of(last).start)[0]
 
     def _call_of(self, number: int) -> Token:
-        """The token before an argument of a macro that has the range of the call; else itself."""
+        """Returns the token before a macro's argument with the range of the call; else itself."""
         token = self._tokens[number]
         for before in reversed(self._tokens[max(number - MAX_TOKENS_BEFORE, 0) : number]):
             is_around = before.start <= token.start and token.end <= before.end
@@ -117,7 +117,7 @@ class SpanTable:
             worklist += current.children()
 
     def _operator(self, node: ir.UnaryOp) -> int | None:
-        """Number of the operator of `*p` or `p++`, whose node stands at its operand."""
+        """Returns the number of the operator of `*p` or `p++`, whose node is at its operand."""
         extent = self._extent(node.expr)
         if extent is None:
             return None
@@ -130,7 +130,7 @@ class SpanTable:
         return at if at >= 0 and self._tokens[at].text == text else None
 
     def _behind(self, node: ir.Node) -> int | None:
-        """Number of the token behind a node; None at the end."""
+        """Returns the number of the token behind a node; None at the end."""
         extent = self._extent(node)
         if extent is None or extent[1] + 1 >= len(self._tokens):
             return None

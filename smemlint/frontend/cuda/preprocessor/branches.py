@@ -134,7 +134,7 @@ class BranchChoice:
         return not set(alternatives).isdisjoint(prepared.defined_in(prepared.branch(k)))
 
     def _default_build_reads_another(self, prepared: PreparedFile, k: int, end: int) -> bool:
-        """Whether a chain has an alternative for builds without a macro that nothing defines.
+        """Returns whether a chain has an alternative for builds without a macro.
 
         `#ifdef FAST / a = b; / #else / a = c; / #endif`: nobody who builds without -DFAST gets the
         first branch. Where a header that was not read may define the macro, and where the macro

@@ -59,7 +59,7 @@ class _NothingDefined(Assumptions):
     """What a build without any -D has: every name that the source leaves open is undefined."""
 
     def of(self, name: str) -> bool | None:
-        """Undefined, and so 0."""
+        """Returns 0, the value of what is undefined."""
         return False
 
 
@@ -126,7 +126,7 @@ def _number(node: Condition, assumptions: Assumptions, used: list[str]) -> int |
 
 
 def _apply(operator: str, *numbers: int) -> int | None:
-    """One arithmetic operator on 64-bit integers; None where C++ does not define the result."""
+    """Computes an operator on 64-bit integers; None where C++ does not define the result."""
     if len(numbers) == 1:
         value = {"-": -numbers[0], "+": numbers[0], "~": ~numbers[0]}[operator]
         return _wrapped(value)
@@ -244,7 +244,7 @@ class _Parser:
         return condition
 
     def operator(self) -> str:
-        """The operator here; two adjacent `>` are a shift."""
+        """Returns the operator here; two adjacent `>` are a shift."""
         text = self.peek()
         if text == ">" and self.i + 1 < len(self.tokens):
             first, second = self.tokens[self.i : self.i + 2]

@@ -303,7 +303,7 @@ class Expander:
 
 
 def _without_options(macro: Macro, arguments: dict[str, list[Token]]) -> Iterator[Token]:
-    """The body with `__VA_OPT__(x)` as `x`, or as nothing when there are no variable arguments."""
+    """Returns the body with `__VA_OPT__(x)` as `x`, or as nothing without arguments."""
     has_rest = bool(arguments.get(macro.variadic or "", []))
     depth = 0  # brackets inside __VA_OPT__
     body = macro.body
@@ -339,7 +339,7 @@ def _quoted(tokens: list[Token]) -> str:
 
 
 def _pasted(left: Token, right: Token, place: Token) -> list[Token]:
-    """One token of two, or both when they make none together."""
+    """Returns one token made of two, or both when they make none together."""
     joined = lex(left.text + right.text)
     if len(joined) == 1:
         return [replace(place, kind=joined[0].kind, text=joined[0].text)]

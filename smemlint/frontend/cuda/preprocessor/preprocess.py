@@ -389,7 +389,7 @@ class _Run:
 
 
 def _bracketed(arguments: Sequence[Token]) -> str:
-    """`a/b-c.h` of `<a/b-c.h>`, whose spaces between tokens are none."""
+    """Returns `a/b-c.h` of `<a/b-c.h>`, whose tokens have spaces between them."""
     words = [t.text for t in arguments]
     if words[:1] != ["<"] or ">" not in words:
         return ""

@@ -114,7 +114,7 @@ def _record_end(h: Sequence[Token]) -> int:
 
 
 def _declarators(h: Sequence[Token], start: int) -> Iterator[tuple[int, int, int]]:
-    """Each declarator as `(end of the common type, begin, end)`, with its `*` and initializer."""
+    """Yields declarators as `(end of the type, begin, end)`, with `*` and initializer."""
     commas = [start - 1]
     tries = MAX_COMPARISONS
     i = start
@@ -187,7 +187,7 @@ def _name(h: Sequence[Token], first: int, last: int) -> tuple[int, bool] | None:
 
 
 def _is_type_only(h: Sequence[Token], opening: int, last: int) -> bool:
-    """Whether `( *x )` is followed by a parameter list or dimensions: a declarator in brackets."""
+    """Returns whether `( *x )` is a declarator: parameters or dimensions follow."""
     close = matching(h, opening)
     return close + 1 < last and h[close + 1].text in ("(", "[")
 

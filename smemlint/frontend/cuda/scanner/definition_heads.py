@@ -228,7 +228,7 @@ def _parameter_list(tokens: Sequence[Token], start: int) -> tuple[int, int, str]
 
 
 def _is_followed_by_a_declarator(tokens: Sequence[Token], i: int) -> bool:
-    """Whether a parameter list still follows: what came before is a macro, `M(x) int f()`."""
+    """Returns whether parameters still follow, as in `M(x) int f()` of a macro."""
     if i >= len(tokens) or tokens[i].text in _AFTER_PARAMETERS:
         return False
     if tokens[i].kind != "identifier":
@@ -256,7 +256,7 @@ def _is_followed_by_a_declarator(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _operator_name(tokens: Sequence[Token], i: int) -> tuple[int, int, str] | None:
-    """`operator()`, `operator+=`, `operator float*`, `operator""_x` with its parameter list."""
+    """Reads `operator()`, `operator+=`, `operator float*` and its parameter list."""
     j = i + 1
     if spelling_of(tokens[j : j + 2]) in ("()", "[]"):
         j += 2
@@ -272,7 +272,7 @@ def _operator_name(tokens: Sequence[Token], i: int) -> tuple[int, int, str] | No
 
 
 def _name_before(tokens: Sequence[Token], opening: int, start: int) -> int:
-    """Index of the name that a `(` follows, directly or behind template arguments; -1 for none."""
+    """Returns the index of the name before a `(` and template arguments; -1 for none."""
     i = opening - 1
     if i >= start and tokens[i].text == ">":
         i = _angle_start(tokens, i, start) - 1
@@ -296,7 +296,7 @@ def _angle_start(tokens: Sequence[Token], close: int, start: int) -> int:
 def _qualification(
     tokens: Sequence[Token], name_at: int, start: int
 ) -> tuple[int, tuple[str, ...], int]:
-    """Where `A<T>::B::` before a name begins, its names, and how many have template arguments."""
+    """Returns where `A<T>::B::` begins, its names, and how many have arguments."""
     begin = name_at
     if begin > start and tokens[begin - 1].text == "~":
         begin -= 1
@@ -323,7 +323,7 @@ def _class_arguments(tokens: Sequence[Token], name_at: int, start: int) -> str |
 
 
 def _without_attributes(tokens: Sequence[Token]) -> tuple[list[Token], tuple[str, ...]]:
-    """Tokens without attributes and macro calls, and the arguments of `__launch_bounds__`."""
+    """Returns tokens without attributes, and the arguments of `__launch_bounds__`."""
     out: list[Token] = []
     bounds: tuple[str, ...] = ()
     i = 0

@@ -215,7 +215,7 @@ class _Scanner:
         self.todo.append(_Scope(brace + 1, close, names, record, outer))
 
     def _members(self, begin: int, end: int) -> Iterator[Token]:
-        """The tokens of a record's body without member functions, friends and access words."""
+        """Returns a record's body without member functions, friends and access words."""
         at = begin
         for first, last in self._left_out(begin, end, 0):
             yield from self.tokens[at:first]
@@ -262,7 +262,7 @@ class _Scanner:
         return skip
 
     def _is_member(self, h: Sequence[Token], has_initializer: bool) -> bool:
-        """Whether a declaration in a record is a data member, alias or enum, not a prototype."""
+        """Returns whether it declares a data member, alias or enum, no prototype."""
         if not h:
             return False
         if h[0].text in ("friend", "static_assert", "using") and not (
@@ -421,7 +421,7 @@ def function_is_not_declared(h: Sequence[Token]) -> bool:
 
 
 def _ends_with_requires_parameters(h: Sequence[Token]) -> bool:
-    """Whether the tokens end with `requires (T t)`: the braces are a requires-expression."""
+    """Returns whether `requires (T t)` ends the tokens, so that an expression follows."""
     if h[-1].text != ")":
         return False
     depth = 0
@@ -435,6 +435,6 @@ def _ends_with_requires_parameters(h: Sequence[Token]) -> bool:
 
 
 def _initializes_member(tail: Sequence[Token]) -> bool:
-    """Whether the `{` behind a constructor's tail initializes a member: `A() : x{1}, y(2) {}`."""
+    """Returns whether the `{` initializes a member: `A() : x{1}, y(2) {}`."""
     has_colon = any(token.text == ":" for token in tail)
     return has_colon and (tail[-1].kind == "identifier" or tail[-1].text == ">")

@@ -88,7 +88,7 @@ _TYPE_WORDS = frozenset(
 
 
 def _ends_a_type(words: list[Token]) -> bool:
-    """Whether the last word still belongs to the type, so that the parameter has no name."""
+    """Returns whether the last word still is of the type: the parameter has no name."""
     return words[-1].text in _TYPE_WORDS or words[-2].text in ("::", "typename")
 
 

@@ -136,7 +136,15 @@ class Builder:
     def function(
         self, name: str, result: str, params: Sequence[ir.Decl], body: ir.Compound, at: ast.AST
     ) -> ir.FuncDef:
-        """Returns a function definition."""
+        """Returns a function definition.
+
+        Args:
+            name: of the function.
+            result: the spelling of its type.
+            params: its parameters.
+            body: its statements.
+            at: the node of Python.
+        """
         head = ir.FuncDecl(tuple(params), type_of(result))
         return ir.FuncDef(name, head, body, at=self.place(at))
 

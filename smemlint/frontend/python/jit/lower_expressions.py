@@ -79,7 +79,15 @@ def lower_operator(
     b: ir.Expression,
     node: ast.BinOp | ast.AugAssign,
 ) -> ir.Expression:
-    """Returns a binary operation with Python's meaning."""
+    """Returns a binary operation with Python's meaning.
+
+    Args:
+        lowering: the function that is lowered.
+        operator: of Python.
+        a: the left operand.
+        b: the right operand.
+        node: the operation.
+    """
     make, operator_type = lowering.make, type(operator)
     if operator_type in BINARY:
         return make.binary(BINARY[operator_type], a, b, node)
@@ -258,7 +266,15 @@ def _extent(
 def extent_of(
     lowering: Lowering, name: str, attribute: str, axis: int, node: ast.AST
 ) -> ir.Expression:
-    """Returns `name.shape[axis]`: for an own array what it is declared with."""
+    """Returns `name.shape[axis]`: for an own array what it is declared with.
+
+    Args:
+        lowering: the function that is lowered.
+        name: of the array.
+        attribute: `shape` or another one.
+        axis: the dimension.
+        node: the subscript.
+    """
     array = lowering.arrays.get(name)
     if array is not None and attribute == "shape" and axis < len(array.extents):
         return lowering.expression(array.extents[axis])

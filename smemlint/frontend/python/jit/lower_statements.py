@@ -96,7 +96,7 @@ class _FunctionLowering:
         return self.make.declare(name, type_, param.arg, init)
 
     def _captured(self) -> list[ir.BlockItem]:
-        """Constants that enclosing functions give names which the kernel uses."""
+        """Returns constants that enclosing functions give names which the kernel uses."""
         if self.values.dialect is None:
             return []
         found: dict[str, ir.BlockItem] = {}

@@ -102,7 +102,7 @@ def copy_by(
 
 
 def _first(value: Value) -> Value:
-    """A list of tensors stands for operands that TMA moves together."""
+    """Returns the first of a list of tensors, operands that TMA moves together."""
     return value[0] if isinstance(value, list | tuple) and value else value
 
 
@@ -294,7 +294,15 @@ def _whole(call: Call, tensor: AnyTensor, kind: AccessKind) -> Value:
 def access_element(
     run: Execution, tensor: AnyTensor, key: Value, kind: AccessKind, node: ast.AST
 ) -> None:
-    """Records `tensor[key]` or an assignment to it."""
+    """Records `tensor[key]` or an assignment to it.
+
+    Args:
+        run: the execution.
+        tensor: what is subscribed.
+        key: the coordinate.
+        kind: a load or a store.
+        node: the subscript.
+    """
     if isinstance(tensor, UnknownTensor):
         if tensor.space is cute.Space.SHARED:
             run.note(node, f"an element of a tensor of shared memory: {tensor.reason}")

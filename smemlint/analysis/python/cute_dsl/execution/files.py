@@ -312,7 +312,7 @@ def _is_complete(facts: KernelFacts) -> bool:
 
 
 def _choices(run: Run) -> list[tuple[str, Value]]:
-    """Options of the command line with the choices that are not their defaults."""
+    """Returns options of the command line with the choices that are not their defaults."""
     return [
         (name, choice)
         for parser in run.program.parsers
@@ -323,7 +323,7 @@ def _choices(run: Run) -> list[tuple[str, Value]]:
 
 
 def _flags(run: Run) -> list[tuple[str, Value]]:
-    """Flags of the command line, by their names of the program, that are not at their defaults."""
+    """Returns flags of the command line, by name, that are not at their defaults."""
     return [
         (name, not parser.options.get(name))
         for parser in run.program.parsers

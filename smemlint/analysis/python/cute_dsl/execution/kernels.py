@@ -29,7 +29,15 @@ _STOPPED = Reason(ReasonCode.STEP_LIMIT, "evaluation stopped: the kernel takes t
 def execute_kernel(
     run: Execution, interpreter: Interpreter, prepared: Prepared, block: Value, node: ast.AST
 ) -> None:
-    """Executes a kernel for all threads of a block at once."""
+    """Executes a kernel for all threads of a block at once.
+
+    Args:
+        run: the execution.
+        interpreter: executes the statements.
+        prepared: the kernel with its arguments.
+        block: threads along x, y and z.
+        node: the launch.
+    """
     callee = prepared.kernel
     function = callee.function if isinstance(callee, BoundMethod) else callee
     if run.kernel is not None:
@@ -67,7 +75,16 @@ def execute_guessed(
     arguments: Scope,
     block: tuple[int, int, int],
 ) -> None:
-    """Executes a kernel that nothing launches with a guess at its block."""
+    """Executes a kernel that nothing launches with a guess at its block.
+
+    Args:
+        run: the execution.
+        interpreter: executes the statements.
+        function: the kernel.
+        receiver: the object that it is a method of, if it is one.
+        arguments: its parameters, by name.
+        block: threads along x, y and z.
+    """
     if not run.takes_next():
         return
     kernel = run.begin(function.node.name, function.node, block, None)
@@ -81,7 +98,7 @@ def execute_guessed(
 
 
 def _block_of(run: Execution, value: Value) -> tuple[int, int, int] | None:
-    """Threads along x, y and z."""
+    """Returns the threads along x, y and z."""
     parts = list(value) if isinstance(value, tuple | list) else [value]
     found: list[int] = []
     for part in parts:
@@ -122,7 +139,15 @@ def facts_of(
     template: tuple[tuple[str, str], ...],
     steps: int,
 ) -> KernelFacts:
-    """Returns the facts of an executed kernel; `steps` is what its execution took."""
+    """Returns the facts of an executed kernel; `steps` is what its execution took.
+
+    Args:
+        run: the execution.
+        kernel: what was executed.
+        assumptions: what its figures hang on.
+        template: names and values of the arguments that are constant in it.
+        steps: what its execution took.
+    """
     launch = kernel.launch
     origin = f"launch in line {run.span_of(launch).line}" if launch is not None else ""
     instance = Instance(kernel.name, run.span_of_name(kernel.node), template, kernel.block, origin)

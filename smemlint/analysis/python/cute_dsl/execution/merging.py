@@ -81,7 +81,7 @@ def widen(run: Execution, before: Scope, after: Scope) -> Scope:
 
 
 def _one_of(run: Execution, a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
-    """A number that is one of two or another of their sort: they lie as far apart for all threads.
+    """Returns a number that is one of two or of their sort, as far apart for all threads.
 
     It is the first one and a multiple of what their difference is a multiple of.
     """

@@ -125,7 +125,16 @@ class Program:
         node: ast.Call,
         scopes: Scopes,
     ) -> Value:
-        """Returns the result of calling a value."""
+        """Returns the result of calling a value.
+
+        Args:
+            interpreter: executes the functions that are called.
+            callee: the value.
+            arguments: by place; `REST` ends those that are known.
+            named: arguments by name.
+            node: the call.
+            scopes: the variables that the call sees.
+        """
         if REST in arguments:
             arguments = [*arguments[: arguments.index(REST)], UNKNOWN]
         try:
@@ -210,7 +219,7 @@ class Program:
         return any(texts.text_of(c.node) is texts.home for c in owner.linearization())
 
     def _converted(self, dtype: DType, arguments: list[Value]) -> Value:
-        """`Int32(x)`: a number at run time; floating-point numbers are not followed."""
+        """Evaluates `Int32(x)`: a number at run time; floating-point numbers are not followed."""
         value = arguments[0] if arguments else 0
         if dtype.name not in _INTEGER_TYPES:
             return DATA
@@ -219,7 +228,7 @@ class Program:
         return value if isinstance(value, Number | Unknown | Opaque) else DATA
 
     def _mapped(self, callee: Cute, arguments: list[Value], node: ast.Call) -> Value:
-        """`layout(coordinate)`."""
+        """Evaluates `layout(coordinate)`."""
         layout = layout_of(callee)
         assert layout is not None
         at = arguments[0] if len(arguments) == 1 else tuple(arguments)
@@ -271,7 +280,7 @@ class Program:
     def _library(
         self, callee: Symbol, arguments: list[Value], named: Scope, node: ast.Call
     ) -> Value:
-        """A function or class of the DSL."""
+        """Evaluates a function or class of the DSL."""
         name, path = callee.name, callee.path.split(".")
         module = "quack" if path[0] == "quack" else path[-2] if len(path) > 1 else ""
         if name in ("range", "range_constexpr", "range_dynamic"):

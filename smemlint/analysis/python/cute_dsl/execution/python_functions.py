@@ -51,7 +51,17 @@ def call_builtin(
     node: ast.Call,
     scopes: Scopes,
 ) -> Value:
-    """Returns the result of one of Python's own functions."""
+    """Returns the result of one of Python's own functions.
+
+    Args:
+        run: the execution.
+        interpreter: executes the functions that are passed.
+        name: of the function.
+        arguments: by place.
+        named: arguments by name.
+        node: the call.
+        scopes: the variables that the call sees.
+    """
     if name == "range":
         return range_of(arguments, is_unrolled=False)
     if name in ("min", "max") and any(isinstance(a, Number | Opaque) for a in arguments):

@@ -202,6 +202,13 @@ class Execution:
     ) -> tuple[Object, AffineInt]:
         """Allocates shared memory behind what was allocated before.
 
+        Args:
+            name: of the array.
+            dtype: of its elements.
+            size: bytes; None where not known.
+            alignment: of its first byte.
+            node: the allocation.
+
         Returns:
             The array, and the byte at which it begins.
         """
@@ -221,7 +228,15 @@ class Execution:
     def array(
         self, name: str, dtype: DType, at: AffineInt, alignment: int, node: ast.AST
     ) -> Object:
-        """Returns an array of shared memory that begins at a byte."""
+        """Returns an array of shared memory that begins at a byte.
+
+        Args:
+            name: of the array.
+            dtype: of its elements.
+            at: its first byte.
+            alignment: of that byte.
+            node: the declaration.
+        """
         kernel = self.kernel
         assert kernel is not None
         element = max(dtype.bits // 8, 1)

@@ -136,7 +136,7 @@ def allocate_tensor(call: Call) -> Value:
 
 
 def _alignment(given: Value, default: int = 1) -> int:
-    """The alignment that is given in bytes; the default where it is not known or not valid."""
+    """Returns the alignment given in bytes; the default where unknown or not valid."""
     return given if isinstance(given, int) and 1 <= given <= _LARGEST_ALIGNMENT else default
 
 

@@ -94,7 +94,7 @@ def tensor_at(run: Execution, pointer: Pointer, layout: AnyLayout, node: ast.AST
 
 
 def _place_of(pointer: Pointer) -> tuple[SharedArray | None, int | None]:
-    """The shared array that a pointer points into, and at which byte of it, where that is known."""
+    """Returns the shared array and the byte that a pointer points to, where known."""
     array = pointer.origin.object.shared if pointer.origin.object is not None else None
     if array is None or not isinstance(pointer.base, int):
         return array, None
@@ -380,7 +380,7 @@ def item_of(run: Execution, tensor: AnyTensor, key: Value) -> AnyTensor | None:
 
 
 def _spread(key: Value, rank: int) -> Value:
-    """The key with as many coordinates as the tensor has modes where it unpacks an object."""
+    """Returns the key with a coordinate for each mode, where it unpacks an object."""
     if not isinstance(key, tuple):
         return key
     at = next((i for i, part in enumerate(key) if isinstance(part, Rest)), None)

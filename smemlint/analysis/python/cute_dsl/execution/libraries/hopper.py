@@ -88,7 +88,7 @@ def is_row_major(value: Value) -> bool:
 
 
 def _asked(call: Call) -> bool:
-    """`layout_enum.is_k_major_a()`: the member that the function is called on."""
+    """Evaluates `layout_enum.is_k_major_a()`: a member of what the function is called on."""
     return is_row_major(call.owner)
 
 
