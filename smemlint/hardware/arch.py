@@ -23,6 +23,8 @@ WIDEST_ACCESS = 16
 """Bytes that one lane can move with one shared load or store, on every architecture here."""
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of `__shared__` variables of known size per block; more needs the dynamic form."""
+LARGEST_BLOCK = (1024, 1024, 64)
+"""Threads of a block along x, y and z at most, on every architecture."""
 
 
 @dataclass(frozen=True, slots=True)

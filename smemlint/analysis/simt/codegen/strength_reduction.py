@@ -12,15 +12,20 @@ Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a
   width, on every path to here, a barrier or loop between or not: after `b + 2 * s` two STS.64.
 - `b + s` and `b - s` are never rewritten, `|` and differences are no sums. A sum that was computed
   before stays as it was.
-- Rows of arrays of two dimensions, and pointers that are indexed, are seldom rewritten; LLVM looks
+- So is `p + 4 * s` behind `p + s`, of one pointer p that was computed: with `p = a + 64 * w`, after
+  `p[s]` two LDS of `p[2 * s]` and the word behind it. It stays one LDS.64 where p is a row of an
+  array of two dimensions, where the other pointer is of another array or lies a constant away, and
+  behind `p[31 - s]` or `p[s + 32]` alone (each with s = threadIdx.x % 32, of data, or less n).
+- Rows of arrays of two dimensions that are indexed are seldom rewritten; LLVM looks
   back over 50 candidates; sums of three parts are put in another order; behind a branch in which
-  the other sum stands it may be computed in front of it; and a constant that is added to the other
+  the other sum stands it may be computed in front of it; sums of integers and of pointers may
+  be made of each other; and a constant that is added to the other
   sum may leave none. What becomes of these is open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
@@ -32,7 +37,7 @@ _REACH = 5
 """New sums that LLVM looks back over: six of `v += in[k * y + x]` are more than 50 candidates."""
 _FEW = 5
 """Parts of a sum that are compared one by one."""
-_Key = tuple["Terms", "Terms", int]
+_Key = tuple["Terms", "Terms", int, Hashable]
 _Part = tuple[str, tuple[str, int], int]
 
 
@@ -54,16 +59,30 @@ class _Sum:
 
 
 class Sums:
-    """The sums of two values, neither a constant, that were computed so far."""
+    """The sums of two values, neither a constant, that were computed so far.
+
+    Attributes:
+        rows: pointers to rows of arrays of two dimensions: their array, constant and terms.
+    """
 
     def __init__(self) -> None:
+        self.rows: set[tuple[tuple[str, int], Terms]] = set()
         self._known: dict[_Key, list[_Sum]] = {}
         self._parts: dict[_Part, dict[int, int]] = {}
         self._log: list[tuple[_Key, _Sum]] = []
         self._count = 0
         self._latest: tuple[Terms, list[_Sum]] = ((), [])
 
-    def rewritten(self, a: Scev, b: Scev, total: Scev, bits: int, *, is_open: bool = False) -> Scev:
+    def rewritten(
+        self,
+        a: Scev,
+        b: Scev,
+        total: Scev,
+        bits: int,
+        pointer: Hashable = None,
+        *,
+        is_open: bool = False,
+    ) -> Scev:
         """Returns the form of `a + b` as the compiler computes it, and remembers it.
 
         Args:
@@ -71,16 +90,35 @@ class Sums:
             b: to what.
             total: the form of their sum, which is its own.
             bits: of the type.
-            is_open: of a sum that LLVM may compute otherwise.
+            pointer: what else a pointer that `b` moves on is told apart by, in elements; None for
+                integers.
+            is_open: whether others are made of it is not known.
         """
         if not a.terms or not b.terms or not total.terms:
             return total
         self._latest = (), []
-        keys = list(_keys(a, b, bits))
+        either = list(_keys(a, b, bits))
+        keys = either
+        if pointer is not None:
+            keys = [_key_of(a, b, bits, gcd(*(f for _, f in b.terms)), pointer)]
         for key, factor, _ in keys:
             for same in reversed(self._known.get(key, ())):
                 if same.factor == factor and not same.is_open:
                     return same.form
+        form = self._made_of_another(keys, total)
+        if form is total and pointer is not None:
+            form = self._made_of_another(either, total, is_open=True)
+        if form is total:
+            form = _lowered(total, self._least_alignment(total, bits), True)
+        self._remember(keys, form, bits, is_open=is_open)
+        if pointer is not None:
+            self._remember(either, form, bits, is_open=True)
+        return form
+
+    def _made_of_another(
+        self, keys: Sequence[tuple[_Key, int, int]], total: Scev, *, is_open: bool = False
+    ) -> Scev:
+        """Returns the form of a sum that is made of the latest one with another factor."""
         form = total
         for key, factor, divisor in keys:
             if abs(factor) == 1:
@@ -95,9 +133,6 @@ class Sums:
             )
             is_far = self._count - found.number > _REACH
             form = _lowered(form, alignment, is_open or found.is_open or is_far)
-        if form is total:
-            form = _lowered(total, self._least_alignment(total, bits), True)
-        self._remember(keys, form, bits, is_open)
         return form
 
     def moved(self, form: Scev, by: int) -> None:
@@ -146,7 +181,7 @@ class Sums:
         )
 
     def _remember(
-        self, keys: list[tuple[_Key, int, int]], form: Scev, bits: int, is_open: bool
+        self, keys: Sequence[tuple[_Key, int, int]], form: Scev, bits: int, *, is_open: bool
     ) -> None:
         if len(self._log) >= MAX_SUMS:
             return
@@ -172,9 +207,15 @@ def _keys(a: Scev, b: Scev, bits: int) -> Iterator[tuple[_Key, int, int]]:
         factor = gcd(*(f for _, f in multiple.terms))
         if multiple.terms[0][1] < 0:
             factor = -factor
-        value = tuple((atom, f // factor) for atom, f in multiple.terms)
-        divisor = max(multiple.ptxas_alignment // power_of_two(factor), 1)
-        yield (rest.terms, value, bits), factor, divisor
+        yield _key_of(rest, multiple, bits, factor)
+
+
+def _key_of(
+    rest: Scev, multiple: Scev, bits: int, factor: int, pointer: Hashable = None
+) -> tuple[_Key, int, int]:
+    value = tuple((atom, f // factor) for atom, f in multiple.terms)
+    divisor = max(multiple.ptxas_alignment // power_of_two(factor), 1)
+    return (rest.terms, value, bits, pointer), factor, divisor
 
 
 def _lowered(form: Scev, alignment: int, is_open: bool) -> Scev:

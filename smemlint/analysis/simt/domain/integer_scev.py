@@ -34,8 +34,24 @@ def scev_of(value: AffineInt) -> Scev:
 
 
 def subtracted_scev(a: AffineInt, b: AffineInt) -> Scev:
-    """Returns the form of `a - b`."""
+    """Returns the form of `a - b`.
+
+    LLVM makes `x ^ 31` of `31 - x` where x has no bits above these (InstCombine), which no sum is
+    rewritten to: of `p[31 - l + 2 * l + 1]` and then `p[2 * l]`, `p[2 * l + 1]` with
+    l = threadIdx.x % 32 the last two are one LDS.64, behind `p[l]` they are two LDS (nvcc 13.0.88,
+    sm_90, -O3).
+    """
+    if _is_flipped(a, b):
+        return combined("^", b, a)
     return difference(scev_of(a), scev_of(b), a.base if isinstance(a.base, int) else 1)
+
+
+def _is_flipped(a: AffineInt, b: AffineInt) -> bool:
+    """Returns whether `a` is 2^n - 1 and the compiler knows that `b` has no other bits."""
+    bits, most = a.base, scev_of(b).most
+    if not isinstance(bits, int) or a.terms or scev_of(a).terms or most is None or b.terms:
+        return False
+    return bits > 0 and not bits & (bits + 1) and most <= bits and int(np.min(b.base)) == 0
 
 
 def chosen_scev(a: AffineInt, b: AffineInt, made: AffineInt) -> Scev:
@@ -56,12 +72,14 @@ def _one_of(value: AffineInt) -> int:
     return value.base if isinstance(value.base, int) else int(value.base[0])
 
 
-def combined(op: str, a: AffineInt, b: AffineInt, alignment: int = 1) -> Scev:
+def combined(
+    op: str, a: AffineInt, b: AffineInt, alignment: int = 1, most: int | None = None
+) -> Scev:
     """Returns the form of an operation that is not linear: an atom, keyed by its operands."""
     x, y = scev_of(a), scev_of(b)
     key = digest(f"{a.identity()} {b.identity()} {x.terms} {y.terms}".encode())
     by_lane = x.is_divergent or y.is_divergent
-    return atom(f"({op} {key})", alignment, is_divergent=by_lane)
+    return atom(f"({op} {key})", alignment, is_divergent=by_lane, most=most)
 
 
 def _is_of_threads(value: AffineInt, form: Scev) -> bool:
@@ -92,13 +110,16 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
     if op in ("|", "^") and 0 <= constant < x.alignment:
         return x  # the constant only meets bits that are constant anyway
     if op == "&":
-        return combined(op, a, b, max(power_of_two(constant), x.alignment))
+        most = constant if constant >= 0 else None
+        return combined(op, a, b, max(power_of_two(constant), x.alignment), most)
     if op in ("|", "^") and constant >= 0:
         whole = _one_of(a) | constant if op == "|" else _one_of(a) ^ constant
         return combined(op, a, b, min(x.alignment, power_of_two(constant), power_of_two(whole)))
     if op == ">>" and 0 <= constant < x.alignment.bit_length():
         whole = _one_of(a) >> constant  # with what is constant in it, which stays in the atom
-        return combined(op, a, b, min(x.alignment >> constant, power_of_two(whole)))
-    if op == "%" and not signed:
-        return combined(op, a, b, min(x.alignment, power_of_two(constant)))
+        most = x.most >> constant if x.most is not None else None
+        return combined(op, a, b, min(x.alignment >> constant, power_of_two(whole)), most)
+    if op == "%" and (not signed or _is_of_threads(a, x)):
+        aligned = 1 if signed else min(x.alignment, power_of_two(constant))
+        return combined(op, a, b, aligned, constant - 1)
     return combined(op, a, b)

@@ -7,7 +7,7 @@ multiples of 16, but its terms are 17 * x and x.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 
 from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.lazy_dataclasses import dataclass
@@ -31,6 +31,8 @@ class Scev:
             take it to be the same for a warp, whatever the block's shape makes of it.
         is_rewritten: the compiler makes the sum of another one (`codegen.strength_reduction`).
         is_open: whether it does is not known.
+        most: the largest value that the compiler knows of an atom that is never negative, times
+            its factor; None for others. It tells no two forms apart.
     """
 
     terms: Terms = ()
@@ -39,15 +41,18 @@ class Scev:
     ptxas_alignment: int = _MOST
     is_rewritten: bool = False
     is_open: bool = False
+    most: int | None = field(default=None, compare=False)
 
 
 CONSTANT = Scev()
 
 
-def atom(key: str, alignment: int = 1, *, is_divergent: bool = False) -> Scev:
+def atom(
+    key: str, alignment: int = 1, *, is_divergent: bool = False, most: int | None = None
+) -> Scev:
     """Returns a value of its own."""
     alignment = min(alignment, _MOST)
-    return Scev(((key, 1),), alignment, is_divergent, alignment)
+    return Scev(((key, 1),), alignment, is_divergent, alignment, most=most)
 
 
 def power_of_two(number: int) -> int:
@@ -109,9 +114,12 @@ def scaled(form: Scev, factor: int) -> Scev:
         return CONSTANT
     alignment = min(form.alignment * power_of_two(factor), _MOST)
     ptxas_alignment = min(form.ptxas_alignment * power_of_two(factor), _MOST)
-    terms = tuple((k, f * factor) for k, f in form.terms)
-    made = Scev(
-        terms, alignment, form.is_divergent, ptxas_alignment, form.is_rewritten, form.is_open
+    made = replace(
+        form,
+        terms=tuple((k, f * factor) for k, f in form.terms),
+        alignment=alignment,
+        ptxas_alignment=ptxas_alignment,
+        most=form.most * factor if form.most is not None and factor > 0 else None,
     )
     return _of_few(made)
 

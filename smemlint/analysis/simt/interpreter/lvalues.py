@@ -20,6 +20,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.pointers import dereference, lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.frontend import ir
+from smemlint.hardware.arch import LARGEST_BLOCK
 from smemlint.reasons import Reason, ReasonCode
 
 _COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "clusterDim"))
@@ -175,7 +176,7 @@ def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:
         case "threadIdx":
             lanes = (g.x, g.y, g.z)[at]
             one = isinstance(lanes, int) or g.block[at] == 1
-            form = atom(f"{name}.{axis}", is_divergent=True)
+            form = atom(f"{name}.{axis}", is_divergent=True, most=LARGEST_BLOCK[at] - 1)
             return AffineInt(0 if one else lanes, U32, form=form)
         case "blockDim":
             return AffineInt(g.block[at], U32, form=atom(f"{name}.{axis}"))

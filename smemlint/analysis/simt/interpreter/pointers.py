@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from smemlint.analysis.simt.codegen.slots import position_of
 from smemlint.analysis.simt.domain import data_ranges
 from smemlint.analysis.simt.domain.ctypes import I32, I64, ArrayType, CType, is_sized
 from smemlint.analysis.simt.domain.environment import LValue
@@ -93,7 +96,9 @@ def advance(
     if isinstance(step, Unknown):
         return step
     offset = ev.state.domain.add(pointer.offset, step, sign)
-    if form is not None and is_computed and sign > 0:
+    if form is not None and isinstance(pointer.target, ArrayType):
+        ev.state.sums.rows.add((_start_of(pointer.object, offset), scev_of(offset).terms))
+    elif form is not None and is_computed and sign > 0:
         offset.form = _advanced_scev(ev, pointer, step, offset)
     return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
 
@@ -115,12 +120,25 @@ def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineI
     form, size = scev_of(to), pointer.target.size
     if not ev.policy.tracks_scev or ev.state.trace.is_muted:
         return form
+    place = _start_of(pointer.object, pointer.offset)
+    if (place, scev_of(pointer.offset).terms) in ev.state.sums.rows:
+        return form
     forms = [divided_by(each, size) for each in (scev_of(pointer.offset), scev_of(step), form)]
     if any(each is None for each in forms):
         return form
     start, by, whole = (each for each in forms if each is not None)
-    made = ev.state.sums.rewritten(start, by, whole, I32.bits, is_open=True)
+    has_constant = position_of(step, 0) != 0
+    if (
+        start.terms and by.is_rewritten
+    ):  # LLVM adds the parts of the index to the pointer in another order
+        form, whole = replace(form, is_open=True), replace(whole, is_open=True)
+    made = ev.state.sums.rewritten(start, by, whole, I32.bits, place, is_open=has_constant)
     return form if made is whole else scaled(made, size)
+
+
+def _start_of(obj: Object, offset: AffineInt) -> tuple[str, int]:
+    """Returns the array, and the constant in an offset that its form tells from another one."""
+    return (obj.origin or obj).key, position_of(offset, 0)
 
 
 def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1) -> Value:

@@ -145,3 +145,57 @@ def test_what_both_sums_let_fuse_is_decided():
         if access.kind is AccessKind.STORE
     }
     assert pair == (16, Certainty.ASSUMED)
+
+
+POINTER_KERNEL = """\
+__global__ void k(float *g, int n, int m) {
+  __shared__ float s[2048], other[2048], r[32][64];
+  int w = threadIdx.x / 32, t = threadIdx.x & 31;
+  float *p = %s;
+  %s;
+  __syncthreads();
+  g[threadIdx.x] = p[2 * t] * p[2 * t + 1];
+}
+void go(float *g) { k<<<1, 128>>>(g, 1, 2); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "before", "width"),
+    [
+        ("s + 64 * w", "p[t] = g[t]", 4),
+        ("s + 64 * w", "*(p + t) = g[t]", 4),
+        ("s + 64 * w", "p[t] = g[t]; p[t + 32] = g[t + 32]", 4),
+        ("s + 64 * w", "p[3 * t] = g[7]; p[t] = g[t]", 4),
+        ("s + 64 * w + 128", "p[t] = g[t]", 4),
+        ("&s[64 * w + 4 * m]", "p[t] = g[t]", 4),
+        ("s + 64 * (n & 7)", "p[t] = g[t]", 4),
+        ("s + 64 * w", "t = t + 32 * m; p[t] = g[t]", 4),
+        ("s + 64 * w", "p[31 - t] = g[t]", 8),
+        ("s + 64 * w", "p[31 - t] = g[t]; p[31 - t + 2 * t + 1] = g[t + 1]", 8),
+        ("s + 64 * w", "p[63 - t] = g[t]", 8),
+        ("s + 64 * w", "p[5] = g[3]", 8),
+        ("r[w]", "p[t] = g[t]", 8),
+    ],
+)
+def test_indexed_pointers_are_sums_of_their_own(start, before, width):
+    found = accesses_of(POINTER_KERNEL % (start, before))
+    loads = [a for a in found if a.kind is AccessKind.LOAD]
+    assert {(a.width_bytes, a.certainty) for a in loads} == {(width, Certainty.ASSUMED)}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "p[t + 32] = g[t]",  # nvcc: 8 bytes
+        "if (n > 3) p[t] = g[t]",  # 8
+        "float *q = other + 64 * w; q[t] = g[t]",  # 8
+        "float *q = s + 128 + 64 * w; q[t] = g[t]",  # 8
+        "p[8 * m + t] = g[t]; t = t + 4 * m",  # 8
+        "s[64 * w + t] = g[t]",  # 4
+    ],
+)
+def test_pointers_whose_sums_may_be_rewritten_are_open(before):
+    found = accesses_of(POINTER_KERNEL % ("s + 64 * w", before))
+    loads = [a for a in found if a.kind is AccessKind.LOAD]
+    assert {a.certainty for a in loads} == {Certainty.SAMPLED}
