@@ -19,4 +19,4 @@ def printed(text: str) -> cute.Layout:
 
 def offsets(layout: AnyLayout) -> list[int]:
     """What a layout maps 0, 1, .. to."""
-    return [layout(i) for i in range(cute.static(layout.size))]
+    return layout.offsets().tolist()
