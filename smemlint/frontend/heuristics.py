@@ -245,16 +245,25 @@ def names_another(text: str, kernel: str) -> bool:
     It defines a kernel of that name itself, or has variables of the name: `auto kernel = f<3>;`, or
     `int kernel` where nothing is launched by the name.
     """
-    word = rf"\b{re.escape(kernel)}\b"
-    called = re.compile(rf"{word}\s*+\(")
-    for match in _KERNEL_HEAD.finditer(text):
-        if match["end"] == "{" and called.search(match["head"]):
-            return True
-    if re.search(rf"\bauto\b[\s&*]*+{word}\s*+=", text):
+    if defines_kernel(text, kernel):
+        return True
+    if re.search(rf"\bauto\b[\s&*]*+\b{re.escape(kernel)}\b\s*+=", text):
         return True
     is_launched = any(m["name"] == kernel for m in _LAUNCHED.finditer(text))
-    variable = rf"\b(?!(?:{_STATEMENT_WORDS})\b)[A-Za-z_]\w*+>?\s++{word}\s*+[=;,)]"
-    return not is_launched and re.search(variable, text) is not None
+    return not is_launched and declares_variable(text, kernel)
+
+
+def defines_kernel(text: str, name: str) -> bool:
+    """Returns whether a text spells the definition of a kernel of this name."""
+    called = re.compile(rf"\b{re.escape(name)}\s*+\(")
+    heads = (m for m in _KERNEL_HEAD.finditer(text) if m["end"] == "{")
+    return name in text and any(called.search(head["head"]) for head in heads)
+
+
+def declares_variable(text: str, name: str) -> bool:
+    """Returns whether a text spells a variable or parameter of this name: `F f`, `void (*f)()`."""
+    in_front = rf"\b(?!(?:{_STATEMENT_WORDS})\b)[A-Za-z_]\w*+>?\s++|\([ \t]*+\*[ \t]*+"
+    return re.search(rf"(?:{in_front}){re.escape(name)}\s*+[=;,)]", text) is not None
 
 
 def may_matter_in_a_comment(word: str) -> bool:

@@ -307,18 +307,21 @@ def use_of(functions: Iterable[str]) -> re.Pattern[str]:
 
 
 def _home_above(name: str, path: str, sandbox: Sandbox) -> str | None:
-    """Returns the folder with the include beside one of the includer's; at most three up."""
+    """Returns the one folder with the include beside the includer or above; at most three up.
+
+    Where two folders at the same height have it, which one the build names is not known.
+    """
     folder = Path(path).parent
-    for _ in range(MAX_FOLDERS_UP):
-        folder = folder.parent
+    for _ in range(MAX_FOLDERS_UP + 1):
         if not sandbox.spells(str(folder)):
             return None
         try:
-            for beside in sorted(folder.iterdir()):
-                if sandbox.stamp(str(beside / name)) is not None:
-                    return posixpath.normpath(beside.as_posix())
+            beside = [f for f in folder.iterdir() if sandbox.stamp(str(f / name)) is not None]
         except OSError:
             return None
+        if beside:
+            return posixpath.normpath(beside[0].as_posix()) if len(beside) == 1 else None
         if (folder / ".git").exists() or folder == folder.parent:
             return None
+        folder = folder.parent
     return None

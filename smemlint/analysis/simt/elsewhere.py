@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_without_kernels
 from smemlint.frontend.heuristics import (
+    declares_variable,
+    defines_kernel,
     instantiated_includes,
     launched_and_not_defined,
     library_kernels,
@@ -37,6 +39,7 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     if not launches and not headers:
         return
     unit = index.unit(path)
+    yield from _undefined(index, path, launches)
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
     if all(map(is_without_kernels, outside)):
         return  # without a scan
@@ -53,6 +56,21 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
             name = f"`{function.name}`"
             reason = f"{name} is defined in {file}, which is not among the files to analyse"
             yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
+
+
+def _undefined(
+    index: ProgramIndex, path: str, launches: Mapping[str, int]
+) -> Iterator[NotAnalysed]:
+    """Yields a note for each launched kernel that only a missing include can define."""
+    unit, text = index.unit(path), index.read(path) or ""
+    missing = ", ".join(unit.not_found)
+    files = {*index.sources, *unit.files} if missing else ()
+    for name, start in launches.items() if missing else ():
+        is_defined = any(defines_kernel(index.read(file) or "", name) for file in files)
+        if not is_defined and not declares_variable(text, name):
+            reason = f"`{name}` is defined in no file that was read; not found: {missing}"
+            where = _place(path, text, start, len(name))
+            yield NotAnalysed(where, "", Reason(ReasonCode.MISSING, reason))
 
 
 def _place(path: str, text: str, start: int, length: int) -> Span:

@@ -59,3 +59,36 @@ def test_a_header_that_launches_is_scanned_only_for_kernels_of_files_outside(
     names = ["one.cu", "go.h", *(["k.cuh"] if is_of_the_run else [])]
     check([Source(str(tmp_path / n)) for n in names], Settings())
     assert len(scanned) == scans
+
+
+@pytest.mark.parametrize(
+    ("folders", "kernels", "missing"),
+    [(["gpu"], 1, 0), (["gpu", "cpu"], 0, 1), ([], 0, 1)],
+)
+def test_a_header_of_one_folder_below_is_read_and_one_of_none_or_two_is_missing(
+    folders, kernels, missing, tmp_path
+):
+    for folder in folders:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "k.cuh").write_text(HEADER)
+    (tmp_path / "one.cu").write_text(
+        '#include "k.cuh"\nvoid run(float* a) {\n  kernel<4><<<1, 64>>>(a);\n}\n'
+    )
+    notes = check([Source(str(tmp_path / "one.cu"))], Settings()).facts.not_analysed
+    codes = [(n.reason.code, n.span.line) for n in notes]
+    assert codes.count((ReasonCode.LEFT_OUT, 3)) == kernels
+    assert codes.count((ReasonCode.MISSING, 3)) == missing
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "template <class F> void go(F kernel, float* a) { kernel<<<1, 64>>>(a); }",
+        "void go(void (*kernel)(float*), float* a) { kernel<<<1, 64>>>(a); }",
+        "__global__ void kernel(float* a) {}\nvoid go(float* a) { kernel<<<1, 64>>>(a); }",
+    ],
+)
+def test_a_launched_parameter_or_own_kernel_is_defined_in_no_missing_file(launch, tmp_path):
+    (tmp_path / "one.cu").write_text(f'#include "k.cuh"\n{launch}\n')
+    notes = check([Source(str(tmp_path / "one.cu"))], Settings()).facts.not_analysed
+    assert notes == ()
