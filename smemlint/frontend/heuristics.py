@@ -44,7 +44,9 @@ LAUNCH = r"<<[ \t]*+<"
 """Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
 _LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*+)\s*+(?:<[^;{}()<]{0,500}>\s*+)?" + LAUNCH)
 _CALLED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\(")
-_INSTANTIATES = re.compile(r"template\b(?![ \t]*+(?:<|$))", re.M)
+_INSTANTIATES = re.compile(
+    r"template\b(?:(?![ \t]*+(?:<|$))|[ \t]*+<[ \t]*+>\s*+(?!(?:struct|class|union)\b))", re.M
+)
 _LIBRARY_KERNEL = re.compile(
     r"cutlass::(?<!\wcutlass::)(?:gemm|conv|epilogue)::(?:device|collective)::(\w++)\s*+<(?!<)"
 )
@@ -208,7 +210,8 @@ def library_kernels(text: str) -> dict[str, int]:
 def instantiated_includes(text: str) -> list[str]:
     """Returns the files whose templates a text may instantiate: `template void run<64>();`.
 
-    Projects that compile one template in many files write files of nothing else.
+    Projects that compile one template in many files write files of nothing else, or of explicit
+    specializations that call it: `template <> void run<64>() { launch<64>(); }`.
     """
     return list(quoted_includes(text)) if any(at_line_begins(_INSTANTIATES, text)) else []
 

@@ -87,6 +87,18 @@ def test_a_file_instantiates_templates_of_the_headers_of_its_project():
     assert heuristics.instantiated_includes(text.replace("template", "template <int N>")) == []
 
 
+@pytest.mark.parametrize(
+    ("specialization", "found"),
+    [
+        ("template<>\nvoid run<64>(Params &p) { launch<64>(p); }", ["run.h"]),
+        ("  template < > void run<64>(Params &p) { launch<64>(p); }", ["run.h"]),
+        ("template <> struct Traits<64> { using T = float; };", []),
+    ],
+)
+def test_specialized_functions_instantiate_what_they_call(specialization, found):
+    assert heuristics.instantiated_includes(f'#include "run.h"\n{specialization}\n') == found
+
+
 def test_kernels_of_cutlass_are_named_by_their_templates():
     text = "using G = cutlass::gemm::device::GemmUniversalAdapter<K>; cutlass::gemm::GemmCoord c;"
     assert heuristics.library_kernels(text) == {"GemmUniversalAdapter": text.index("cutlass")}

@@ -33,6 +33,7 @@ TEXTS = {
     "open brackets": lambda n: LAUNCHES + "k<" * n,
     "open brackets and blanks": lambda n: LAUNCHES + "k <a, b>" + " " * n + "k < " * n,
     "instantiations on one line": lambda n: "template x; " * n,
+    "specializations": lambda n: "template <" + " " * n + "> " + "\n" * n,
     "includes on one line": lambda n: LAUNCHES + '#include "a" ' * n,
     "variables": lambda n: "auto " + "& " * n + "k " + " " * n,
 }

@@ -41,6 +41,23 @@ def test_where_a_launched_kernel_lies_is_said(launch, with_header, expected, tmp
     assert len(facts.kernels) == with_header
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("template void go<4>(float* a);", ["kernel"]),
+        ("template <>\nvoid run<4>(float* a) { go<4>(a); }", ["kernel"]),
+        ("void run(float* a);", []),
+    ],
+)
+def test_a_file_of_instances_says_where_its_kernels_lie(written, expected, tmp_path):
+    go = "template <int N> void go(float* a) { kernel<N><<<1, 64>>>(a); }\n"
+    (tmp_path / "k.cuh").write_text(HEADER + go + "template <int N> void run(float* a);\n")
+    (tmp_path / "one.cu").write_text(f'#include "k.cuh"\n{written}\n')
+    facts = check([Source(str(tmp_path / "one.cu"))], Settings()).facts
+    found = [n.reason.text for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
+    assert [text.split("`")[1] for text in found] == expected
+
+
 @pytest.mark.parametrize(("is_of_the_run", "scans"), [(True, 1), (False, 2)])
 def test_a_header_that_launches_is_scanned_only_for_kernels_of_files_outside(
     is_of_the_run, scans, tmp_path, monkeypatch
