@@ -76,10 +76,14 @@ class AffineDomain:
 
     Args:
         splits: symbol key -> (modulus, residue): the symbol is `modulus * quotient + residue`.
+
+    Attributes:
+        split_names: symbol key -> its name, of those that were split.
     """
 
     def __init__(self, splits: Mapping[str, tuple[int, int]] | None = None) -> None:
         self.splits = dict(splits or {})
+        self.split_names: dict[str, str] = {}
 
     def symbol(
         self,
@@ -110,6 +114,7 @@ class AffineDomain:
         if key not in self.splits:
             whole = Symbol(key, name, multiple, nonnegative, is_iteration=is_iteration)
             return AffineInt(0, type, ((whole, 1),))
+        self.split_names[key] = name
         modulus, residue = self.splits[key]
         quotient = Symbol(
             f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative, is_iteration=is_iteration

@@ -7,6 +7,7 @@ threads: blockIdx, sizes, loop counters without a known bound. A coefficient may
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import field, replace
 from enum import Enum
@@ -27,6 +28,8 @@ TEMPLATE_KEY = "template:"
 """How keys of template arguments begin that no launch gives."""
 ITERATION_KEY = "iteration@"
 """What stands in keys of numbers of iterations, and of what is computed of them."""
+_OPERATOR = re.compile(r"\([^\s()]+ |\bsum ")
+_NAME = re.compile(r"[A-Za-z_][\w:.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,12 @@ class Symbol:
         return replace(
             self, key=f"{self.key}/{self.multiple}", name=name, multiple=1, most=None, least=0
         )
+
+
+def is_of_launch(key: str) -> bool:
+    """Returns whether the symbol of a key is one number in a launch: computed of arguments only."""
+    names = _NAME.findall(_OPERATOR.sub(" ", key))
+    return bool(names) and all(name.startswith(("param:", "gridDim.")) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
     accesses = []
     for access in first.accesses:
         differing = [o.get((access.span, access.kind)) for o in others]
-        if access.certainty.is_decided and not all(_alike(access, d) for d in differing):
-            access = replace(access, certainty=Certainty.SAMPLED, reason=why)
+        if not all(_alike(access, d) for d in differing):
+            access = as_sample(access, why)
         if any(d is not None and d.advice != access.advice for d in differing):
             access = replace(access, advice="", advised=None)
         accesses.append(access)
@@ -49,6 +49,32 @@ def are_alike(a: KernelFacts, b: KernelFacts) -> bool:
     return len(a.accesses) == len(b.accesses) and all(
         _alike(access, others.get((access.span, access.kind))) for access in a.accesses
     )
+
+
+def sampled_where_differing(
+    accesses: Sequence[Access], cases: Sequence[Sequence[Access]], why: Reason
+) -> tuple[Access, ...]:
+    """Returns the accesses; one whose figure is not the same in all cases is only a sample.
+
+    Args:
+        accesses: the figures of all cases together.
+        cases: the accesses of each; what one does not reach does not differ in it.
+        why: what the cases differ by.
+    """
+    by_place = [{(a.span, a.kind): a for a in case} for case in cases]
+    found = []
+    for access in accesses:
+        alike = [c[access.span, access.kind] for c in by_place if (access.span, access.kind) in c]
+        is_one = all(_alike(alike[0], other) for other in alike[1:])
+        found.append(access if is_one else as_sample(access, why))
+    return tuple(found)
+
+
+def as_sample(access: Access, why: Reason) -> Access:
+    """Returns a decided access as one of several outcomes."""
+    if not access.certainty.is_decided:
+        return access
+    return replace(access, certainty=Certainty.SAMPLED, reason=why)
 
 
 def _refutes(access: Access, instance: Instance) -> bool:
@@ -82,11 +108,7 @@ def _reaches_outside(access: Access, warps: int = MAX_THREADS // 32) -> bool:
 
 def _only_sampled(facts: KernelFacts, reason: Reason) -> KernelFacts:
     """Returns the facts of one guess, none of them to be relied on."""
-    accesses = tuple(
-        replace(a, certainty=Certainty.SAMPLED, reason=reason) if a.certainty.is_decided else a
-        for a in facts.accesses
-    )
-    return replace(facts, accesses=accesses)
+    return replace(facts, accesses=tuple(as_sample(a, reason) for a in facts.accesses))
 
 
 def _alike(a: Access, b: Access | None) -> bool:

@@ -31,12 +31,14 @@ from smemlint.analysis.simt.domain.values import (
     Symbol,
     Unknown,
     Value,
+    is_of_launch,
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.kernel.consensus import sampled_where_differing
 from smemlint.analysis.simt.kernel.finished import finished_accesses
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
@@ -191,12 +193,7 @@ def _evaluated(
     runs = [first]
     if first.ev.state.split_requests and first.trace.events <= MAX_EVENTS_TO_SPLIT:
         runs = _split_runs(unit, task, geometry, arguments, first)
-    summary = AccessSummary(unit, task.instance, task.assumptions, arch)
-    for run in runs:
-        if run.failure is not None:
-            summary.add(_before_the_end(unit, task, run, run.failure))
-        else:
-            summary.add(merged(run.trace, array_bases(run.ev.state.arrays.values())))
+    summarized = _summary(unit, task, arch, runs)
     arrays: dict[str, SharedArray] = {}
     for obj in first.ev.state.arrays.values():
         if obj.shared is not None:
@@ -212,7 +209,7 @@ def _evaluated(
     layouts = {id(use): placed(use, placing) for use in first.ev.state.layouts.values()}
     accesses = tuple(
         replace(a, layout=layouts.get(id(a.layout), a.layout)) if a.layout is not None else a
-        for a in summary.facts()
+        for a in summarized
     )
     return KernelFacts(
         task.instance,
@@ -222,6 +219,32 @@ def _evaluated(
         steps,
         tuple(layouts.values()),
     )
+
+
+def _summary(unit: Unit, task: KernelTask, arch: str, runs: Sequence[_Run]) -> tuple[Access, ...]:
+    """Returns the accesses of all runs; what residues of arguments decide is only a sample.
+
+    Iterations and blocks go through all residues of their numbers, an argument has one of them.
+    """
+    cases: dict[tuple[tuple[str, int], ...], AccessSummary] = {}
+    together = AccessSummary(unit, task.instance, task.assumptions, arch)
+    names: dict[str, str] = {}
+    for run in runs:
+        if run.failure is not None:
+            events = _before_the_end(unit, task, run, run.failure)
+        else:
+            events = merged(run.trace, array_bases(run.ev.state.arrays.values()))
+        fixed = {k: r for k, (_, r) in run.ev.state.domain.splits.items() if is_of_launch(k)}
+        together.add(events)
+        if fixed:
+            case = AccessSummary(unit, task.instance, task.assumptions, arch)
+            cases.setdefault(tuple(fixed.items()), case).add(events)
+        names.update((k, n) for k, n in run.ev.state.domain.split_names.items() if k in fixed)
+    if not cases:
+        return together.facts()
+    text = ", ".join(f"`{name}`" for name in names.values())
+    why = Reason(ReasonCode.RESIDUES, f"the figure depends on the value of {text}")
+    return sampled_where_differing(together.facts(), [c.facts() for c in cases.values()], why)
 
 
 def _before_the_end(unit: Unit, task: KernelTask, run: _Run, failure: Reason) -> list[Event]:

@@ -8,10 +8,10 @@ from conftest import accesses_of
 from figures import kernel
 from traces import access, shared
 
-from smemlint.analysis.simt.domain.values import I64, AffineInt, Symbol, Unknown
+from smemlint.analysis.simt.domain.values import I64, AffineInt, Symbol, Unknown, is_of_launch
 from smemlint.analysis.simt.kernel import evaluate
 from smemlint.analysis.simt.kernel.summarize import _alternatives
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, Certainty
 from smemlint.hardware.banks import wavefronts
 from smemlint.reasons import ReasonCode
 
@@ -83,3 +83,37 @@ def test_residues_that_do_not_fit_are_not_tried_again(monkeypatch):
     assert first.wavefronts.mean == 4
     assert second.wavefronts is None
     assert splits == [{}, *({"param:n": (16, residue)} for residue in range(16))]
+
+
+PADDED = "int b = t + {0}; s[b + (b >> 5)] = 1;"
+"""Free of conflicts where a warp begins at a multiple of 32, 2-way for the other 31 residues."""
+
+
+def test_a_figure_that_residues_of_an_argument_decide_is_a_sample():
+    (padded,) = accesses_of(kernel(PADDED.format("n / 2"), params="float *g, int n"))
+    assert padded.certainty is Certainty.SAMPLED
+    assert padded.reason.code is ReasonCode.RESIDUES
+    assert (padded.wavefronts.min, padded.wavefronts.max) == (1, 2)
+
+
+def test_blocks_go_through_all_residues_of_their_numbers():
+    (padded,) = accesses_of(kernel(PADDED.format("blockIdx.x")))
+    assert padded.certainty.is_decided
+    assert padded.wavefronts.mean == 63 / 32
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("param:n", True),
+        ("(/ 0;param:n*1 2)", True),
+        ("sum 0;param:n*4;gridDim.x*2", True),
+        ("(min 0;param:n*1 16)", True),
+        ("blockIdx.x", False),
+        ("(/ 0;param:n*1;blockIdx.x*1 2)", False),
+        ("(>> 0;loop:i@12:iteration@9*1 1)", False),
+        ("#0f3a77", False),
+    ],
+)
+def test_what_is_one_number_in_a_launch(key, expected):
+    assert is_of_launch(key) is expected
