@@ -29,7 +29,7 @@ def _blocked(given: BoundArguments) -> Value:
         threads = given.shape(1, "threads_per_warp")
         return AMD if threads is not None and prod(threads) == 64 else UNKNOWN
     if is_clustered(given, 4):
-        return Unknown(Reason(ReasonCode.UNKNOWN_LAYOUT, "the layout spans several CTAs"))
+        return Unknown.because(ReasonCode.UNKNOWN_LAYOUT, "the layout spans several CTAs")
     if prod(parts[1]) == 64:
         return AMD
     if len({len(p) for p in parts}) != 1:
@@ -90,7 +90,7 @@ def _swizzled(given: BoundArguments) -> Swizzled | Unknown:
     if order is None or len(known) < len(numbers):
         return UNKNOWN
     if is_clustered(given, 4):
-        return Unknown(Reason(ReasonCode.UNKNOWN_LAYOUT, "the layout spans several CTAs"))
+        return Unknown.because(ReasonCode.UNKNOWN_LAYOUT, "the layout spans several CTAs")
     vec, per_phase, max_phase = known
     return Swizzled(vec, per_phase, max_phase, order)
 
@@ -99,8 +99,8 @@ def _nvmma(given: BoundArguments) -> Nvmma | Unknown:
     width, bits = given.get(0, "swizzle_byte_width"), given.get(1, "element_bitwidth")
     rank, flipped = given.get(2, "rank", 2), given.get(3, "transposed", False)
     if given.get(4, "fp4_padded", False) is not False or is_clustered(given, 5):
-        return Unknown(
-            Reason(ReasonCode.UNKNOWN_LAYOUT, "a padded fp4 layout, or one of several CTAs")
+        return Unknown.because(
+            ReasonCode.UNKNOWN_LAYOUT, "a padded fp4 layout, or one of several CTAs"
         )
     if not isinstance(flipped, int):
         return UNKNOWN

@@ -14,9 +14,9 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 
 ViewArguments: TypeAlias = tuple[int | tuple[int, ...], ...]
-AMD = Unknown(Reason(ReasonCode.OTHER_HARDWARE, "warps of 64 lanes"))
+AMD = Unknown.because(ReasonCode.OTHER_HARDWARE, "warps of 64 lanes")
 NO_SHARED_LAYOUT = Reason(ReasonCode.UNKNOWN_LAYOUT, "its shared layout is not known")
-AUTOMATIC = Unknown(Reason(ReasonCode.COMPILER, "the compiler chooses the layout"))
+AUTOMATIC = Unknown.because(ReasonCode.COMPILER, "the compiler chooses the layout")
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,10 +38,15 @@ class Unknown:
 
     reason: Reason | None = None
 
+    @staticmethod
+    def because(code: ReasonCode, text: str) -> Unknown:
+        """Returns an unknown value with its reason."""
+        return Unknown(Reason(code, text))
+
 
 UNKNOWN = Unknown()
-SEVERAL = Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, "it is one of several values"))
-REST = Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "how many arguments there are is not known"))
+SEVERAL = Unknown.because(ReasonCode.UNKNOWN_CONDITION, "it is one of several values")
+REST = Unknown.because(ReasonCode.UNKNOWN_VALUE, "how many arguments there are is not known")
 """Ends the positional arguments of a call behind an unpacked sequence that is not known."""
 
 

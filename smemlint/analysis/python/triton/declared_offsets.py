@@ -256,7 +256,7 @@ def _arguments(place: _Place, values: dict[str, int]) -> Scope:
     """Returns the values of the pragma; for other parameters, how to give them."""
     required = [p.name for p in parameters_of(place.function.args) if p.default is None]
     found: Scope = {
-        n: Unknown(Reason(ReasonCode.UNKNOWN_VALUE, f"say what `{n}` is: shared(.., {n}=64)"))
+        n: Unknown.because(ReasonCode.UNKNOWN_VALUE, f"say what `{n}` is: shared(.., {n}=64)")
         for n in required
     }
     return found | values

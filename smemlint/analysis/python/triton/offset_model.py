@@ -29,7 +29,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_OFFSETS
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 Numbers: TypeAlias = "NDArray[np.int64 | np.bool_]"
 _LARGEST = (1 << 31) - 1
@@ -96,8 +96,8 @@ class OffsetModel(LibraryModel):
             elif isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None:
                 index.append(slice(None))
             else:
-                return Unknown(
-                    Reason(ReasonCode.UNKNOWN_ADDRESS, "an index of a tensor is not evaluated")
+                return Unknown.because(
+                    ReasonCode.UNKNOWN_ADDRESS, "an index of a tensor is not evaluated"
                 )
         if sum(part is not None for part in index) > owner.values.ndim:
             return UNKNOWN
@@ -117,28 +117,26 @@ def _operate(operation: ast.AST, one: Value, other: Value) -> Value:
     if left is None or right is None or operate is None:
         return UNKNOWN
     if isinstance(operation, _ON_NATURALS) and ((left < 0).any() or (right < 0).any()):
-        return Unknown(Reason(ReasonCode.NO_VALUE, "it divides or shifts negative numbers"))
+        return Unknown.because(ReasonCode.NO_VALUE, "it divides or shifts negative numbers")
     if isinstance(operation, ast.FloorDiv | ast.Mod) and (right == 0).any():
-        return Unknown(Reason(ReasonCode.NO_VALUE, "it divides by zero"))
+        return Unknown.because(ReasonCode.NO_VALUE, "it divides by zero")
     if isinstance(operation, ast.LShift | ast.RShift) and (right > 31).any():
-        return Unknown(Reason(ReasonCode.NO_VALUE, "it shifts by more than 31 bits"))
+        return Unknown.because(ReasonCode.NO_VALUE, "it shifts by more than 31 bits")
     try:
         shape = np.broadcast_shapes(left.shape, right.shape)
     except ValueError:
-        return Unknown(
-            Reason(
-                ReasonCode.NOT_MODELLED,
-                f"tensors of shapes {left.shape} and {right.shape} do not go together",
-            )
+        return Unknown.because(
+            ReasonCode.NOT_MODELLED,
+            f"tensors of shapes {left.shape} and {right.shape} do not go together",
         )
     if prod(shape) > MAX_OFFSETS:
-        return Unknown(Reason(ReasonCode.TOO_LARGE, f"more than {MAX_OFFSETS} elements"))
+        return Unknown.because(ReasonCode.TOO_LARGE, f"more than {MAX_OFFSETS} elements")
     if not isinstance(operation, ast.BitAnd | ast.BitOr | ast.BitXor):
         left, right = left.astype(np.int64), right.astype(np.int64)
     # Both sides are below 2**31, and no result reaches 2**63.
     values = operate(left, right)
     if values.dtype != np.bool_ and (np.abs(values) > _LARGEST).any():
-        return Unknown(Reason(ReasonCode.TOO_LARGE, "it leaves the range of 32-bit numbers"))
+        return Unknown.because(ReasonCode.TOO_LARGE, "it leaves the range of 32-bit numbers")
     return OffsetTile(values)
 
 
@@ -156,13 +154,11 @@ def _function(name: str, arguments: list[Value], named: Scope) -> Value:
     if name in _KEEPS:
         return first
     if name in _FROM_MEMORY:
-        return Unknown(Reason(ReasonCode.DATA, "it is read from memory"))
+        return Unknown.because(ReasonCode.DATA, "it is read from memory")
     if name in ("program_id", "num_programs"):
-        return Unknown(
-            Reason(
-                ReasonCode.UNKNOWN_VALUE,
-                "the number of the program is not known: leave it out of the expression",
-            )
+        return Unknown.because(
+            ReasonCode.UNKNOWN_VALUE,
+            "the number of the program is not known: leave it out of the expression",
         )
     for value in (*arguments, *named.values()):
         if isinstance(value, Unknown):
@@ -196,14 +192,12 @@ def _arange(ends: Sequence[Value]) -> Value:
     match ends:
         case [int(start), int(end)]:
             if not 0 < end - start <= MAX_OFFSETS or max(abs(start), abs(end)) > _LARGEST:
-                return Unknown(
-                    Reason(
-                        ReasonCode.TOO_LARGE,
-                        f"a `tl.arange` of none, or of more than {MAX_OFFSETS} elements",
-                    )
+                return Unknown.because(
+                    ReasonCode.TOO_LARGE,
+                    f"a `tl.arange` of none, or of more than {MAX_OFFSETS} elements",
                 )
             return OffsetTile(np.arange(start, end, dtype=np.int64))
-    return Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "the ends of a `tl.arange` are not known"))
+    return Unknown.because(ReasonCode.UNKNOWN_VALUE, "the ends of a `tl.arange` are not known")
 
 
 def _cdiv(arguments: Sequence[Value]) -> Value:
@@ -230,7 +224,7 @@ def _elementwise(name: str, arguments: Sequence[Value]) -> Value:
 def _reshaped(name: str, tile: Value, arguments: Sequence[Value]) -> Value:
     """Returns the result of a function that changes the shape or order of a tile only."""
     if not isinstance(tile, OffsetTile):
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not evaluated"))
+        return Unknown.because(ReasonCode.NOT_MODELLED, f"`{name}` is not evaluated")
     values = tile.values
     spread = arguments[0] if len(arguments) == 1 else tuple(arguments)
     shape = _shape(spread if isinstance(spread, tuple | list) else (spread,))
@@ -247,12 +241,10 @@ def _reshaped(name: str, tile: Value, arguments: Sequence[Value]) -> Value:
             case "trans" | "permute":
                 return OffsetTile(values.transpose(shape or None))
     except ValueError as error:
-        return Unknown(
-            Reason(
-                ReasonCode.NOT_MODELLED, f"`{name}` of a tensor of shape {values.shape}: {error}"
-            )
+        return Unknown.because(
+            ReasonCode.NOT_MODELLED, f"`{name}` of a tensor of shape {values.shape}: {error}"
         )
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not evaluated"))
+    return Unknown.because(ReasonCode.NOT_MODELLED, f"`{name}` is not evaluated")
 
 
 def _converted(tile: Value, dtype: Value) -> Value:
@@ -265,7 +257,7 @@ def _converted(tile: Value, dtype: Value) -> Value:
     return (
         tile
         if isinstance(tile, Unknown)
-        else Unknown(Reason(ReasonCode.NOT_MODELLED, "a conversion is not evaluated"))
+        else Unknown.because(ReasonCode.NOT_MODELLED, "a conversion is not evaluated")
     )
 
 

@@ -18,7 +18,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def record_copy(
@@ -43,8 +43,8 @@ def record_copy(
         size: how many of them are read, where the copy says; the rest is filled with zeros.
     """
     obj: Object | None = None
-    offset: AffineInt | Unknown = Unknown(
-        Reason(ReasonCode.UNKNOWN_ADDRESS, "its address is not followed")
+    offset: AffineInt | Unknown = Unknown.because(
+        ReasonCode.UNKNOWN_ADDRESS, "its address is not followed"
     )
     if isinstance(source, Pointer):
         obj, offset = source.object, source.offset
@@ -71,7 +71,7 @@ def _copy_async(ev: Evaluator, call: BuiltinCall) -> Value:
         size = (
             None
             if is_full
-            else Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "part of it is filled with zeros"))
+            else Unknown.because(ReasonCode.UNKNOWN_VALUE, "part of it is filled with zeros")
         )
         form = _cache_operator(width)
         record_copy(ev, call.node, _target(target), source, width, form=form, size=size)
@@ -95,12 +95,12 @@ def _memcpy_async(ev: Evaluator, call: BuiltinCall) -> Value:
     bytes_ = rest[0].constant if rest and isinstance(rest[0], AffineInt) else None
     width = next((w for w in (16, 8, 4) if bytes_ and bytes_ % w == 0), 4)
     if is_shared_out and target.object.space is Space.SHARED:
-        why = Unknown(Reason(ReasonCode.NOT_MODELLED, "a group shares out the bytes of the copy"))
+        why = Unknown.because(ReasonCode.NOT_MODELLED, "a group shares out the bytes of the copy")
         emit_event(ev, AccessKind.ASYNC_COPY, target.object, why, width, call.node)
     elif not is_shared_out:
         if bytes_ != width:
-            source = Unknown(
-                Reason(ReasonCode.UNKNOWN_VALUE, "how many bytes are copied at a time is not known")
+            source = Unknown.because(
+                ReasonCode.UNKNOWN_VALUE, "how many bytes are copied at a time is not known"
             )
         record_copy(ev, call.node, target, source, width, form=_cache_operator(width))
     return number(0)
@@ -109,7 +109,7 @@ def _memcpy_async(ev: Evaluator, call: BuiltinCall) -> Value:
 def _target(value: Value) -> Pointer | Unknown:
     if isinstance(value, Pointer | Unknown):
         return value
-    return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "what the copy writes is no pointer"))
+    return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "what the copy writes is no pointer")
 
 
 def _cache_operator(width: int) -> str:

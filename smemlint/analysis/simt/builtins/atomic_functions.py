@@ -12,7 +12,7 @@ from smemlint.analysis.simt.interpreter.accesses import record_access
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.facts import AccessKind
 from smemlint.hardware.atomics import LOOPS
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _ATOMICS = {
     "atomicAdd": "add", "atomicSub": "add", "atomicExch": "exch", "atomicMin": "min",
@@ -54,7 +54,7 @@ def _atomic(ev: Evaluator, call: BuiltinCall) -> Value:
     return (
         FloatValue(kind)
         if isinstance(kind, FloatType)
-        else Unknown(Reason(ReasonCode.DATA, "the result of an atomic"), is_data=True)
+        else Unknown.because(ReasonCode.DATA, "the result of an atomic", is_data=True)
     )
 
 

@@ -101,7 +101,7 @@ def numeric_limit(ev: Evaluator, name: str) -> Value | None:
     if isinstance(kind, FloatType):
         return FloatValue(kind)
     if not isinstance(kind, IntType):
-        return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{arguments[0]}` is not known"))
+        return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{arguments[0]}` is not known")
     bits = 1 if kind.is_bool else kind.bits - kind.signed
     extremes = {"max": (1 << bits) - 1, "min": -(1 << bits) * kind.signed}
     extremes["lowest"] = extremes["min"]

@@ -72,7 +72,7 @@ def call_cluster_method(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
             start = ev.state.domain.multiply(_rank(ev), AffineInt(geometry.threads, U32))
             lanes = AffineInt(geometry.linear, U32)
             return ev.state.domain.add(start, lanes) if isinstance(start, AffineInt) else start
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` of a cluster is not followed"))
+    return Unknown.because(ReasonCode.NOT_MODELLED, f"`{name}` of a cluster is not followed")
 
 
 def _rank(ev: Evaluator) -> AffineInt:

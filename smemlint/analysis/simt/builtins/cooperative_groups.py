@@ -53,7 +53,7 @@ def _tile(ev: Evaluator, call: BuiltinCall) -> Value:
     )
     if isinstance(size, AffineInt) and size.constant in (1, 2, 4, 8, 16, 32):
         return Aggregate(RecordType("thread_block_tile", (), size.constant or 1, 1), {})
-    return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, "a tile of a size that is not known"))
+    return Unknown.because(ReasonCode.UNKNOWN_TYPE, "a tile of a size that is not known")
 
 
 def call_group_method(
@@ -94,8 +94,8 @@ def call_group_method(
             values = argument_values(ev, node)
             if any(isinstance(v, FloatValue) for v in values):
                 return FloatValue(FLOAT)
-            return Unknown(
-                Reason(ReasonCode.DATA, f"the result of `{name}` depends on data"), is_data=True
+            return Unknown.because(
+                ReasonCode.DATA, f"the result of `{name}` depends on data", is_data=True
             )
 
 
@@ -103,8 +103,8 @@ def _shuffle_in_tile(ev: Evaluator, name: str, size: int, node: ir.FuncCall) -> 
     """Evaluates `tile.shfl(x, lane)` and its kin, whose segments are the tile."""
     values = argument_values(ev, node)
     if len(values) < 2:
-        return Unknown(
-            Reason(ReasonCode.NOT_MODELLED, f"`{name}` is called with too few arguments")
+        return Unknown.because(
+            ReasonCode.NOT_MODELLED, f"`{name}` is called with too few arguments"
         )
     return shuffled(ev, f"__{name}_sync", values[0], values[1], size)
 
@@ -114,8 +114,8 @@ def _coalesced(ev: Evaluator, call: BuiltinCall) -> Value:
     """Returns the active threads of each warp: known where nothing that is open parts them."""
     state = ev.state
     if state.assumptions or any(frame.open for frame in state.frames):
-        return Unknown(
-            Reason(ReasonCode.UNKNOWN_CONDITION, "which threads are active is not known")
+        return Unknown.because(
+            ReasonCode.UNKNOWN_CONDITION, "which threads are active is not known"
         )
     active = state.mask.reshape(-1, WARP)
     rank = (active.cumsum(axis=1) - 1).reshape(-1)

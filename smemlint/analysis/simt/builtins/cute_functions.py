@@ -180,7 +180,7 @@ def element_of_tensor(
     """Returns the place of an element: layout, then swizzle, then bytes."""
     origin = tensor.origin
     if not isinstance(origin, Origin):
-        return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a coordinate of a tensor"))
+        return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a coordinate of a tensor")
     pointer = origin.pointer
     if not tensor.is_shared:
         return LValue(pointer.object, AffineInt(ev.state.geometry.linear), pointer.target)
@@ -192,7 +192,7 @@ def element_of_tensor(
     except ValueError as error:
         unknown = first_unknown(list(arguments))
         offset = (
-            unknown if unknown is not None else Unknown(Reason(ReasonCode.NOT_MODELLED, str(error)))
+            unknown if unknown is not None else Unknown.because(ReasonCode.NOT_MODELLED, str(error))
         )
     if isinstance(offset, Unknown):
         return lvalue_at_unknown_offset(pointer, offset)

@@ -144,7 +144,7 @@ def _absolute(ev: Evaluator, call: BuiltinCall) -> Value:
     return (
         value
         if isinstance(value, FloatValue | Unknown)
-        else Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "an absolute value"))
+        else Unknown.because(ReasonCode.UNKNOWN_VALUE, "an absolute value")
     )
 
 
@@ -203,7 +203,7 @@ def _to_pointers(ev: Evaluator, call: BuiltinCall) -> Value:
         place = dereference(ev, pointer, call.node) if isinstance(pointer, Pointer) else None
         if isinstance(place, LValue):
             is_float = isinstance(place.type, FloatType)
-            data = Unknown(Reason(ReasonCode.DATA, f"`{call.name}` computes it"), is_data=True)
+            data = Unknown.because(ReasonCode.DATA, f"`{call.name}` computes it", is_data=True)
             write_lvalue(ev, place, FloatValue(place.type) if is_float else data, call.node)
     return FloatValue(FLOAT)
 
@@ -248,7 +248,7 @@ def shuffled(ev: Evaluator, name: str, value: Value, lane: Value, width: int | N
         made = _exchanged(value, lane, name, width)
         made.form = _seen(made, is_broadcast)
         return made
-    why = Unknown(Reason(ReasonCode.DATA, "a value from another lane"), is_data=True)
+    why = Unknown.because(ReasonCode.DATA, "a value from another lane", is_data=True)
     is_from_one = name == "__shfl_sync" and width == WARP and agrees_by_warp(lane)
     return one_for_a_warp(why) if is_from_one else why
 

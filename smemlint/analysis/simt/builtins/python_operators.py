@@ -20,7 +20,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
+from smemlint.reasons import Assumption, ReasonCode, Topic
 
 _MAYBE_NEGATIVE = Assumption(Topic.NUMBER, "an index that is not known does not count from the end")
 
@@ -50,7 +50,7 @@ def _rounded_down(
     if not (a.is_concrete and b.is_concrete):
         return of_unknowns(ev.state.domain, a, b)
     if np.any(np.equal(b.base, 0) & ev.state.mask):
-        return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
+        return Unknown.because(ReasonCode.NO_VALUE, "division by zero")
     divisor = (b.base or 1) if isinstance(b.base, int) else np.where(b.base == 0, 1, b.base)
     return AffineInt(settled(of_numbers(a.base, divisor)), common(a.type, b.type))
 
@@ -91,7 +91,7 @@ def _other(a: Value, b: Value) -> Value:
     for value in (a, b):
         if isinstance(value, FloatValue):
             return value
-    return Unknown(Reason(ReasonCode.NO_VALUE, "an operand is not a number"))
+    return Unknown.because(ReasonCode.NO_VALUE, "an operand is not a number")
 
 
 def _as_number(value: Value) -> Value:

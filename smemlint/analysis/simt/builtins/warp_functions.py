@@ -16,7 +16,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.reasons import Reason, ReasonCode
 
-_VOTE = Unknown(Reason(ReasonCode.DATA, "a vote of the warp"), is_data=True)
+_VOTE = Unknown.because(ReasonCode.DATA, "a vote of the warp", is_data=True)
 _REDUCTIONS = tuple(f"__reduce_{name}_sync" for name in ("add", "min", "max", "and", "or", "xor"))
 _LANES = np.arange(WARP, dtype=np.int64)
 

@@ -107,7 +107,7 @@ def _offset(
         return (
             pitch
             if isinstance(pitch, Unknown)
-            else Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "the leading dimension is unknown"))
+            else Unknown.because(ReasonCode.UNKNOWN_VALUE, "the leading dimension is unknown")
         )
     warps = len(ev.state.geometry.linear) // WARP
     lines = AffineInt(np.tile(part.lines, warps), I64, form=atom("wmma line", is_divergent=True))

@@ -46,7 +46,7 @@ from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_v
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.statics import scope_of, static_value
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _ARRAY = re.compile(r"(?:::)?(?:cuda::)?std::array")
 _TUPLE = re.compile(r"(?:\w+::)*(?:tuple|pair)\s*<")
@@ -73,7 +73,7 @@ def construct(
             pointers = (v for v in values if isinstance(v, Pointer))
             if is_shared or any(p.object.space is Space.SHARED for p in pointers):
                 note_shared_argument(ev, kind.spelling, node)
-            return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known"))
+            return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known")
         return convert(ev, values[0], kind) if values else zero_value(kind)
     obj = state.new_local(kind.name, kind, state.key(node, kind.name))
     place = LValue(obj, offset_of(0), kind)
@@ -242,7 +242,7 @@ def zero_value(kind: CType) -> Value:
     return (
         FloatValue(kind)
         if isinstance(kind, FloatType)
-        else Unknown(Reason(ReasonCode.NO_VALUE, "nothing was written yet"))
+        else Unknown.because(ReasonCode.NO_VALUE, "nothing was written yet")
     )
 
 

@@ -174,7 +174,7 @@ def _inline(
             state.note_unfollowed(
                 node, Reason(ReasonCode.SYNTAX, f"`{function.name}` could not be parsed")
             )
-        return Unknown(Reason(ReasonCode.SYNTAX, f"`{function.name}` could not be parsed"))
+        return Unknown.because(ReasonCode.SYNTAX, f"`{function.name}` could not be parsed")
     for dropped in parsed.dropped:
         state.unfollowed.setdefault((dropped.span, dropped.reason))
     outer: list[Scope] = [scope_of(record)] if record is not None else []
@@ -260,7 +260,7 @@ def _bind_parameter(
         type_ = PointerType(type_.element)
     if index >= len(operands):
         init = param.init
-        value: Value = Unknown(Reason(ReasonCode.NO_VALUE, f"`{name}` has its default value"))
+        value: Value = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` has its default value")
         if init is not None:
             value = _in_frame(state, frame, lambda: ev.evaluate(init))
         default = state.new_local(name, type_, state.key(node, name), convert(ev, value, type_))
@@ -313,7 +313,7 @@ def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> V
     """Returns the value after the body: returns of disjoint threads are put together."""
     if not frame.returns:
         return (
-            Unknown(Reason(ReasonCode.NO_VALUE, "a function without a value"))
+            Unknown.because(ReasonCode.NO_VALUE, "a function without a value")
             if not isinstance(kind, VoidType)
             else FloatValue(kind)
         )
@@ -327,8 +327,9 @@ def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> V
     else:
         value, _ = openly.pop()
     for other, condition in openly:
-        early = Unknown(
-            Reason(ReasonCode.UNKNOWN_CONDITION, "a function returns early"),
+        early = Unknown.because(
+            ReasonCode.UNKNOWN_CONDITION,
+            "a function returns early",
             is_uniform=condition.is_uniform,
         )
         value = join(ev, value, other, early, node)

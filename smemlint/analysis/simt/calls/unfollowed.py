@@ -48,7 +48,7 @@ def unfollowed_values(
                 note_shared_argument(ev, name, node)
             elif value.object.space is Space.LOCAL:
                 state.memory.forget(value.object, f"was given to `{name}`")
-    return Unknown(Reason(ReasonCode.NOT_DECLARED, text))
+    return Unknown.because(ReasonCode.NOT_DECLARED, text)
 
 
 def unfollowed_construct(
@@ -63,7 +63,7 @@ def unfollowed_construct(
     if is_shared or any(_is_shared_address(state, value) for value in values):
         text = f"{what} is given shared memory and is not followed"
         state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"{what} is not followed"))
+    return Unknown.because(ReasonCode.NOT_MODELLED, f"{what} is not followed")
 
 
 def _is_shared_address(state: State, value: Value) -> bool:

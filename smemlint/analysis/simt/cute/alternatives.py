@@ -8,7 +8,7 @@ from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.cute.values import Origin, payload_of, tensor_of
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.values import Cute, Unknown, Value
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def elements_of(a: Value, b: Value) -> list[tuple[Value, Value]] | None:
@@ -37,7 +37,7 @@ def places_of(a: Value, b: Value) -> tuple[Value, Value] | None:
         return from_engine(one.base), from_engine(other.base)
     if one.is_shared:
         return None
-    elsewhere = Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a tensor of one of several arrays"))
+    elsewhere = Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a tensor of one of several arrays")
     return elsewhere, elsewhere
 
 

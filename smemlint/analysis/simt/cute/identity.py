@@ -14,11 +14,11 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
 from smemlint.layout import cute
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _DIGITS = {1: 28, 2: 28, 3: 19}
 """Modes -> bits of a coordinate; the highest is for those that fell below zero."""
-_OPEN = Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a coordinate of a tensor"))
+_OPEN = Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a coordinate of a tensor")
 
 
 def identity_tensor(layout: cute.Layout) -> cute.Tensor:

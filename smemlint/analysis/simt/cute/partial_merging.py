@@ -19,7 +19,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.hardware.arch import BANKS, LANES, WIDEST_ACCESS, WORD
 from smemlint.hardware.banks import wavefronts
 from smemlint.layout.cute import Instruction, Tensor
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 Located: TypeAlias = "tuple[Instruction, AffineInt | Unknown]"
 _PARTLY = "the compiler merges only some of these accesses of single elements of a swizzled tensor"
@@ -54,7 +54,7 @@ def merged_partly(
             found += _vectors(run)
             continue
         bounds = f": {ways[0]}-way to {ways[1]}-way" if ways is not None else ""
-        unknown = Unknown(Reason(ReasonCode.COMPILER, f"{_PARTLY}{bounds}"))
+        unknown = Unknown.because(ReasonCode.COMPILER, f"{_PARTLY}{bounds}")
         found += ((instruction, unknown) for instruction, _ in run)
     return found
 

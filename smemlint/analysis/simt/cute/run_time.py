@@ -11,7 +11,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.layout.cute import DynamicInt, Integer
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,7 @@ def to_engine(value: Value, domain: AffineDomain) -> Integer:
         unknown = (
             value
             if isinstance(value, Unknown)
-            else Unknown(Reason(ReasonCode.NOT_MODELLED, "a value that is no number"))
+            else Unknown.because(ReasonCode.NOT_MODELLED, "a value that is no number")
         )
         return DynamicInt(RunTime(domain, unknown))
     if value.constant is not None and isinstance(value.type, StaticIntType):
@@ -113,7 +113,7 @@ def from_engine(number: Integer) -> AffineInt | Unknown:
         return AffineInt(number, STATIC)
     lanes = number.value
     if lanes is None:
-        return Unknown(Reason(ReasonCode.UNKNOWN_VALUE, "a number that is known only at run time"))
+        return Unknown.because(ReasonCode.UNKNOWN_VALUE, "a number that is known only at run time")
     if isinstance(lanes, RunTime):
         return lanes.value
     return AffineInt(int(lanes) if getattr(lanes, "ndim", 0) == 0 else lanes, I64)

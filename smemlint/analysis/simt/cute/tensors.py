@@ -21,7 +21,7 @@ from smemlint.facts import LayoutUse
 from smemlint.frontend import ir
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _SPACES = {Space.SHARED: cute.Space.SHARED, Space.LOCAL: cute.Space.REGISTER}
 
@@ -111,7 +111,7 @@ def data_of(tensor: cute.Tensor) -> Pointer | Unknown:
     """Returns `tensor.data()`: the pointer to offset 0."""
     origin = tensor.origin
     if not isinstance(origin, Origin):
-        return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a tensor without a pointer"))
+        return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a tensor without a pointer")
     from smemlint.analysis.simt.cute.run_time import from_engine
 
     byte = from_engine(tensor.base // 8)

@@ -142,7 +142,7 @@ class AffineDomain:
                 return self.bitwise(op, a, b)
             case _ if op in COMPARISONS:
                 return self.compare(op, a, b)
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated"))
+        return Unknown.because(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated")
 
     # ---- the affine operations
 

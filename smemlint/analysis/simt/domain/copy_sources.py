@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown, assumed_by
-from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
+from smemlint.reasons import Assumption, ReasonCode, Topic
 
 BASE_ALIGNMENT = 256
 """Bytes that cudaMalloc aligns to (CUDA C++ Programming Guide, "device memory accesses")."""
-UNKNOWN_SOURCE = Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "its tensor points to nothing known"))
+UNKNOWN_SOURCE = Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "its tensor points to nothing known")
 """Offset in a tensor of CuTe whose memory is not known."""
 
 

@@ -11,7 +11,7 @@ from smemlint.analysis.simt.domain.lanes import Lanes, is_zero, settled
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
 from smemlint.limits.budgets import MAX_SPLIT
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _SMALL = 1 << 31
 
@@ -107,13 +107,13 @@ def quotient(a: Lanes, b: Lanes, type: IntType) -> AffineInt | Unknown:
     """Returns `a / b` of known numbers, rounded towards zero."""
     if isinstance(a, int) and isinstance(b, int):
         if b == 0:
-            return Unknown(Reason(ReasonCode.NO_VALUE, "division by zero"))
+            return Unknown.because(ReasonCode.NO_VALUE, "division by zero")
         q = abs(a) // abs(b)
         return AffineInt(q if (a < 0) == (b < 0) else -q, type)
     try:
         x, y = np.asarray(a, np.int64), np.asarray(b, np.int64)
     except OverflowError:
-        return Unknown(Reason(ReasonCode.NO_VALUE, "a number of more than 64 bits"))
+        return Unknown.because(ReasonCode.NO_VALUE, "a number of more than 64 bits")
     safe = np.where(y == 0, 1, y)
     quotient = np.abs(x) // np.abs(safe)
     return AffineInt(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)

@@ -19,7 +19,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.layout.cute import Tensor
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def same(a: Value | None, b: Value | None) -> bool:
@@ -128,8 +128,8 @@ def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
         )
     if isinstance(unknown, Unknown):
         return Unknown(unknown.reason, unknown.is_data)
-    return Unknown(
-        Reason(ReasonCode.UNKNOWN_CONDITION, "different threads hold values of different kinds")
+    return Unknown.because(
+        ReasonCode.UNKNOWN_CONDITION, "different threads hold values of different kinds"
     )
 
 

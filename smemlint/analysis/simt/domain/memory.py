@@ -41,7 +41,7 @@ from smemlint.analysis.simt.domain.values import (
     one_of,
 )
 from smemlint.limits.budgets import MAX_SCATTER
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _PARTED = frozenset((RecordType, ArrayType))
 """Types of values that lie in more cells than one."""
@@ -165,7 +165,7 @@ class Memory:
 
     def forget(self, obj: Object, why: str) -> None:
         """Makes everything in a local object unknown."""
-        unknown = Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` {why}"))
+        unknown = Unknown.because(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` {why}")
         for offset in list(obj.cells):
             self.set_cell(obj, offset, unknown)
         obj.default = unknown
@@ -193,8 +193,8 @@ class Memory:
             return obj.default
         if isinstance(obj.type, OpaqueType) and is_opaque(obj.type):
             text = f"`{obj.type.spelling}` is not known"
-            return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, text))
-        return Unknown(Reason(ReasonCode.NO_VALUE, f"`{obj.name}` is read before it is written"))
+            return Unknown.because(ReasonCode.UNKNOWN_TYPE, text)
+        return Unknown.because(ReasonCode.NO_VALUE, f"`{obj.name}` is read before it is written")
 
     def _write_cell(self, obj: Object, at: int, value: Value, mask: NDArray[np.bool_]) -> None:
         old = obj.cells.get(at)
@@ -225,7 +225,7 @@ def _anything(obj: Object, offset: AffineInt, type: CType, why: str) -> Value:
     if found is not None:
         return found
     data = any(isinstance(v, Unknown) and v.is_data for v in values)
-    return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` {why}"), is_data=data)
+    return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` {why}", is_data=data)
 
 
 def _spaced_pointer(obj: Object, offset: AffineInt) -> Pointer | None:

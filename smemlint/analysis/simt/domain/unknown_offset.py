@@ -10,7 +10,7 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     UnknownOffset,
 )
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 LOST = UnknownOffset("lost", "an index that is not known")
 
@@ -31,7 +31,7 @@ def why_lost(obj: Object, offset: AffineInt | None = None) -> Unknown:
     """
     why = obj.default
     if not isinstance(why, Unknown):
-        return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "the index is not known"))
+        return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "the index is not known")
     if not isinstance(why, DataRange) or offset is None or len(offset.terms) != 1:
         return without_range(why)
     ((symbol, factor),) = offset.terms

@@ -163,6 +163,13 @@ class Unknown:
     is_uniform: bool = False
     split: tuple[Symbol, int] | None = None
 
+    @staticmethod
+    def because(
+        code: ReasonCode, text: str, *, is_data: bool = False, is_uniform: bool = False
+    ) -> Unknown:
+        """Returns an unknown value with its reason."""
+        return Unknown(Reason(code, text), is_data, is_uniform)
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LanePredicate(Unknown):

@@ -15,7 +15,7 @@ from smemlint.analysis.simt.interpreter.conversions import shared_pointer
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.opcode import Opcode
 from smemlint.frontend.ptx.syntax import Address, Operand
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _KINDS = {
     "ld": AccessKind.LOAD, "st": AccessKind.STORE, "ldmatrix": AccessKind.LDMATRIX,
@@ -100,7 +100,7 @@ def _copy(
     registers: Registers, instruction: Instruction, target: Address, rest: Sequence[Operand]
 ) -> None:
     """Records `cp.async.cg.shared.global [to], [from], bytes[, source bytes];`."""
-    source: Value = Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "its address was not found"))
+    source: Value = Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "its address was not found")
     if rest and isinstance(rest[0], Address):
         source = _pointer(registers, rest[0])
     sizes = [registers.read(operand) for operand in rest[1:] if not isinstance(operand, Address)]

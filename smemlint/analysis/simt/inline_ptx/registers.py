@@ -34,14 +34,14 @@ from smemlint.analysis.simt.interpreter.conversions import convert, pointer_to_i
 from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate
 from smemlint.frontend.ptx.syntax import Immediate, Name, Negated, Operand, Sum, Vector
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 INTEGERS: dict[str, IntType] = {
     "b8": U8, "u8": U8, "s8": I8, "b16": U16, "u16": U16, "s16": I16,
     "b32": U32, "u32": U32, "s32": I32, "b64": U64, "u64": U64, "s64": I64,
 }  # fmt: skip
 """Types of PTX that hold integers; operands of bits are taken without a sign."""
-RESULT = Unknown(Reason(ReasonCode.DATA, "the result of inline PTX"), is_data=True)
+RESULT = Unknown.because(ReasonCode.DATA, "the result of inline PTX", is_data=True)
 _COORDINATES = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
 _LANE_MASKS = {
     "%lanemask_eq": lambda lane: 1 << lane,

@@ -107,7 +107,7 @@ def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Va
                     cells[member.offset] = _loaded_value(ev, inner, node, where)
             return Aggregate(kind, cells)
         case _:
-            why = Unknown(Reason(ReasonCode.DATA, f"a value read from {where}"), is_data=True)
+            why = Unknown.because(ReasonCode.DATA, f"a value read from {where}", is_data=True)
             if not isinstance(kind, IntType):
                 return why
             at = why_lost(place.object, place.offset) if is_lost(place.offset) else place.offset
@@ -155,8 +155,9 @@ def unknown_argument(ev: Evaluator, kind: CType, key: str, name: str) -> Value:
                 tuple(unknown_argument(ev, m, f"{key}<{i}>", f"{name}<{i}>") for i, m in modes)
             )
         case _:
-            return Unknown(
-                Reason(ReasonCode.UNKNOWN_VALUE, f"`{name}` is known only at run time"),
+            return Unknown.because(
+                ReasonCode.UNKNOWN_VALUE,
+                f"`{name}` is known only at run time",
                 is_uniform=True,
             )
 
@@ -221,7 +222,7 @@ def record_access(
 
 def _added_to_nothing(name: str) -> Unknown:
     text = f"`{name}` is added to but never given a value: the compiler may delete the sum"
-    return Unknown(Reason(ReasonCode.NO_VALUE, text))
+    return Unknown.because(ReasonCode.NO_VALUE, text)
 
 
 def _pieces_read(ev: Evaluator, kind: RecordType, node: ir.Node) -> list[tuple[int, int]]:
@@ -282,11 +283,9 @@ def emit_event(
                 offset = _in_bytes(offset, declared, obj.shared)
     is_reached = state.loop_conditions.issuperset(assumptions)
     if not state.constexpr_conditions.isdisjoint(state.assumptions):
-        offset = Unknown(
-            Reason(
-                ReasonCode.UNKNOWN_CONDITION,
-                "which branch of an `if constexpr` is compiled is not known",
-            )
+        offset = Unknown.because(
+            ReasonCode.UNKNOWN_CONDITION,
+            "which branch of an `if constexpr` is compiled is not known",
         )
     if not isinstance(offset, Unknown):
         state.budget.last_progress = state.budget.steps
@@ -330,4 +329,4 @@ def _in_bytes(
     try:
         return swizzled(offset, declared.in_bytes(array.element_bytes))
     except ValueError as error:
-        return Unknown(Reason(ReasonCode.WRONG_PRAGMA, f"{declared} of `{array.name}`: {error}"))
+        return Unknown.because(ReasonCode.WRONG_PRAGMA, f"{declared} of `{array.name}`: {error}")

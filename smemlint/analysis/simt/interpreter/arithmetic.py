@@ -24,7 +24,7 @@ from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.pointers import advance_or_forget, summed_scev
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> Value:
@@ -47,8 +47,8 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         state.spend(1)
         if op in COMPARISONS:
-            return Unknown(
-                Reason(ReasonCode.DATA, "a condition on a floating-point number"), is_data=True
+            return Unknown.because(
+                ReasonCode.DATA, "a condition on a floating-point number", is_data=True
             )
         result = a if isinstance(a, FloatValue) else b
         if op == "/" and isinstance(result, FloatValue) and not _is_product(node):
@@ -56,8 +56,8 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         return result
     if state.loops:
         state.spend_on(node)
-    return Unknown(
-        Reason(ReasonCode.NOT_MODELLED, f"operator `{op}` on class objects is not followed")
+    return Unknown.because(
+        ReasonCode.NOT_MODELLED, f"operator `{op}` on class objects is not followed"
     )
 
 
@@ -84,7 +84,7 @@ def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node:
     try:
         result = state.domain.operate(op, a, b)
     except OverflowError:
-        return Unknown(Reason(ReasonCode.TOO_LARGE, "a number does not fit into 64 bits"))
+        return Unknown.because(ReasonCode.TOO_LARGE, "a number does not fit into 64 bits")
     if result.__class__ is AffineInt and ev.policy.tracks_scev and _may_have_form(result, a, b):
         result.form = operated_scev(op, a, b, signed=result.type.signed)
     elif op == "+" and result.__class__ is AffineInt and result.form is not None:
@@ -111,8 +111,8 @@ def _apply_to_pointers(ev: Evaluator, op: str, a: Value, b: Value) -> Value:
             return state.domain.compare(op, difference, AffineInt(0, I64))
     if op in ("==", "!="):  # against nullptr: pointers that we know are not null
         return number(int(op == "!="), BOOL)
-    return Unknown(
-        Reason(ReasonCode.UNKNOWN_ADDRESS, "pointers into different objects are combined")
+    return Unknown.because(
+        ReasonCode.UNKNOWN_ADDRESS, "pointers into different objects are combined"
     )
 
 

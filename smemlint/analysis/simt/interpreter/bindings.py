@@ -9,7 +9,7 @@ from smemlint.analysis.simt.domain.values import Cute, Unknown, Value, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 @evaluates(ir.BindingElement)
@@ -42,7 +42,7 @@ def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | U
             return found
     if offset is None:
         text = f"what the names of `{ev.state.source_text(node.value)}` stand for"
-        return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, text))
+        return Unknown.because(ReasonCode.UNKNOWN_TYPE, text)
     at = ev.state.domain.add(whole.offset, offset_of(offset))
     return LValue(whole.object, at, kind, whole.volatile)
 

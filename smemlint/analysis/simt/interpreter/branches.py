@@ -21,7 +21,7 @@ from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Assumption, Reason, ReasonCode, outcome
+from smemlint.reasons import Assumption, ReasonCode, outcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +82,7 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
     unknown = (
         value
         if isinstance(value, Unknown)
-        else Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known"))
+        else Unknown.because(ReasonCode.UNKNOWN_CONDITION, "the condition is not known")
     )
     text = state.source_text(node.cond)
     may_hold, holds = truth_bounds(unknown)

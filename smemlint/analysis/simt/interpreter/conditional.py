@@ -15,7 +15,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.frontend import ir
-from smemlint.reasons import Assumption, Reason, ReasonCode, outcome
+from smemlint.reasons import Assumption, ReasonCode, outcome
 
 
 @evaluates(ir.TernaryOp)
@@ -108,7 +108,7 @@ def _operators(node: ir.Node) -> set[str]:
 
 def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:
     if a is None:
-        return b if b is not None else Unknown(Reason(ReasonCode.NO_VALUE, "nothing is evaluated"))
+        return b if b is not None else Unknown.because(ReasonCode.NO_VALUE, "nothing is evaluated")
     if b is None:
         return a
     made = select(where, a, b)

@@ -35,7 +35,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def convert(ev: Evaluator, value: Value, kind: CType) -> Value:
@@ -52,14 +52,15 @@ def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:
             if isinstance(value, AffineInt):
                 return value if value.type == kind else ev.state.domain.convert(value, kind)
             if isinstance(value, FloatValue):
-                return Unknown(
-                    Reason(ReasonCode.DATA, "computed from a floating-point number"), is_data=True
+                return Unknown.because(
+                    ReasonCode.DATA, "computed from a floating-point number", is_data=True
                 )
             if isinstance(value, Pointer):
                 return pointer_to_int(ev, value, kind)
             if isinstance(value, Aggregate):
-                return Unknown(
-                    Reason(ReasonCode.NOT_MODELLED, "a class object is converted to an integer"),
+                return Unknown.because(
+                    ReasonCode.NOT_MODELLED,
+                    "a class object is converted to an integer",
                     is_data=_holds_data(value),
                 )
         case FloatType():
@@ -121,8 +122,8 @@ def to_condition(value: Value) -> AffineInt | Unknown:
         case Pointer() | CallableValue():
             return number(1, BOOL)
         case _:
-            return Unknown(
-                Reason(ReasonCode.DATA, "a condition on a value that is not followed"), is_data=True
+            return Unknown.because(
+                ReasonCode.DATA, "a condition on a value that is not followed", is_data=True
             )
 
 
@@ -147,7 +148,7 @@ def int_to_pointer(ev: Evaluator, value: AffineInt, kind: PointerType) -> Value:
             form = sum_of(scev_of(value), atom(symbol.key, symbol.multiple), -1)
             offset = AffineInt(value.base, I64, rest, form)
             return Pointer(ev.state.bases[symbol.key], offset, kind.target)
-    return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a pointer is made from a number"))
+    return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a pointer is made from a number")
 
 
 def shared_pointer(ev: Evaluator, value: Value) -> Pointer | Unknown:
@@ -161,7 +162,7 @@ def shared_pointer(ev: Evaluator, value: Value) -> Pointer | Unknown:
     return (
         value
         if isinstance(value, Unknown)
-        else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "not an address of a shared array"))
+        else Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "not an address of a shared array")
     )
 
 

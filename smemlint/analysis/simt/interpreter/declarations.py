@@ -42,7 +42,7 @@ from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_ARRAY_BYTES
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 @executes(ir.Typedef)
@@ -110,7 +110,7 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
     place = (
         ev.lvalue(init)
         if init is not None
-        else Unknown(Reason(ReasonCode.NO_VALUE, f"`{node.name}` has no initializer"))
+        else Unknown.because(ReasonCode.NO_VALUE, f"`{node.name}` has no initializer")
     )
     target = kind.target
     held: Value
@@ -139,7 +139,7 @@ def _initial_value(ev: Evaluator, init: ir.Node, kind: OpaqueType) -> Value:
         if is_shared:
             note_shared_argument(ev, kind.spelling, init)
         if len(values) < len(init.args):
-            return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known"))
+            return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known")
         return values[0]
     return ev.evaluate(argument)
 

@@ -35,7 +35,7 @@ from smemlint.analysis.simt.interpreter.pointers import (
 )
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
@@ -49,7 +49,7 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
         return (
             base
             if isinstance(base, Unknown)
-            else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "what is indexed is not a pointer"))
+            else Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "what is indexed is not a pointer")
         )
     if base.object.space is Space.LOCAL and isinstance(index, Unknown) and index.is_uniform:
         index = _some_index(ev, node)
@@ -72,7 +72,7 @@ def _element_of_class(
     elements = array_member(base.type)
     if elements is None:
         text = f"`{ev.state.source_text(node)}` calls an operator that is not followed"
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
+        return Unknown.because(ReasonCode.NOT_MODELLED, text)
     held = ev.state.new_local("elements", base.type, ev.state.key(node), base)
     return _element_at(ev, Pointer(held, offset_of(0), elements.element), index)
 

@@ -20,7 +20,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.integers import read_integer
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 @evaluates(ir.Constant)
@@ -41,7 +41,7 @@ def evaluate_constant(ev: Evaluator, node: ir.Constant) -> Value:
 @evaluates(ir.ExprList)
 def evaluate_comma(ev: Evaluator, node: ir.ExprList) -> Value:
     """Evaluates all operands of a comma, and returns the last value."""
-    value: Value = Unknown(Reason(ReasonCode.NO_VALUE, "an empty expression"))
+    value: Value = Unknown.because(ReasonCode.NO_VALUE, "an empty expression")
     for expr in node.exprs:
         value = ev.evaluate(expr)
     return value
@@ -54,7 +54,7 @@ def evaluate_braces(ev: Evaluator, node: ir.InitList) -> Value:
         return ev.evaluate(node.exprs[0])
     for expr in node.exprs or ():
         ev.evaluate(expr)
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, "a braced list is not followed"))
+    return Unknown.because(ReasonCode.NOT_MODELLED, "a braced list is not followed")
 
 
 @evaluates(ir.Typename)
@@ -67,7 +67,7 @@ def evaluate_type_name(ev: Evaluator, node: ir.Typename) -> Value:
 def _integer(text: str) -> Value:
     literal = read_integer(text)
     if literal is None:
-        return Unknown(Reason(ReasonCode.NO_VALUE, f"`{text}` is not a number"))
+        return Unknown.because(ReasonCode.NO_VALUE, f"`{text}` is not a number")
     value = literal.value
     if literal.is_long or value >= 1 << 32:
         return number(value, U64 if literal.is_unsigned or value >= 1 << 63 else I64)

@@ -21,7 +21,7 @@ from smemlint.analysis.simt.types.template_arguments import (
 )
 from smemlint.frontend import ir
 from smemlint.frontend.program import Declaration
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def find_global(ev: Evaluator, name: str) -> Binding | None:
@@ -41,7 +41,7 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
             found = member_value(owner.value, last)
         elif isinstance(owner, OpaqueType) and state.lookup(prefix) is owner:
             text = f"`{name}`: no launch gives `{prefix}`"
-            return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, text))
+            return Unknown.because(ReasonCode.UNKNOWN_TYPE, text)
         else:
             found = enumerator(prefix, last)
     if found is None:

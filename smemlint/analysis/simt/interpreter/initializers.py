@@ -21,7 +21,7 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.types.overloads import members_of
 from smemlint.frontend import ir
 from smemlint.frontend.program import Record
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def initialize(ev: Evaluator, variable: Variable, init: ir.Node) -> None:
@@ -55,15 +55,13 @@ def _convert_by_operator(
     state = ev.state
     record = value.type
     if not isinstance(record, RecordType) or record.record is None:
-        return Unknown(
-            Reason(ReasonCode.UNKNOWN_ADDRESS, "a class object is converted to a pointer")
+        return Unknown.because(
+            ReasonCode.UNKNOWN_ADDRESS, "a class object is converted to a pointer"
         )
     holder = state.new_local(record.name, record, state.key(node), value)
     this = Pointer(holder, offset_of(0), record)
-    best: Value = Unknown(
-        Reason(
-            ReasonCode.NOT_DECLARED, f"`{record.name}` has no conversion to a pointer that was read"
-        )
+    best: Value = Unknown.because(
+        ReasonCode.NOT_DECLARED, f"`{record.name}` has no conversion to a pointer that was read"
     )
     for function in members_of(cast("Record", record.record), state.unit.functions):
         is_conversion = function.name.startswith("operator") and function.name.endswith("*")

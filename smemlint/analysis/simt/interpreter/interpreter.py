@@ -35,7 +35,7 @@ from smemlint.analysis.simt.types.resolve import Resolver
 from smemlint.frontend import ir
 from smemlint.frontend.program import Unit
 from smemlint.limits.steps import spend
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 HANDLERS = (
     bindings, branches, calls, conditional, conversions, declarations, elements,
@@ -85,8 +85,8 @@ class Interpreter:
         spend()
         handler = EXPRESSIONS.get(node.__class__)
         if handler is None:
-            return Unknown(
-                Reason(ReasonCode.NOT_MODELLED, f"a {node.__class__.__name__} is not evaluated")
+            return Unknown.because(
+                ReasonCode.NOT_MODELLED, f"a {node.__class__.__name__} is not evaluated"
             )
         return handler(self, node)
 

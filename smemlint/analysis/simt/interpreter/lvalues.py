@@ -21,7 +21,7 @@ from smemlint.analysis.simt.interpreter.pointers import dereference, lvalue_at_u
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.frontend import ir
 from smemlint.hardware.arch import LARGEST_BLOCK
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "clusterDim"))
 
@@ -80,8 +80,8 @@ def variable_lvalue(variable: Variable) -> LValue:
         hidden = (
             held
             if isinstance(held, Unknown)
-            else Unknown(
-                Reason(ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` refers to nothing known")
+            else Unknown.because(
+                ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` refers to nothing known"
             )
         )
         target = variable.type.target if isinstance(variable.type, PointerType) else variable.type
@@ -103,8 +103,8 @@ def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
         return (
             value
             if isinstance(value, Unknown)
-            else Unknown(
-                Reason(ReasonCode.NOT_MODELLED, f"`{state.source_text(node)}` is not followed")
+            else Unknown.because(
+                ReasonCode.NOT_MODELLED, f"`{state.source_text(node)}` is not followed"
             )
         )
     if (
@@ -122,10 +122,8 @@ def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
     default = base.object.default
     if isinstance(default, Unknown):
         return default
-    return Unknown(
-        Reason(
-            ReasonCode.UNKNOWN_TYPE, f"the type of `{state.source_text(node.name)}` is not known"
-        )
+    return Unknown.because(
+        ReasonCode.UNKNOWN_TYPE, f"the type of `{state.source_text(node.name)}` is not known"
     )
 
 
@@ -137,16 +135,14 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
         value = static_member(ev, record, name)
         if isinstance(value, AffineInt):
             return LValue(state.new_local(name, value.type, name, value), offset_of(0), value.type)
-        return Unknown(
-            Reason(ReasonCode.NOT_DECLARED, f"`{record.name}` has no member `{name}` that was read")
+        return Unknown.because(
+            ReasonCode.NOT_DECLARED, f"`{record.name}` has no member `{name}` that was read"
         )
     kind = member.type
     if member.behind and base.object.space is not Space.LOCAL:
-        why = Unknown(
-            Reason(
-                ReasonCode.UNKNOWN_TYPE,
-                f"the size of `{member.behind}` in front of `{name}` is not known",
-            )
+        why = Unknown.because(
+            ReasonCode.UNKNOWN_TYPE,
+            f"the size of `{member.behind}` in front of `{name}` is not known",
         )
         nowhere = lvalue_at_unknown_offset(base, why)
         start = state.domain.symbol(
@@ -171,7 +167,7 @@ def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:
     g = state.geometry
     at = "xyz".find(axis)
     if at < 0:
-        return Unknown(Reason(ReasonCode.NOT_DECLARED, f"`{name}.{axis}` does not exist"))
+        return Unknown.because(ReasonCode.NOT_DECLARED, f"`{name}.{axis}` does not exist")
     match name:
         case "threadIdx":
             lanes = (g.x, g.y, g.z)[at]

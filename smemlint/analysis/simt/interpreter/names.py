@@ -33,7 +33,7 @@ from smemlint.analysis.simt.types.statics import static_member
 from smemlint.analysis.simt.types.type_traits import trait_value
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_warp_size
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _NUMBERS = frozenset((IntType, FloatType))
 """Types of which a local variable holds one value, which a name reads."""
@@ -70,8 +70,9 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
         return kind
     if is_warp_size(name):
         return number(WARP, I32)
-    return Unknown(
-        Reason(ReasonCode.NOT_DECLARED, f"`{name}` is not declared in what was read"),
+    return Unknown.because(
+        ReasonCode.NOT_DECLARED,
+        f"`{name}` is not declared in what was read",
         is_uniform=False,
     )
 
@@ -86,7 +87,7 @@ def _global_binding(ev: Evaluator, name: str) -> Binding | None:
 
 
 def _force_lazy(ev: Evaluator, name: str, lazy: Lazy) -> Value:
-    lazy.scope[name] = Unknown(Reason(ReasonCode.NO_VALUE, f"`{name}` is defined by itself"))
+    lazy.scope[name] = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` is defined by itself")
     value = ev.evaluate(lazy.node)
     lazy.scope[name] = value
     for frame in ev.state.frames:
@@ -118,10 +119,10 @@ def locate_name(ev: Evaluator, node: ir.ID) -> LValue | Unknown:
     if isinstance(binding, Variable):
         return variable_lvalue(binding)
     if isinstance(binding, Pointer):
-        return Unknown(Reason(ReasonCode.NO_VALUE, f"`{node.name}` is not an lvalue"))
+        return Unknown.because(ReasonCode.NO_VALUE, f"`{node.name}` is not an lvalue")
     if isinstance(binding, Unknown):
         return binding
-    return Unknown(Reason(ReasonCode.NO_VALUE, f"`{node.name}` is no variable"))
+    return Unknown.because(ReasonCode.NO_VALUE, f"`{node.name}` is no variable")
 
 
 @evaluates(ir.ID)

@@ -46,7 +46,7 @@ from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 @locates(ir.UnaryOp)
@@ -76,7 +76,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)
     if isinstance(value, FloatValue):
         return (
-            Unknown(Reason(ReasonCode.DATA, "a condition on a floating-point number"), is_data=True)
+            Unknown.because(ReasonCode.DATA, "a condition on a floating-point number", is_data=True)
             if op == "!"
             else value
         )
@@ -88,7 +88,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         return (
             propagated(value, value)
             if isinstance(value, Unknown)
-            else Unknown(Reason(ReasonCode.NO_VALUE, f"operand of `{op}` is not a number"))
+            else Unknown.because(ReasonCode.NO_VALUE, f"operand of `{op}` is not a number")
         )
     match op:
         case "-":
@@ -101,7 +101,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
             )
         case "!":
             return state.domain.compare("==", value, AffineInt(0))
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated"))
+    return Unknown.because(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated")
 
 
 def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
@@ -127,7 +127,7 @@ def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
     text = state.source_text(node)
     if op == "sizeof" and kind is not None and is_unread_class(kind):
         return state.domain.symbol(f"{text} {node.at}", text, U64, nonnegative=True)
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{text}` is not known"), is_uniform=True)
+    return Unknown.because(ReasonCode.NOT_MODELLED, f"`{text}` is not known", is_uniform=True)
 
 
 def increment(ev: Evaluator, node: ir.UnaryOp) -> tuple[LValue | Unknown, Value]:

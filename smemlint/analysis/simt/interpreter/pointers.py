@@ -25,7 +25,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
@@ -33,16 +33,13 @@ def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
     if isinstance(value, Pointer):
         return LValue(value.object, value.offset, value.target, value.is_volatile)
     if isinstance(value, Aggregate):  # an iterator or smart pointer
-        return Unknown(
-            Reason(
-                ReasonCode.NOT_MODELLED,
-                f"`{ev.state.source_text(node)}` dereferences a class object",
-            )
+        return Unknown.because(
+            ReasonCode.NOT_MODELLED, f"`{ev.state.source_text(node)}` dereferences a class object"
         )
     return (
         value
         if isinstance(value, Unknown)
-        else Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "a number is dereferenced"))
+        else Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a number is dereferenced")
     )
 
 
@@ -86,7 +83,7 @@ def advance(
     if isinstance(index, Unknown):
         return propagated(index, index)
     if not isinstance(index, AffineInt):
-        return Unknown(Reason(ReasonCode.UNKNOWN_ADDRESS, "an index is not an integer"))
+        return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "an index is not an integer")
     is_priced = pointer.object.space is not Space.LOCAL
     if size == 0 or (is_priced and not is_sized(pointer.target)):
         return unsized(pointer.target)
@@ -150,8 +147,8 @@ def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1)
 def unsized(kind: CType) -> Unknown:
     """Returns why nothing is known that depends on the size of a type."""
     if isinstance(kind, ArrayType) and is_sized(kind.element):
-        return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, "the array's inner extent is not known"))
-    return Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"the size of `{type_name(kind)}` is not known"))
+        return Unknown.because(ReasonCode.UNKNOWN_TYPE, "the array's inner extent is not known")
+    return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"the size of `{type_name(kind)}` is not known")
 
 
 def type_name(kind: CType) -> str:

@@ -12,7 +12,7 @@ from smemlint.analysis.simt.domain.values import Unknown, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.frontend.program import Record
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 @evaluates(ir.Requires)
@@ -27,7 +27,7 @@ def evaluate_requires(ev: Evaluator, node: ir.Requires) -> Value:
     if answers and None not in answers:
         return number(1)
     text = f"whether `{ev.state.source_text(node)}` holds is not known"
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, text), is_uniform=True)
+    return Unknown.because(ReasonCode.NOT_MODELLED, text, is_uniform=True)
 
 
 def _has_member(ev: Evaluator, part: ir.Expression) -> bool | None:

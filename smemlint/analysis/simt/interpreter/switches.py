@@ -16,7 +16,7 @@ from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target, pen
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
+from smemlint.reasons import Assumption, ReasonCode, Topic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +124,7 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     condition = (
         value
         if isinstance(value, Unknown)
-        else Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, "the case is not known"), is_uniform=True)
+        else Unknown.because(ReasonCode.UNKNOWN_CONDITION, "the case is not known", is_uniform=True)
     )
     written: UndoLog | None = None
     ends: list[End] = []

@@ -25,7 +25,7 @@ from smemlint.hardware.arch import BANKS, LANES, WORD
 from smemlint.hardware.async_copies import async_wavefronts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COPY_CLASSES
-from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
+from smemlint.reasons import Assumption, ReasonCode, Topic
 
 LINE = BANKS * WORD
 """Bytes of a line of global memory, and of a row of shared memory."""
@@ -59,8 +59,8 @@ def copy_of(event: Event) -> Copy | Unknown:
         source, taken = event.offset, (*taken, Assumption(Topic.NUMBER, text))
     classes = _classes(event, event.offset, source)
     if classes is None:
-        return Unknown(
-            Reason(ReasonCode.RESIDUES, "too many residues of the unknown numbers of the copy")
+        return Unknown.because(
+            ReasonCode.RESIDUES, "too many residues of the unknown numbers of the copy"
         )
     is_aligned = np.logical_not((classes % event.width).any(axis=(1, 2)))
     written, read = classes[is_aligned.argmax()].copy()
@@ -72,7 +72,7 @@ def copy_of(event: Event) -> Copy | Unknown:
         return Copy(written, read, taken)
     is_cheapest = (costs >= first).all()
     if not is_cheapest or not is_aligned[0]:
-        return Unknown(Reason(ReasonCode.RESIDUES, "the cost of the copy hangs on unknown numbers"))
+        return Unknown.because(ReasonCode.RESIDUES, "the cost of the copy hangs on unknown numbers")
     together = len(_shifts(event.offset, event.width)) * len(_shifts(source, event.width))
     is_by_pitch = (costs[:together] == first).all()
     named = [*_pitches_named(event.offset), *_pitches_named(source)]

@@ -184,8 +184,8 @@ class AccessSummary:
             site.undecided = site.undecided or offset
             return
         if event.width not in (1, 2, 4, 8, 16):
-            site.undecided = site.undecided or Unknown(
-                Reason(ReasonCode.NOT_MEASURED, f"an access of {event.width} bytes")
+            site.undecided = site.undecided or Unknown.because(
+                ReasonCode.NOT_MEASURED, f"an access of {event.width} bytes"
             )
             return
         if event.kind is AccessKind.ASYNC_COPY:
@@ -286,7 +286,7 @@ class AccessSummary:
         if site.depends_on_data and any(_hangs_on_threads(p, site.kind) for p in patterns):
             # Fewer threads may not conflict at all; where all of them do not, none ever will.
             text = "which threads take part depends on data or changes with the iteration"
-            return [], Unknown(Reason(ReasonCode.DATA, text), is_data=True)
+            return [], Unknown.because(ReasonCode.DATA, text, is_data=True)
         return patterns, None
 
     def _fusion(self, site: _Site) -> Fusion | None:
@@ -318,7 +318,7 @@ class AccessSummary:
                 arch=self._arch,
             )
         except ValueError as error:
-            return Unknown(Reason(ReasonCode.NOT_MEASURED, str(error)))
+            return Unknown.because(ReasonCode.NOT_MEASURED, str(error))
 
 
 def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | Unknown:
@@ -334,11 +334,9 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
             if not _agree_by_warp(factor, event.mask):
                 by = factor * symbol.multiple
                 if len(offset.terms) > 1 or not _keeps_banks(base, by, event):
-                    return Unknown(
-                        Reason(
-                            ReasonCode.RESIDUES,
-                            f"how far lanes lie apart depends on `{symbol.name}`, not known",
-                        )
+                    return Unknown.because(
+                        ReasonCode.RESIDUES,
+                        f"how far lanes lie apart depends on `{symbol.name}`, not known",
                     )
                 return [base + by * _GENERIC]
             factor = int(np.gcd.reduce(factor[event.mask]))
@@ -348,7 +346,7 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
         common = gcd(common, step)
     residues = range(0, unit, common) if common < unit else range(1)
     if len(residues) > MAX_RESIDUES:
-        return Unknown(Reason(ReasonCode.RESIDUES, "too many residues of an unknown"))
+        return Unknown.because(ReasonCode.RESIDUES, "too many residues of an unknown")
     found = [base + r for r in residues]
     if len(found) > 1 and event.width > 1:
         aligned = [b for b in found if not (b[event.mask] % event.width).any()]

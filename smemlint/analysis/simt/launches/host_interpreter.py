@@ -38,7 +38,7 @@ from smemlint.limits.budgets import (
     MAX_HOST_TRIPS,
     MAX_SWITCHED,
 )
-from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
+from smemlint.reasons import PLACE, Assumption, Line, ReasonCode, Topic
 
 LAUNCHERS = {
     "cudaLaunchKernel": (0, 2, 4),
@@ -135,8 +135,8 @@ class HostPolicy(Policy):
         name = declaration.name
         if name in self._shapes and isinstance(found, Variable) and name not in ev.state.globals:
             found.object.space = Space.LOCAL
-            found.object.default = Unknown(
-                Reason(ReasonCode.NOT_DECLARED, f"`{name}` is set nowhere that was seen")
+            found.object.default = Unknown.because(
+                ReasonCode.NOT_DECLARED, f"`{name}` is set nowhere that was seen"
             )
             ev.state.globals[name] = found
             text = f"`{name}` is what the code before the launch makes it"
@@ -191,11 +191,11 @@ class HostPolicy(Policy):
         if "__global__" in function.specifiers or (
             function.is_device and "__host__" not in function.specifiers
         ):
-            return Unknown(Reason(ReasonCode.NOT_MODELLED, "device code"))
+            return Unknown.because(ReasonCode.NOT_MODELLED, "device code")
         is_launching = self.is_launching(function.name)
         is_wanted = is_launching or _may_compute(function)
         if not is_wanted and self._shapes.isdisjoint(function.words):
-            return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run"))
+            return Unknown.because(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run")
         state = ev.state
         before, limit, depth = state.unit, self._call_limit, state.memory.depth
         is_outermost = limit is None and not is_launching
@@ -209,8 +209,8 @@ class HostPolicy(Policy):
                 raise
             state.memory.commit_to(depth)
             _forget_arguments(ev, function, operands)
-            return Unknown(
-                Reason(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run to its end")
+            return Unknown.because(
+                ReasonCode.NOT_MODELLED, f"`{function.name}` is not run to its end"
             )
         finally:
             ev.types.enter(before)

@@ -165,7 +165,7 @@ def _forget_numbers(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, in
     """Forgets what a loop changed, where each thread may leave it in another iteration."""
     for obj, offset, value in forms.values():
         text = f"threads leave a loop with different values of `{obj.name}`"
-        why = Unknown(Reason(ReasonCode.UNKNOWN_CONDITION, text))
+        why = Unknown.because(ReasonCode.UNKNOWN_CONDITION, text)
         if isinstance(value, Pointer):
             ev.state.memory.set_cell(obj, offset, forget_offset(value, why))
         elif isinstance(value, AffineInt):
@@ -301,7 +301,7 @@ def _widen_integer(
 
 def _not_followed(obj: Object) -> Unknown:
     text = f"`{obj.name}` changes in a loop in a way that is not followed"
-    return Unknown(Reason(ReasonCode.LOOP, text))
+    return Unknown.because(ReasonCode.LOOP, text)
 
 
 def _points_somewhere(value: Value) -> bool:

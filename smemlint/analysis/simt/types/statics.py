@@ -9,7 +9,7 @@ from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 if TYPE_CHECKING:
     from smemlint.frontend.program import Record
@@ -21,8 +21,8 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
     inner = owner.statics.get(name)
     if isinstance(inner, Lazy):
         ev.state.frames.append(Frame(f"static {owner.name}", [scope_of(owner)]))
-        owner.statics[name] = Unknown(
-            Reason(ReasonCode.NO_VALUE, f"`{owner.name}::{name}` is defined by itself")
+        owner.statics[name] = Unknown.because(
+            ReasonCode.NO_VALUE, f"`{owner.name}::{name}` is defined by itself"
         )
         try:
             inner = owner.statics[name] = ev.evaluate(inner.node)
@@ -50,5 +50,5 @@ def static_value(kind: StaticType) -> Value:
     return (
         value
         if isinstance(value, Cute | AffineInt)
-        else Unknown(Reason(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}`"))
+        else Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}`")
     )

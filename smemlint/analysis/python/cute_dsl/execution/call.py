@@ -22,7 +22,7 @@ from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown,
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout, Coordinate, Integer, IntTuple, Tiler
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,4 +256,4 @@ def executed(handler: Handler, call: Call) -> Value:
             tensor = payload_of(value)
             if isinstance(tensor, cute.Tensor) and tensor.is_shared:
                 return Cute(UnknownTensor(tensor.space, text, object=array_of(tensor)))
-    return Unknown(Reason(ReasonCode.NOT_MODELLED, text))
+    return Unknown.because(ReasonCode.NOT_MODELLED, text)

@@ -31,7 +31,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 def attribute(run: Execution, owner: Value, name: str) -> Value:
@@ -115,12 +115,12 @@ def _of_unknown_tensor(tensor: UnknownTensor, name: str) -> Value | None:
         return (
             tensor.dtype
             if tensor.dtype is not None
-            else Unknown(Reason(ReasonCode.NOT_MODELLED, tensor.reason))
+            else Unknown.because(ReasonCode.NOT_MODELLED, tensor.reason)
         )
     if name == "iterator":
         return Cute(tensor)
     if name in ("shape", "layout", "stride", "leading_dim"):
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, tensor.reason))
+        return Unknown.because(ReasonCode.NOT_MODELLED, tensor.reason)
     return None
 
 

@@ -27,7 +27,7 @@ from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _WARP = 32
 _GROUP = 128
@@ -234,7 +234,7 @@ def get_tile_size(call: Call) -> Value:
     """Evaluates `tiled_mma.get_tile_size(mode)`."""
     mma = payload_of(call.owner)
     if not isinstance(mma, cute.TiledMma):
-        return Unknown(
-            Reason(ReasonCode.UNKNOWN_LAYOUT, reason_of(call.owner, "a tiled MMA is not known"))
+        return Unknown.because(
+            ReasonCode.UNKNOWN_LAYOUT, reason_of(call.owner, "a tiled MMA is not known")
         )
     return mma.tile_size(call.static(0, "mode_idx"))

@@ -33,7 +33,7 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
 )
 from smemlint.layout import cute
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _ARITHMETIC = Number | Opaque
 _CONSTANTS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}
@@ -145,4 +145,4 @@ class DslModel(LibraryModel):
 
 def _unknown(error: cute.CuteError) -> Unknown:
     """Returns the value of an expression that the algebra refuses."""
-    return Unknown(Reason(ReasonCode.UNKNOWN_LAYOUT, str(error)))
+    return Unknown.because(ReasonCode.UNKNOWN_LAYOUT, str(error))

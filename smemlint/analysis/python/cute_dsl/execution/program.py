@@ -69,7 +69,7 @@ from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.sizes import require_tree
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _LIBRARIES = ("cutlass.", "cute.", "math.", "quack.")
 _INTEGER_TYPES = frozenset(
@@ -302,7 +302,7 @@ class Program:
         self._leave(name, arguments, named, node)
         if ".arch." in callee.path:
             return Opaque(name)
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled"))
+        return Unknown.because(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled")
 
     def _call(
         self, name: str, owner: Value, arguments: list[Value], named: Scope, node: ast.Call
@@ -347,7 +347,7 @@ class Program:
         if handler is not None:
             return executed(handler, call)
         self._leave(name, [owner, *arguments], named, node)
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled"))
+        return Unknown.because(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled")
 
     # ---- launches
 

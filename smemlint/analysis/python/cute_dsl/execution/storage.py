@@ -28,7 +28,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, offset_of
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 _BYTE = DType("Uint8", 8)
 _LARGEST_ALIGNMENT = 1024
@@ -176,11 +176,9 @@ def storage_at(type: StructType, pointer: Value, node: ast.AST) -> Value:
     """Returns `Storage(pointer)`: the struct where a pointer points to."""
     found = payload_of(pointer)
     if not isinstance(found, Pointer) or found.space is not cute.Space.SHARED:
-        return Unknown(
-            Reason(
-                ReasonCode.UNKNOWN_ADDRESS,
-                reason_of(pointer, "a pointer to shared memory is not known"),
-            )
+        return Unknown.because(
+            ReasonCode.UNKNOWN_ADDRESS,
+            reason_of(pointer, "a pointer to shared memory is not known"),
         )
     at = from_engine(found.base // 8)
     if not isinstance(at, AffineInt):
@@ -196,7 +194,7 @@ def struct_method(call: Call) -> Value:
         return (
             owner.size
             if owner.size is not None
-            else Unknown(Reason(ReasonCode.UNKNOWN_TYPE, "the size of a struct is not known"))
+            else Unknown.because(ReasonCode.UNKNOWN_TYPE, "the size of a struct is not known")
         )
     return owner.alignment if owner.alignment is not None else UNKNOWN
 

@@ -39,7 +39,7 @@ from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Symbol, Unknown, Value
 from smemlint.hardware.arch import WIDEST_ACCESS, architecture
 from smemlint.layout import cute
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 # ---- views
 
@@ -202,9 +202,9 @@ def get_store(call: Call) -> Value:
 def _store_atom(call: Call, tensor: AnyTensor) -> Value:
     if isinstance(payload_of(call.given.positional[0]), cute.TiledCopy):
         reason = "stores of what is loaded from tensor memory are not modelled"
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, reason))
+        return Unknown.because(ReasonCode.NOT_MODELLED, reason)
     if isinstance(tensor, UnknownTensor):
-        return Unknown(Reason(ReasonCode.NOT_MODELLED, tensor.reason))
+        return Unknown.because(ReasonCode.NOT_MODELLED, tensor.reason)
     dtype = tensor.origin.dtype if isinstance(tensor.origin, Origin) else UNKNOWN
     transpose, size = call.value(3, "transpose", False), call.given.named.get("major_mode_size")
     return _called(call, "quack.get_smem_store_atom", dtype, transpose, size)
