@@ -35,9 +35,14 @@ class StepBudget:
         self._in_reserve = total
 
     @property
+    def left(self) -> int:
+        """Steps that may still be taken."""
+        return self._in_reserve + self._at_hand
+
+    @property
     def spent(self) -> int:
         """Steps taken so far."""
-        return self.total - self._in_reserve - self._at_hand
+        return self.total - self.left
 
     def spend(self, steps: int = 1) -> None:
         """Counts steps.
@@ -50,7 +55,7 @@ class StepBudget:
             self._refill()
 
     def _refill(self) -> None:
-        left = self._in_reserve + self._at_hand
+        left = self.left
         self._at_hand = min(left, _BETWEEN_CHECKS)
         self._in_reserve = left - self._at_hand
         if left < 0:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import field, replace
+from functools import cached_property, partial
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.program.memo import AnalysisScope, Memo
@@ -36,6 +37,7 @@ from smemlint.frontend.heuristics import (
     library_kernels,
 )
 from smemlint.frontend.program import Function, Unit
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PYTHON_FRAMES
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source
@@ -181,7 +183,11 @@ class Project:
     def _evaluate_unit(
         self, unit: Unit, kernels: list[KernelFacts], notes: list[NotAnalysed]
     ) -> None:
-        """Adds the facts of a unit, kernel by kernel: what is found stays when time runs out."""
+        """Adds the facts of a unit, in the order of its kernels.
+
+        The first instance of every kernel is evaluated before further ones of any, and what is
+        found stays when time runs out.
+        """
         if is_for_amd(unit):
             where = Span(unit.path, 1, 1, 1, 1)
             notes.append(
@@ -214,10 +220,20 @@ class Project:
                 )
             )
         instances = self._instances(unit)
-        for function in functions:
-            if not self._is_launched_elsewhere(unit, function, instances):
-                self._evaluate_function(unit, function, instances, kernels, notes)
-                self._memo.found(kernels)
+        found = [_Found() for _ in functions]
+        evaluations = [
+            self._evaluate_function(unit, function, instances, own)
+            for function, own in zip(functions, found, strict=True)
+        ]
+        try:
+            for evaluation in evaluations:
+                next(evaluation, None)
+                self._memo.found([kernel for own in found for kernel in own.kernels])
+            _exhaust_in_turn(evaluations)
+        finally:
+            for own in found:
+                kernels += own.kernels
+                notes += own.notes
         if instances.unsearched:
             files = "file that names" if instances.unsearched == 1 else "files that name"
             text = f"{instances.unsearched} further {files} its kernels: not searched for launches"
@@ -244,16 +260,13 @@ class Project:
         return any(map(uses_one, mains))
 
     def _evaluate_function(
-        self,
-        unit: Unit,
-        function: Function,
-        instances: Instances,
-        kernels: list[KernelFacts],
-        notes: list[NotAnalysed],
-    ) -> None:
-        """Adds the facts of a kernel, instance by instance."""
+        self, unit: Unit, function: Function, instances: Instances, found: _Found
+    ) -> Iterator[None]:
+        """Adds the facts of a kernel, instance by instance, and gives way to others after each."""
         groups: list[list[KernelTask]] = []
         with self.guard.protect(function.span, function.name):
+            if self._is_launched_elsewhere(unit, function, instances):
+                return
             groups = instances.of(function)
         budget = InstanceBudget()
         for tasks in by_family(groups):
@@ -264,26 +277,30 @@ class Project:
             if key in self._seen:
                 continue
             self._seen.add(key)
-            with self.guard.protect(function.span, function.name):
+            further: Callable[[], list[KernelFacts]] = list
+            leave = budget.leave if budget.instances else None
+            with self.guard.protect(function.span, function.name, leave), budget.measured():
                 facts = self._evaluated(unit, tasks)
-                found = consensus(facts)
+                kernel = consensus(facts)
                 if self._notes_passed:
-                    found = replace(found, passed=tasks[0].passed())
-                kernels.append(found)
-                budget.add(tasks[0], found, sum(f.steps for f in facts))
-                notes += unreached_under_guesses(function, facts)
+                    kernel = replace(kernel, passed=tasks[0].passed())
+                found.kernels.append(kernel)
+                budget.add(tasks[0], kernel, sum(f.steps for f in facts))
+                found.notes += unreached_under_guesses(function, facts)
                 if len(tasks) == 1:
-                    kernels += self._further_launches(unit, tasks[0], found, budget)
+                    further = partial(self._further_launches, unit, tasks[0], kernel, budget)
+            yield
+            with self.guard.protect(function.span, function.name, budget.leave):
+                found.kernels += further()
         count = budget.left + instances.left(function)
         if count:
             left = "instance is" if count == 1 else "instances are"
             reason = Reason(ReasonCode.LEFT_OUT, f"{count} further {left} not evaluated")
-            notes.append(NotAnalysed(function.span, function.name, reason))
+            found.notes.append(NotAnalysed(function.span, function.name, reason))
         if instances.is_cut(function):
             text = "what launches it takes too long to follow: later launches are not known"
-            notes.append(
-                NotAnalysed(function.span, function.name, Reason(ReasonCode.LEFT_OUT, text))
-            )
+            reason = Reason(ReasonCode.LEFT_OUT, text)
+            found.notes.append(NotAnalysed(function.span, function.name, reason))
 
     def _further_launches(
         self, unit: Unit, task: KernelTask, found: KernelFacts, budget: InstanceBudget
@@ -293,7 +310,7 @@ class Project:
         def evaluate(task: KernelTask) -> KernelFacts:
             return consensus([self._memo.evaluate(unit, task, self.index.settings.arch)])
 
-        others, left, steps = further_launches(found, task, evaluate)
+        others, left, steps = further_launches(found, task, evaluate, budget.cost)
         budget.left += left
         budget.steps += steps
         return others
@@ -341,6 +358,24 @@ class Project:
         place = self.main_files.place_of(unit.path, path)
         self.index.dependencies.units[path, unit.path] = place
         return place is not None
+
+
+@dataclass(slots=True, eq=False)
+class _Found:
+    """What is known of one kernel so far."""
+
+    kernels: list[KernelFacts] = field(default_factory=list)
+    notes: list[NotAnalysed] = field(default_factory=list)
+
+
+def _exhaust_in_turn(evaluations: Iterable[Iterator[None]]) -> None:
+    """Advances each by one step before any by a further one, until all have ended."""
+    waiting = deque(evaluations)
+    while waiting:
+        first = waiting.popleft()
+        for _ in first:
+            waiting.append(first)
+            break
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.facts import NotAnalysed, Span
-from smemlint.limits.errors import LimitReached, broke_off, crash_reason, stop_reason
+from smemlint.limits.errors import LimitReached, OutOfSteps, broke_off, crash_reason, stop_reason
 from smemlint.reasons import Reason, ReasonCode
 
 _TOO_MANY_BITS = Reason(ReasonCode.TOO_LARGE, "evaluation stopped: a number has more than 64 bits")
@@ -35,8 +35,17 @@ class Guard:
         return notes
 
     @contextmanager
-    def protect(self, span: Span, kernel: str = "") -> Iterator[None]:
-        """Notes what ends the block early as the cost of one kernel, or of a file."""
+    def protect(
+        self, span: Span, kernel: str = "", leave: Callable[[], None] | None = None
+    ) -> Iterator[None]:
+        """Notes what ends the block early as the cost of one kernel, or of a file.
+
+        Args:
+            span: of the kernel, or of the file.
+            kernel: its name.
+            leave: called in place of the note where the file's steps do not suffice for the block,
+                and it is one of many alike.
+        """
 
         def note(reason: Reason) -> None:
             self._notes.append(NotAnalysed(span, kernel, reason))
@@ -45,7 +54,10 @@ class Guard:
             yield
         except LimitReached as spent:
             self.has_run_out = True
-            note(stop_reason(spent))
+            if leave is not None and isinstance(spent, OutOfSteps):
+                leave()
+            else:
+                note(stop_reason(spent))
         except (MemoryError, RecursionError) as spent:
             note(stop_reason(spent))
         except OverflowError:

@@ -9,11 +9,12 @@ from smemlint.analysis.simt.kernel.consensus import are_alike
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.facts import KernelFacts
 from smemlint.limits.budgets import MAX_FURTHER_LAUNCHES, MAX_STEPS_OF_INSTANCES
+from smemlint.limits.steps import current
 from smemlint.reasons import Topic
 
 
 def further_launches(
-    first: KernelFacts, task: KernelTask, evaluate: Callable[[KernelTask], KernelFacts]
+    first: KernelFacts, task: KernelTask, evaluate: Callable[[KernelTask], KernelFacts], cost: int
 ) -> tuple[list[KernelFacts], int, int]:
     """Returns the facts of launches whose figures differ from those of the first.
 
@@ -24,6 +25,7 @@ def further_launches(
         first: what was found for the first launch.
         task: that it was found for.
         evaluate: gives the facts of a task.
+        cost: of doing so, in steps of the file's budget; where less is left, launches are left out.
     """
     passed = task.arguments() if first.hangs_on_launch else ()
     if len(passed) < 2:
@@ -33,7 +35,7 @@ def further_launches(
     common = items & set.intersection(*(set(other.numbers.items()) for other in others))
     shared = {name: launch.values[name] for name, number in items if (name, number) in common}
     steps = 0
-    if shared:
+    if shared and cost <= current().left:
         alike = Passed(shared, launch.place)
         facts = evaluate(replace(task, arguments=lambda: (alike,), needs_arguments=True))
         steps += facts.steps
@@ -42,7 +44,7 @@ def further_launches(
     found: list[KernelFacts] = []
     left = len(others)
     for other in _spread(others):
-        if steps > MAX_STEPS_OF_INSTANCES:
+        if steps > MAX_STEPS_OF_INSTANCES or cost > current().left:
             break
         facts = evaluate(_task_of(task, other, shared.keys()))
         steps += facts.steps

@@ -6,7 +6,8 @@ as large are a family; each family is looked at before any gets a second instanc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ from smemlint.limits.budgets import (
     MAX_STEPS_OF_INSTANCES,
     MAX_STEPS_TO_AGREE,
 )
+from smemlint.limits.steps import current
 
 Family: TypeAlias = "tuple[object, tuple[object, ...]]"
 _Figures: TypeAlias = "dict[tuple[Span, AccessKind], float | None]"
@@ -29,10 +31,19 @@ _Figures: TypeAlias = "dict[tuple[Span, AccessKind], float | None]"
 
 @dataclass(slots=True)
 class InstanceBudget:
-    """What the instances of one kernel have cost and shown so far."""
+    """What the instances of one kernel have cost and shown so far.
+
+    Attributes:
+        instances: that were evaluated.
+        steps: statements that were run for them.
+        cost: of the costliest one, in steps of the file's budget.
+        decided: whether an access of any was, or one had none.
+        left: instances that were not evaluated.
+    """
 
     instances: int = 0
     steps: int = 0
+    cost: int = 0
     decided: bool = False
     left: int = 0
     _figures: dict[Family, list[_Figures]] = field(default_factory=dict)
@@ -45,9 +56,21 @@ class InstanceBudget:
         is_settled = (
             self.steps > MAX_STEPS_TO_AGREE and len(seen) > 1 and all(f == seen[0] for f in seen)
         )
-        is_left = is_spent or is_hopeless or is_settled
-        self.left += is_left
+        is_left = is_spent or is_hopeless or is_settled or self.cost > current().left
+        if is_left:
+            self.leave()
         return is_left
+
+    def leave(self) -> None:
+        """Counts an instance, or what is known of others beside it, as not evaluated."""
+        self.left += 1
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Notes what an instance cost that the block evaluates."""
+        before = current().spent
+        yield
+        self.cost = max(self.cost, current().spent - before)
 
     def add(self, task: KernelTask, facts: KernelFacts, steps: int) -> None:
         """Counts an instance; one without accesses tells nothing of the others."""
