@@ -24,7 +24,7 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed, guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
-from smemlint.analysis.simt.launches.launches import Launch
+from smemlint.analysis.simt.launches.launches import Extents, Launch
 from smemlint.analysis.simt.launches.search import LaunchSearch, Wanted
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
@@ -171,9 +171,10 @@ class Instances:
             return [
                 self._task(function, scope, s, "__launch_bounds__", assumptions) for s in counted
             ]
-        shapes = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
+        shapes: Sequence[Block] = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
         known = "no launch was found"
         if launch is not None:
+            shapes = _within(shapes, launch.limits) or _at_limits(launch)
             known = f"the {_LAUNCH} has a block size that is known only at run time"
         place = _line(launch) if launch is not None else None
         return self._for_shapes(function, scope, shapes, known, assumptions, place)
@@ -208,7 +209,8 @@ class Instances:
             (x, given_y or y or 1, given_z or z or 1)
             for given_y, given_z in ((y, z), (y or 2, z), (y or 4, z or 2), (y or 8, z))
         }
-        shapes = sorted((s for s in guesses if prod(s) <= MAX_THREADS), reverse=True)
+        fitting = [s for s in guesses if prod(s) <= MAX_THREADS]
+        shapes = sorted(_within(fitting, launch.limits), reverse=True)
         shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
         known = f"the {_LAUNCH} has a block of ({shape})"
         return self._for_shapes(function, scope, shapes, known, assumptions, _line(launch), launch)
@@ -316,6 +318,18 @@ def _fullest(launches: Iterable[Passed]) -> list[Passed]:
         for known, passed in found.items()
         if len(known) == most or not reduce(and_, (holders.get(item, 0) for item in known), every)
     ]
+
+
+def _within(shapes: Iterable[Block], limits: Extents) -> list[Block]:
+    """Returns the shapes that are within the limits of a launch."""
+    return [s for s in shapes if all(m is None or n <= m for n, m in zip(s, limits, strict=True))]
+
+
+def _at_limits(launch: Launch) -> list[Block]:
+    """Returns shapes of a launch whose limits are below all common ones: `min(16, n)` threads."""
+    extents = zip(launch.extents, launch.limits, strict=True)
+    x, y, z = (known or limit or 1 for known, limit in extents)
+    return _within(_FLAT_SHAPES, launch.limits) or ([(x, y, z)] if x * y * z <= MAX_THREADS else [])
 
 
 def _planes_of(threads: int) -> list[Block]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope, Variable
+from smemlint.analysis.simt.domain.intervals import upper
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -36,9 +38,17 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode
 
 Extents = tuple[int | None, int | None, int | None]
+_UNKNOWN: Extents = (None, None, None)
 _CLUSTER_BLOCK, _CLUSTER_BYTES = 12, 36
 """Bytes before the block, and before the size of shared memory, in `ClusterLaunchParams`: behind
 the shapes of grid, block and cluster (CUTLASS 4.7)."""
+
+
+class _Shape(NamedTuple):
+    """Extents of a block, as far as they are known, and what they are not above."""
+
+    extents: Extents
+    limits: Extents
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +60,7 @@ class Launch:
         scope: template parameters bound by it.
         block: None where it depends on what is not known.
         extents: those of the block that are known, of one that is not known whole.
+        limits: what the others are not above, as `min(16, n)` says.
         shared: dynamic shared memory in bytes; None when not known.
         arguments: values of the kernel's parameters, by name, where they are known numbers.
         assumed: the default path was taken somewhere before it.
@@ -65,7 +76,8 @@ class Launch:
     span: Span
     arguments: dict[str, AffineInt]
     assumed: tuple[Assumption, ...] = ()
-    extents: Extents = (None, None, None)
+    extents: Extents = _UNKNOWN
+    limits: Extents = _UNKNOWN
     is_uninstantiated: bool = False
     left: int = 0
 
@@ -137,7 +149,7 @@ class LaunchPolicy(HostPolicy):
         block, shared = _at(node.configuration, 1), _at(node.configuration, 2)
         if block is not None:
             size = self.number_of(ev.evaluate(shared)) if shared is not None else 0
-            self._note(ev, node.kernel, self._extents(ev.evaluate(block)), size, node.args, node)
+            self._note(ev, node.kernel, self._shape(ev.evaluate(block)), size, node.args, node)
         return True
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
@@ -150,17 +162,17 @@ class LaunchPolicy(HostPolicy):
                 kernel, block, shared = positions
                 given, more = ev.evaluate(items[block]), _at(items, shared)
                 if block == shared:
-                    extents, size = self._of_cluster(given)
-                    self._note(ev, items[kernel], extents, size, items[kernel + 1 :], node)
+                    shape, size = self._of_cluster(given)
+                    self._note(ev, items[kernel], shape, size, items[kernel + 1 :], node)
                 else:
                     size = self.number_of(ev.evaluate(more)) if more is not None else 0
-                    self._note(ev, items[kernel], self._extents(given), size, (), node)
+                    self._note(ev, items[kernel], self._shape(given), size, (), node)
                 return number(0)
             if last in CONFIGURED_LAUNCHERS and len(items) > 1:
-                extents = self._extents(ev.evaluate(_member(items[0], "blockDim")))
+                shape = self._shape(ev.evaluate(_member(items[0], "blockDim")))
                 size = self.number_of(ev.evaluate(_member(items[0], "dynamicSmemBytes")))
                 passed = items[2:] if last == "cudaLaunchKernelEx" else ()
-                self._note(ev, items[1], extents, size, passed, node)
+                self._note(ev, items[1], shape, size, passed, node)
                 return number(0)
             if not self.is_launching(last):
                 self._call_given(ev, node)
@@ -206,7 +218,7 @@ class LaunchPolicy(HostPolicy):
         self,
         ev: Evaluator,
         kernel: ir.Node,
-        extents: Extents,
+        shape: _Shape,
         size: int | None,
         operands: Sequence[ir.Node],
         node: ir.Node,
@@ -229,12 +241,13 @@ class LaunchPolicy(HostPolicy):
                 function.name,
                 function,
                 self._substituted(scope),
-                _whole(extents),
+                _whole(shape.extents),
                 size,
                 ev.state.unit.span(node),
                 passed,
                 tuple(self.defaults),
-                extents,
+                shape.extents,
+                shape.limits,
             )
             self.launches.append(launch)
 
@@ -274,20 +287,28 @@ class LaunchPolicy(HostPolicy):
                 return value.choices
         return tuple(self._assigned.get(node.name, (node.name,)))
 
-    def _extents(self, value: Value, start: int = 0) -> Extents:
+    def _shape(self, value: Value, start: int = 0) -> _Shape:
         """Returns the shape that a number, or a `dim3` at a byte of a value, means."""
         if isinstance(value, AffineInt):
-            return self.number_of(value), 1, 1
-        if isinstance(value, Aggregate):
-            at = (value.cells.get(start + offset) for offset in (0, 4, 8))
-            x, y, z = (self.number_of(cell) if cell is not None else 1 for cell in at)
-            return x, y, z
-        return None, None, None
+            sides: list[Value] = [value, number(1), number(1)]
+        elif isinstance(value, Aggregate):
+            sides = [value.cells.get(start + at, number(1)) for at in (0, 4, 8)]
+        else:
+            return _Shape(_UNKNOWN, _UNKNOWN)
+        x, y, z = map(self.number_of, sides)
+        limits = [_limit(side) if self.number_of(side) is None else None for side in sides]
+        return _Shape((x, y, z), (limits[0], limits[1], limits[2]))
 
-    def _of_cluster(self, value: Value) -> tuple[Extents, int | None]:
+    def _of_cluster(self, value: Value) -> tuple[_Shape, int | None]:
         """Returns the block and the shared memory of a `ClusterLaunchParams`."""
         size = value.cells.get(_CLUSTER_BYTES) if isinstance(value, Aggregate) else None
-        return self._extents(value, _CLUSTER_BLOCK), None if size is None else self.number_of(size)
+        return self._shape(value, _CLUSTER_BLOCK), None if size is None else self.number_of(size)
+
+
+def _limit(extent: Value) -> int | None:
+    """Returns what an extent is not above; None where that is no less than a block may have."""
+    limit = upper(extent) if isinstance(extent, AffineInt) else MAX_THREADS + 1
+    return limit if 0 < limit <= MAX_THREADS else None
 
 
 def _member(config: ir.Expression, name: str) -> ir.StructRef:

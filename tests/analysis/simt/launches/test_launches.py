@@ -246,6 +246,28 @@ def test_a_launch_whose_block_is_not_known_is_like_none():
     assert by_kind["load"].certainty is Certainty.SAMPLED
 
 
+@pytest.mark.parametrize(
+    ("block", "shape", "ways"),
+    [
+        ("std::min(16, std::max(n, 1))", (16, 1, 1), 1),  # 16 lanes, half of them active
+        ("std::min(256, n)", (256, 1, 1), 2),
+        ("dim3(std::min(16, n), 1)", (16, 1, 1), 1),
+        ("n", (256, 1, 1), 2),
+    ],
+)
+def test_a_block_is_not_guessed_above_its_limit(block, shape, ways):
+    text = """
+__global__ void k(float *g) {
+  __shared__ double s[1024];
+  int t = threadIdx.x;
+  if (t % 2 == 0) g[t] = s[t];
+}
+void run(float *g, int n) { k<<<1, BLOCK>>>(g); }"""
+    (access,) = accesses_of(text.replace("BLOCK", block))
+    assert access.instance.block == shape
+    assert (access.ways if access.certainty is Certainty.ASSUMED else None) == ways
+
+
 class TestOverrides:
     """What the user says wins over what the code says."""
 
