@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.errors import LimitReached, crash_reason, stop_reason
+from smemlint.limits.frame_stack import with_deep_stack
 from smemlint.reasons import Reason, ReasonCode
 
 Task = TypeVar("Task")
@@ -25,6 +26,7 @@ class Failure:
         return self.reason.code is ReasonCode.INTERNAL_ERROR
 
 
+@with_deep_stack
 def run_guarded(work: Callable[[Task], Answer], task: Task) -> Answer | Failure:
     """Returns the answer of `work` to a task, or how it failed."""
     try:
