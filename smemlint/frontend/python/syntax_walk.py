@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 def walk(node: ast.AST, *, into: Callable[[ast.AST], bool] | None = None) -> Iterator[ast.AST]:
@@ -26,6 +26,11 @@ def suites(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield handler.body
     for case in getattr(statement, "cases", ()):
         yield case.body
+
+
+def called_names(nodes: Iterable[ast.expr]) -> list[str]:
+    """Returns decorators or bases as the source spells them, without arguments of a call."""
+    return [ast.unparse(n.func if isinstance(n, ast.Call) else n) for n in nodes]
 
 
 def is_definition(node: ast.AST) -> bool:

@@ -293,12 +293,16 @@ def evaluate_call(interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> V
         kernel = interpreter.evaluate(node.func.value, scopes)
         if isinstance(kernel, Function) and kernel.is_kernel:
             return _launch(interpreter, kernel, node, scopes)
+    return apply_callee(interpreter, *call_of(interpreter, node, scopes), node, scopes)
+
+
+def call_of(
+    interpreter: Interpreter, node: ast.Call, scopes: Scopes
+) -> tuple[Value, list[Value], Scope]:
+    """Returns what a call calls, its arguments by place and those by name."""
     callee = interpreter.evaluate(node.func, scopes)
     arguments = list(items_of(interpreter, node.args, scopes))
-    named = {
-        k.arg: interpreter.evaluate(k.value, scopes) for k in node.keywords if k.arg is not None
-    }
-    return apply_callee(interpreter, callee, arguments, named, node, scopes)
+    return callee, arguments, keywords_of(interpreter, node.keywords, scopes)
 
 
 def apply_callee(

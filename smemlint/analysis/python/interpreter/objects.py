@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from smemlint.analysis.python.interpreter.values import Class, Function, Instance, Scope
+from smemlint.frontend.python.syntax_walk import called_names
 
 _GENERATES_INIT = ("dataclass", "aggregate", "NamedTuple")
 """Decorators and bases of classes whose `__init__` takes their annotated names."""
@@ -40,8 +41,7 @@ def binding_of(function: Function) -> Binding:
 
 def fields_of(owner: Class) -> tuple[str, ...]:
     """Returns the names that a generated `__init__` takes, in order; none for other classes."""
-    marks = [*owner.node.decorator_list, *owner.node.bases]
-    names = [ast.unparse(m.func if isinstance(m, ast.Call) else m) for m in marks]
+    names = called_names([*owner.node.decorator_list, *owner.node.bases])
     if not any(name.rpartition(".")[2].lstrip("_") in _GENERATES_INIT for name in names):
         return ()
     found: dict[str, None] = {}

@@ -24,6 +24,7 @@ from smemlint.analysis.python.interpreter.values import (
     Scopes,
     Symbol,
 )
+from smemlint.frontend.python.syntax_walk import called_names
 from smemlint.limits.budgets import MAX_UNROLLED
 
 # ---- assignments and expressions
@@ -81,10 +82,7 @@ def execute_delete(interpreter: Interpreter, node: ast.Delete, scopes: Scopes) -
 @executes(ast.FunctionDef)
 def execute_function(interpreter: Interpreter, node: ast.FunctionDef, scopes: Scopes) -> bool:
     """Binds a function, which is a kernel if a decorator compiles it for the GPU."""
-    is_kernel = any(
-        ast.unparse(d.func if isinstance(d, ast.Call) else d) in interpreter.kernel_marks
-        for d in node.decorator_list
-    )
+    is_kernel = any(n in interpreter.kernel_marks for n in called_names(node.decorator_list))
     scopes[-1][node.name] = Function(node, scopes, is_kernel)
     return True
 

@@ -6,7 +6,6 @@ import ast
 import builtins
 from dataclasses import field
 
-# The modules below register what they call.
 from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
     atoms,
     copies,
@@ -65,6 +64,9 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
+
+# The modules below register what they call.
+from smemlint.frontend.python.syntax_walk import called_names
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.errors import TooLarge
@@ -90,8 +92,7 @@ def _is_jit(callee: Value) -> bool:
     """Returns whether a decorator compiles a function for the host and the GPU."""
     function = callee.function if isinstance(callee, BoundMethod) else callee
     return isinstance(function, Function) and any(
-        ast.unparse(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] == "jit"
-        for d in function.node.decorator_list
+        name.rpartition(".")[2] == "jit" for name in called_names(function.node.decorator_list)
     )
 
 
@@ -111,10 +112,9 @@ class Program:
 
     def evaluate_call(self, interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> Value:
         """Returns the result of a call."""
-        callee = interpreter.evaluate(node.func, scopes)
-        arguments = list(expressions.items_of(interpreter, node.args, scopes))
-        named = expressions.keywords_of(interpreter, node.keywords, scopes)
-        return self.apply(interpreter, callee, arguments, named, node, scopes)
+        return self.apply(
+            interpreter, *expressions.call_of(interpreter, node, scopes), node, scopes
+        )
 
     def apply(
         self,

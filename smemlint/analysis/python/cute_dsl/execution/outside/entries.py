@@ -15,6 +15,7 @@ from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
 from smemlint.analysis.python.interpreter.values import Class, Function, Scope, Value
 from smemlint.frontend.python.python_source import PythonText
+from smemlint.frontend.python.syntax_walk import called_names
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import PLACE, Assumption, Line, Topic
 
@@ -44,10 +45,7 @@ def assumptions_of(entry: Entry, run: Run) -> tuple[Assumption, ...]:
 
 def is_marked(function: ast.FunctionDef, marks: tuple[str, ...]) -> bool:
     """Returns whether one of a function's decorators is one of these."""
-    return any(
-        ast.unparse(d.func if isinstance(d, ast.Call) else d) in marks
-        for d in function.decorator_list
-    )
+    return any(name in marks for name in called_names(function.decorator_list))
 
 
 def entries_of(text: PythonText) -> list[Entry]:
