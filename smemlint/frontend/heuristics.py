@@ -77,6 +77,14 @@ def is_extent(name: str) -> bool:
     return name in _EXTENT_METHODS
 
 
+def gives_elements(method: str) -> bool:
+    """Returns whether a method template is named after the elements that it gives a pointer to.
+
+    `tensor.data_ptr<float>()` of PyTorch, `data<T>()` of Paddle, `dptr<T>()` of MXNet.
+    """
+    return method.lower().endswith(("data", "ptr"))
+
+
 def is_warp_size(name: str) -> bool:
     """Returns whether a constant or function is the number of a warp's lanes: `raft::WarpSize`."""
     word = name.rsplit("::", 1)[-1].replace("_", "").lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from smemlint.analysis.simt.builtins import (
     async_copies,
     atomic_functions,
+    containers,
     cooperative_groups,
     intrinsics,
     math_functions,
@@ -31,8 +32,8 @@ from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
 TABLES = (
-    async_copies, atomic_functions, cooperative_groups, intrinsics, math_functions,
-    python_operators, warp_functions, wmma,
+    async_copies, atomic_functions, containers, cooperative_groups, intrinsics,
+    math_functions, python_operators, warp_functions, wmma,
 )  # fmt: skip
 """The modules whose functions are built-ins; they register when they are imported."""
 

@@ -7,14 +7,17 @@ launch. A `std::vector` that begins with a list is an array, until a method chan
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
+from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.domain.ctypes import (
     U64,
     ArrayType,
     CType,
     OpaqueType,
     RecordType,
+    UnreadTemplate,
     array_member,
     lay_out,
 )
@@ -23,12 +26,10 @@ from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Spa
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import gives_elements
 
-_CONTAINER = re.compile(
-    r"(?:thrust::|std::|cutlass::)?"
-    r"(?:device_vector|host_vector|universal_vector|vector|device_ptr|DeviceAllocation)"
-    r"\s*<\s*(?P<element>[^,]+?)\s*>"
-)
+_ON_DEVICE = frozenset(("device_vector", "universal_vector", "device_ptr", "DeviceAllocation"))
+_CONTAINERS = _ON_DEVICE | {"host_vector", "vector"}
 _TO_ELEMENTS = frozenset(("data", "begin", "get"))
 _LIST = re.compile(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,]+?)\s*>")
 _READING = frozenset(("end", "cbegin", "cend", "empty"))
@@ -54,7 +55,8 @@ def call_container_method(
     """
     spelling = getattr(place.type, "spelling", "") or getattr(place.type, "name", "")
     if method in _TO_ELEMENTS:
-        return _elements(ev, spelling, node)
+        of = node.name.name if isinstance(node.name, ir.StructRef) else node
+        return _elements(ev, place.type, of, _CONTAINERS)
     array = array_member(place.type)
     if array is None:
         return None
@@ -82,12 +84,35 @@ def _element(ev: Evaluator, array: ArrayType, method: str, node: ir.FuncCall) ->
     return place
 
 
-def _elements(ev: Evaluator, spelling: str, node: ir.FuncCall) -> Pointer | None:
-    """Returns what `v.data()` points to; None where the object is no such container."""
-    found = _CONTAINER.fullmatch(spelling)
-    element = type_argument(ev, found["element"]) if found is not None else None
-    if element is None or not element.size:
+def elements_of_unread(
+    ev: Evaluator, method: str, arguments: Sequence[str], node: ir.FuncCall
+) -> Pointer | None:
+    """Returns what `tensor.data_ptr<T>()` of an unread class points to; None of other methods."""
+    if len(arguments) != 1 or not gives_elements(method):
         return None
-    of = node.name.name if isinstance(node.name, ir.StructRef) else node
+    return _pointer_to(ev, type_argument(ev, arguments[0]), node)
+
+
+def elements_on_device(ev: Evaluator, kind: CType, of: ir.Node) -> Pointer | None:
+    """Returns what `v[i]` of `thrust::device_vector<T>` is an element of; None of other types."""
+    return _elements(ev, kind, of, _ON_DEVICE)
+
+
+@builtin("raw_pointer_cast", least=1)
+def raw_pointer_cast(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Returns the pointer that Thrust's `device_ptr` holds: here it is one."""
+    return ev.evaluate(call.node.args[0])
+
+
+def _elements(ev: Evaluator, kind: CType, of: ir.Node, containers: Set[str]) -> Pointer | None:
+    if not isinstance(kind, UnreadTemplate) or kind.template not in containers:
+        return None
+    return _pointer_to(ev, kind.arguments[0], of)
+
+
+def _pointer_to(ev: Evaluator, element: CType | int | None, of: ir.Node) -> Pointer | None:
+    """Returns a pointer to elements of a known size in global memory."""
+    if element is None or isinstance(element, int) or not element.size:
+        return None
     obj = Object("elements", element, Space.GLOBAL, ev.state.key(of, "elements"))
     return Pointer(obj, offset_of(0), element)

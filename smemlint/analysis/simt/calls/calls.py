@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.builtins.call import call_builtin
-from smemlint.analysis.simt.builtins.containers import call_container_method
+from smemlint.analysis.simt.builtins.containers import call_container_method, elements_of_unread
 from smemlint.analysis.simt.builtins.cooperative_groups import call_group_method
 from smemlint.analysis.simt.builtins.cute_functions import (
     call_array_method,
@@ -183,6 +183,9 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     if isinstance(place, Pointer):
         return place
     if isinstance(place, Unknown):
+        elements = elements_of_unread(ev, name, arguments, node)
+        if elements is not None:
+            return elements
         if any(shared_tensor_of(v) is not None for v in argument_values(ev, node)):
             note_shared_argument(ev, state.source_text(callee), node)
         return place
@@ -205,7 +208,8 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
             value = inline_named(ev, name, kind, node, place.pointer(), arguments)
             if value is not None:
                 return value
-    return _unread_method(ev, place, callee, node)
+    elements = elements_of_unread(ev, name, arguments, node)
+    return _unread_method(ev, place, callee, node) if elements is None else elements
 
 
 def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.FuncCall) -> Value:

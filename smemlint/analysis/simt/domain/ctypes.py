@@ -195,6 +195,19 @@ class StaticType(OpaqueType):
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadTemplate(OpaqueType):
+    """A class of a template whose definition was not read: `thrust::device_vector<T>`.
+
+    Attributes:
+        template: its name, without namespaces.
+        arguments: what they were where it was spelled; None for those that are not known.
+    """
+
+    template: str = ""
+    arguments: tuple[CType | int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TupleType(OpaqueType):
     """A tuple of which only a part is known from its type: `cute::Stride<int64_t, Int<1>>`."""
 

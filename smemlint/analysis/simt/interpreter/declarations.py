@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     StaticType,
+    UnreadTemplate,
     array_member,
     is_sized,
 )
@@ -138,7 +139,7 @@ def _initial_value(ev: Evaluator, init: ir.Node, kind: OpaqueType) -> Value:
         values, is_shared = given_values(ev, init.args)
         if is_shared:
             note_shared_argument(ev, kind.spelling, init)
-        if len(values) < len(init.args):
+        if isinstance(kind, UnreadTemplate) or len(values) < len(init.args):
             return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known")
         return values[0]
     return ev.evaluate(argument)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smemlint.analysis.simt.builtins.containers import elements_on_device
 from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best
@@ -10,6 +11,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     U32,
     ArrayType,
     CType,
+    OpaqueType,
     PointerType,
     RecordType,
     array_member,
@@ -104,6 +106,10 @@ def locate_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
         found = _by_operator(ev, binding, binding.type, node)
         if found is not None:
             return found
+    if isinstance(binding, Variable) and isinstance(binding.type, OpaqueType):
+        first = elements_on_device(ev, binding.type, node.name)
+        if first is not None:
+            return _element_at(ev, first, ev.evaluate(node.subscript))
     return _element_of_standard_array(ev, node) or _plain_element(ev, node)
 
 

@@ -13,6 +13,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     FloatType,
     IntType,
     OpaqueType,
+    PointerType,
     RecordType,
     StaticType,
     is_opaque,
@@ -44,6 +45,7 @@ _SAME_TYPE = frozenset(
         "decay_t",
         "add_const_t",
         "remove_const_t",
+        "remove_volatile_t",
         "type_identity_t",
     )
 )
@@ -116,6 +118,9 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
     if last in _SAME_TYPE:
         same = type_argument(ev, arguments[0])
         return unreferenced(same) if same and last in _WITHOUT_REFERENCE else same
+    if last == "remove_pointer_t":
+        held = type_argument(ev, arguments[0])
+        return held.target if isinstance(held, PointerType) and not held.is_reference else held
     if last in _SIGNS:
         kind = type_argument(ev, arguments[0])
         return IntType(kind.bits, _SIGNS[last]) if isinstance(kind, IntType) else None

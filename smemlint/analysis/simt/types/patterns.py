@@ -16,9 +16,10 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     StaticType,
+    UnreadTemplate,
     is_opaque,
 )
-from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.statics import scope_of
@@ -104,9 +105,11 @@ class Match:
                 return same_argument(self.bound[pattern], argument)
             self.bound[pattern] = argument
             return True
+        is_open = self.is_open(pattern)
+        if isinstance(argument, UnreadTemplate) and is_open:
+            return self._fits_unread(pattern, argument)
         if argument is None or is_opaque(argument):
             return None
-        is_open = self.is_open(pattern)
         if isinstance(argument, Value):
             return None if is_open else same_argument(value_argument(self._ev, pattern), argument)
         if pattern.endswith("*"):
@@ -115,6 +118,14 @@ class Match:
         if is_open:
             return self._fits_class(pattern, argument)
         return same_argument(type_argument(self._ev, pattern), argument)
+
+    def _fits_unread(self, pattern: str, argument: UnreadTemplate) -> bool | None:
+        """Returns whether a class that was not read is of a template: `std::vector<T>`."""
+        if _class_name(pattern) != argument.template:
+            return None
+        patterns = template_arguments(pattern)[1]
+        given = [number(a) if isinstance(a, int) else a for a in argument.arguments]
+        return self.all_of(patterns, given[: len(patterns)])
 
     def is_open(self, pattern: str) -> bool:
         """Returns whether a pattern names a free parameter."""

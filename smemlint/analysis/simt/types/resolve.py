@@ -10,9 +10,11 @@ from smemlint.analysis.simt.domain.ctypes import (
     CType,
     OpaqueType,
     PointerType,
+    UnreadTemplate,
+    is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.node_facts import node_facts
 from smemlint.analysis.simt.types.cache import type_cache
@@ -20,11 +22,13 @@ from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.enums import bind_enumerators
 from smemlint.analysis.simt.types.keyword_types import is_volatile
 from smemlint.analysis.simt.types.named_types import resolve_spelling
+from smemlint.analysis.simt.types.patterns import Argument, template_value
 from smemlint.analysis.simt.types.records import local_record, record_named
 from smemlint.frontend import ir
 from smemlint.frontend.program import Unit
 
 _WRAPPERS = (ir.TypeDecl, ir.Typename, ir.Decl, ir.Typedef)
+_AUTO = OpaqueType("auto")
 _REFERENCES = frozenset(("&", "&&"))
 
 
@@ -60,6 +64,8 @@ class Resolver:
             target = self.resolve(node.type)
             if reference and isinstance(target, PointerType) and target.is_reference:
                 return target
+            if not reference and target == _AUTO:
+                return _AUTO  # `auto*` takes the pointer that it is given
             return PointerType(target, reference, is_volatile=is_volatile(node.type))
         if isinstance(node, ir.ArrayDecl):
             count = None
@@ -85,7 +91,15 @@ class Resolver:
             found = self.spelled(words[0])
             if found is not None:
                 return found
-        return ctypes.builtin(words) or OpaqueType(" ".join(words))
+        return ctypes.builtin(words) or self._unread(" ".join(words))
+
+    def _unread(self, spelling: str) -> OpaqueType:
+        """Returns the type of a name that was not read, with what its template arguments are."""
+        name, arguments = self._ev.state.unit.template_arguments(spelling)
+        if not arguments:
+            return OpaqueType(spelling)
+        found = tuple(_known_argument(template_value(self._ev, a)) for a in arguments)
+        return UnreadTemplate(spelling, template=name.rsplit("::", 1)[-1], arguments=found)
 
     def record(self, name: str, arguments: tuple[str, ...]) -> CType | None:
         """Returns the class of the unit that a name with template arguments means."""
@@ -108,3 +122,11 @@ class Resolver:
         key = None if names is None else (spelling, names)
         known = resolution.cache.spelled
         return resolution.remembered(known, key, lambda: resolve_spelling(self._ev, spelling))
+
+
+def _known_argument(argument: Argument) -> CType | int | None:
+    if isinstance(argument, AffineInt):
+        return argument.constant
+    if argument is None or isinstance(argument, Value):
+        return None
+    return None if is_opaque(argument) and not argument.size else argument
