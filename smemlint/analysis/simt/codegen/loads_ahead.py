@@ -15,10 +15,16 @@ of nvcc 13.0.88, -O3, sm_90, of `c = s[2 * t]; if (c > 1) v = s[2 * t + 1];` and
 | `v = sinf(c) * s[2 * t + 1]` on the condition | two LDS |
 
 How much a branch may hold for that is not modelled: the figures of loads that it changes are open.
+
+So are those of loads on a condition that an unrolled loop does not change. LLVM takes it out of a
+small loop (unswitching): `if (flag) v += s[8 * t + i];` for i in 0..7 becomes two LDS.128 behind
+one branch, with a second such condition in the loop, too, and beside a division if the array is
+declared with `__align__(16)`. Large loops keep their eight LDS, and so does `if (i < n)`.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -88,7 +94,7 @@ def _mark_slot(slotted: Sequence[tuple[int, _Part]], size: int) -> None:
         ahead: list[_Part] = []
         others: list[tuple[int, _Part]] = []
         for place, part in slotted:
-            if _dominates(first, part.load):
+            if _dominates(first, part.load) or _is_unswitched(first, part.load):
                 present[place].append(part.load)
                 ahead.append(part)
             else:
@@ -104,3 +110,13 @@ def _dominates(first: Event, other: Event) -> bool:
     """Returns whether whoever makes a load has made an earlier one, too."""
     is_inside = other.scope[: len(first.scope)] == first.scope
     return is_inside and not (other.mask & ~first.mask).any()
+
+
+def _is_unswitched(first: Event, other: Event) -> bool:
+    """Returns whether two iterations load on one condition that the iterations do not change."""
+    if first.node is not other.node or first.assumptions != other.assumptions:
+        return False
+    changed = {name for name, _ in first.values}
+    texts = " ".join(assumption.text for assumption in first.assumptions)
+    is_changed = not changed.isdisjoint(re.findall(r"\w+", texts))
+    return not (is_changed or first.may_diverge or first.depends_on_data)

@@ -102,3 +102,25 @@ def test_iterations_with_branches_may_fuse(behind, certainty):
 def test_guarded_loads_of_iterations_stay_apart():
     body = "for (int i = 0; i < n; ++i) if (in[i] > v) v += s[32 * t + i];"
     assert loads(body) == [(APART, 32)]
+
+
+UNROLLED = """
+  #pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    float w = in[8 * t + i] * 0.5f;
+    %s
+    v += w * w;
+  }"""
+
+
+@pytest.mark.parametrize(
+    ("body", "certainty"),
+    [
+        ("if (n) w += s[8 * t + i];", OPEN),  # two LDS.128
+        ("w = w / (1.f + w); if (n) w += s[8 * t + i];", OPEN),  # LDS; LDS.128 if aligned
+        ("if (n) w += s[8 * t + i]; if (n > 7) w *= tanhf(w);", OPEN),  # two LDS.128
+        ("if (i < n) w += s[8 * t + i];", APART),  # eight LDS
+    ],
+)
+def test_a_condition_that_no_iteration_changes_is_taken_out_of_the_loop(body, certainty):
+    assert loads(UNROLLED % body) == [(certainty, 8)]
