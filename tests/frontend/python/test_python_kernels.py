@@ -141,7 +141,12 @@ def test_an_index_from_memory_is_data_dependent(tmp_path):
 
 @pytest.mark.parametrize(
     "statement",
-    ["with open('x'):\n        s[0] = 1", "for v in a:\n        s[0] = v", "raise ValueError"],
+    [
+        "with open('x'):\n        s[0] = 1",
+        "for v in zip(a, a):\n        s[0] = v",
+        "for v in a[cuda.threadIdx.x :]:\n        s[0] = v",
+        "raise ValueError",
+    ],
 )
 def test_statements_that_are_not_followed_are_said(statement, tmp_path):
     text = HEAD + (
@@ -220,3 +225,29 @@ def test_a_power_of_a_fraction_is_not_decided(power, tmp_path):
     )
     (access,) = accesses(facts_of(text, tmp_path))
     assert access.certainty is Certainty.DATA_DEPENDENT
+
+
+LISTED = """
+@cuda.jit
+def k(near, factors, a):
+    s = cuda.shared.array((32, 32), float32)
+    t = cuda.threadIdx.x
+    for {loop}:
+        {body}
+k[1, 32](a, a, a)
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "body", "wavefronts"),
+    [
+        ("n, x in enumerate(factors)", "s[t, n] = x", 32),
+        ("x in factors", "s[0, t] += x", 1),
+        ("n, (x, y) in enumerate(near)", "s[t, 2 * n] = x + y", 32),
+        ("x, y in near", "s[0, t] = x + y", 1),
+    ],
+)
+def test_elements_of_an_array_are_looped_over(loop, body, wavefronts, tmp_path):
+    found = accesses(facts_of(HEAD + LISTED.format(loop=loop, body=body), tmp_path))
+    assert {a.certainty for a in found} == {Certainty.ASSUMED}
+    assert {p.wavefronts for a in found for p in a.patterns} == {wavefronts}

@@ -11,7 +11,13 @@ from smemlint.frontend.python.jit.dialects import AXES, element_type
 from smemlint.frontend.python.jit.ir_builder import pointer_to
 from smemlint.frontend.python.jit.lower_expressions import lower_index
 from smemlint.frontend.python.jit.lowering import Lowering, lowers
-from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer, keyword
+from smemlint.frontend.python.jit.syntax import (
+    arguments_of,
+    indices_of,
+    integer,
+    keyword,
+    listing_of,
+)
 
 _PYTHON = frozenset(("min", "max", "abs", "int", "float"))
 
@@ -158,6 +164,10 @@ def parameter_type(lowering: Lowering, name: str) -> ir.Type:
     for node in lowering.definition.own_nodes():
         if isinstance(node, ast.Subscript) and dotted(node.value) == name:
             depth = max(depth, len(indices_of(node)))
+        elif isinstance(node, ast.For):
+            array, _, element = listing_of(node)
+            if dotted(array) == name:
+                depth = max(depth, 2 if isinstance(element, ast.Tuple | ast.List) else 1)
         elif isinstance(node, ast.Call) and lowering.member(node.func) in (
             lowering.dialect.atomics if lowering.dialect is not None else ()
         ):

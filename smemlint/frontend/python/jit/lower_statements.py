@@ -19,7 +19,7 @@ from smemlint.frontend.python.jit.ir_builder import Builder, array_of, type_of
 from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type
 from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lower_operator
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
-from smemlint.frontend.python.jit.syntax import integer, keyword
+from smemlint.frontend.python.jit.syntax import integer, keyword, listing_of
 from smemlint.frontend.python.parameters import Parameter
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
@@ -249,19 +249,48 @@ class _FunctionLowering:
         array = make.declare(
             listed, array_of("int64_t", [count]), node.iter, ir.InitList(values), quals=("const",)
         )
-        counter = make.name(position, target)
-        value = make.element(make.name(listed, node.iter), counter, target)
-        start = make.integer(0, node.iter, wide=True)
-        init = ir.DeclList((make.declare(position, type_of("int64_t"), target, start),))
+        value = make.element(make.name(listed, node.iter), make.name(position, target), target)
         if self.scopes.get(name) is None:
             given: ir.BlockItem = make.assign(make.name(name, target), value, node)
         else:
             given = make.declare(name, type_of("int64_t"), target, value)
         body = make.block([given, self.block(node.body, node)], node)
-        condition = make.binary("<", counter, count, node.iter)
-        advance = make.unary("p++", counter, node)
-        loop = ir.For(init, condition, advance, body, at=make.place(node))
-        return make.block([array, loop], node)
+        return make.block([array, self._counted(position, count, body, node)], node)
+
+    def _for_elements(self, node: ast.For) -> ir.For:
+        """Returns a loop over the elements of an array, of a kernel's argument for one."""
+        make = self.make
+        array, count, target = listing_of(node)
+        name = dotted(array)
+        if name is None or node.orelse:
+            raise CannotLower(node, f"a loop over `{make.spelling(node.iter)}`")
+        position = f"position in {make.spelling(array)}"
+        counter = make.name(position, target)
+        given = [] if count is None else [self._given(count, counter, node)]
+        given += self._elements(target, make.element(self.values.expression(array), counter, array))
+        stop = extent_of(self.values, name, "shape", 0, array)
+        body = make.block([*given, self.block(node.body, node)], node)
+        return self._counted(position, stop, body, node)
+
+    def _counted(self, counter: str, stop: ir.Expression, body: ir.Compound, at: ast.For) -> ir.For:
+        """Returns a loop whose counter, which no Python code names, runs from 0."""
+        make = self.make
+        start = make.integer(0, at.iter, wide=True)
+        init = ir.DeclList((make.declare(counter, type_of("int64_t"), at.target, start),))
+        condition = make.binary("<", make.name(counter, at.target), stop, at.iter)
+        advance = make.unary("p++", make.name(counter, at.target), at)
+        return ir.For(init, condition, advance, body, at=make.place(at))
+
+    def _elements(self, target: ast.expr, value: ir.Expression) -> list[ir.BlockItem]:
+        """Gives a target an element, or the targets of a tuple those of a row."""
+        make = self.make
+        if not isinstance(target, ast.Tuple | ast.List):
+            return [self._given(target, value, target)]
+        parts = (
+            (part, make.element(value, make.integer(k, part, wide=True), part))
+            for k, part in enumerate(target.elts)
+        )
+        return [item for part, found in parts for item in self._elements(part, found)]
 
     def _open_for(self, node: ast.For) -> Sequence[ir.BlockItem]:
         """Returns a loop over anything else: in host code its body once, with unknown values."""
@@ -269,7 +298,7 @@ class _FunctionLowering:
         if numbers is not None and isinstance(node.target, ast.Name) and not node.orelse:
             return (self._for_each(node, node.target, numbers),)
         if self.values.dialect is not None:
-            raise CannotLower(node, f"a loop over `{self.make.spelling(node.iter)}`")
+            return (self._for_elements(node),)
         given = self._assignments([node.target], node.iter, node, is_open=True)
         body = self.block(node.body, node)
         return (self.make.block([*given, *body.block_items], node),)

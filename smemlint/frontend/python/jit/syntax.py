@@ -25,3 +25,17 @@ def arguments_of(node: ast.Call) -> list[ast.expr]:
 def indices_of(node: ast.Subscript) -> list[ast.expr]:
     """Returns the indices of a subscript, those of a tuple one by one."""
     return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def listing_of(node: ast.For) -> tuple[ast.expr, ast.expr | None, ast.expr]:
+    """Returns what a loop lists, what counts its rounds if anything, and what an element is given.
+
+    `for x in a` and `for k, x in enumerate(a)`.
+    """
+    match node:
+        case ast.For(
+            target=ast.Tuple(elts=[count, element]),
+            iter=ast.Call(func=ast.Name(id="enumerate"), args=[listed]),
+        ):
+            return listed, count, element
+    return node.iter, None, node.target
