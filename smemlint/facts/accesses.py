@@ -185,6 +185,7 @@ class Access:
         warps: of the block that take part; 0 where not known.
         omitted: distinct warp patterns that are not kept.
         data: what is known of addresses that hang on data; None where nothing is.
+        elsewhere: the patterns of the other blocks that were guessed, where the figure is the same.
     """
 
     span: Span
@@ -219,6 +220,7 @@ class Access:
     warps: int = 0
     omitted: int = 0
     data: DataAddresses | None = None
+    elsewhere: tuple[WarpPattern, ...] = ()
 
     @property
     def ways(self) -> float:

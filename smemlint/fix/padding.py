@@ -86,9 +86,12 @@ class Usage:
 
     @staticmethod
     def of(facts: Facts, array: SharedArray) -> Usage:
-        """Returns the accesses of all arrays of one declaration."""
+        """Returns the accesses of all arrays of one declaration, in all blocks that were tried."""
+        found = (a for k in facts.kernels for a in k.accesses if array.is_declared_as(a.array))
         return Usage(
-            tuple(a for k in facts.kernels for a in k.accesses if array.is_declared_as(a.array))
+            tuple(
+                replace(a, patterns=a.patterns + a.elsewhere) if a.elsewhere else a for a in found
+            )
         )
 
     @property

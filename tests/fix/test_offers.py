@@ -369,3 +369,16 @@ def test_what_is_not_analysed_says_what_to_tell(body, said):
     text = f"__global__ void k(float *g, int n) {{ __shared__ float s[4096]; {body} }}"
     (found,) = checked(text).findings
     assert found.code == "SML901" and said in found.help
+
+
+def test_a_shape_frees_the_array_in_every_block_that_is_tried(tmp_path):
+    """Rows of 17 are free where 16 lanes of 32 x 8 take part, and 2-way in blocks of 16 x 16."""
+    path = tmp_path / "kernel.py"
+    path.write_text(
+        "from numba import cuda, float32\nSHAPE = (16, 16)\n\n@cuda.jit\ndef k(A, C):\n"
+        "    s = cuda.shared.array(SHAPE, float32)\n    x, y = cuda.grid(2)\n"
+        "    if x >= C.shape[0] and y >= C.shape[1]:\n        return\n"
+        "    s[cuda.threadIdx.x, cuda.threadIdx.y] = A[x, y]\n"
+    )
+    (found,) = check([Source(str(path))], Settings()).findings
+    assert re.findall(r"\d+", found.help) == ["16", "18"]

@@ -37,6 +37,9 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
         differing = [o.get((access.span, access.kind)) for o in others]
         if not all(_alike(access, d) for d in differing):
             access = as_sample(access, why)
+        elif access.certainty.is_decided:
+            elsewhere = (p for d in differing if d is not None for p in d.patterns)
+            access = replace(access, elsewhere=tuple(elsewhere))
         if any(d is not None and d.advice != access.advice for d in differing):
             access = replace(access, advice="", advised=None)
         accesses.append(access)
