@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_INCLUDES = re.compile(r'#[ \t]*+include[ \t]*+"([^"\n]++)"')
+_INCLUDES = re.compile(r'#[ \t]*+include[ \t]*+(?:"([^"\n]++)"|<([^>\n]++)>)')
 
 
 def at_line_begins(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
@@ -21,6 +21,12 @@ def at_line_begins(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str
         end = found.end()
 
 
+def includes(text: str) -> Iterator[tuple[str, bool]]:
+    """Yields the files that a text includes and whether in quotes, in order, of all branches."""
+    for found in at_line_begins(_INCLUDES, text):
+        yield found[1] or found[2].strip(), found[1] is not None
+
+
 def quoted_includes(text: str) -> Iterator[str]:
     """Yields the files that a text names in `#include "file"`, in order, of all its branches."""
-    return (found[1] for found in at_line_begins(_INCLUDES, text))
+    return (name for name, is_quoted in includes(text) if is_quoted)

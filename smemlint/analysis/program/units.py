@@ -10,13 +10,14 @@ from itertools import islice
 from pathlib import Path
 
 from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.analysis.program.included_files import IncludedFiles
 from smemlint.config.settings import Settings
 from smemlint.facts import NotAnalysed, Span
 from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
-from smemlint.frontend.line_searches import quoted_includes
+from smemlint.frontend.line_searches import includes
 from smemlint.frontend.program import Unit
 from smemlint.limits.budgets import (
     MAX_BUILDS,
@@ -218,20 +219,17 @@ class ProgramIndex:
         return found
 
     def _home(self, name: str, path: str) -> str | None:
-        ending = "/" + posixpath.normpath(name)
-        alike = self._by_base_name.get(posixpath.basename(ending), ())
-        found = [p for p in alike if p.endswith(ending)]
-        if not found:
+        nearest = self._included_files.nearest(name, path)
+        if nearest is None:
             return _home_above(name, path, self._sandbox)
-        nearest = max(found, key=lambda p: len(posixpath.commonprefix((p, path))))
-        return nearest[: -len(ending)]
+        return nearest[: -len(posixpath.normpath(name)) - 1]
 
     @cached_property
-    def _by_base_name(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for path in self.sources:
-            found.setdefault(posixpath.basename(path), []).append(path)
-        return found
+    def _included_files(self) -> IncludedFiles:
+        def given(path: str) -> tuple[str, ...]:
+            return (*self.settings.include_dirs, *self._build(path).flags.include_dirs)
+
+        return IncludedFiles(self.sources, given)
 
     def unit_of(self, path: str) -> Unit:
         """Returns a unit that holds a file, of those that this task read."""
@@ -242,12 +240,15 @@ class ProgramIndex:
         return self.unit(path)
 
     def includes(self, path: str) -> tuple[str, ...]:
-        """Returns the files of the run that a file includes by a quoted path."""
+        """Returns the files of the run that a file includes, as the preprocessor finds them.
+
+        Python files that hold CUDA text include none: their text is compiled in another folder.
+        """
         if path not in self._includes:
-            text = self.read(path) or ""
-            folder = posixpath.dirname(path)
-            found = (posixpath.normpath(posixpath.join(folder, n)) for n in quoted_includes(text))
-            self._includes[path] = tuple(f for f in dict.fromkeys(found) if f in self.sources)
+            text = "" if is_python_path(path) else self.read(path) or ""
+            find = self._included_files.find
+            found = (find(name, path, is_quoted=quoted) for name, quoted in includes(text))
+            self._includes[path] = tuple(dict.fromkeys(filter(None, found)))
         return self._includes[path]
 
     def files_below(self, path: str) -> list[str]:

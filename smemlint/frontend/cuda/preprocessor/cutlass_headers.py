@@ -123,7 +123,8 @@ _TEXTS = {
 }
 
 
-_OWN_FOLDERS = frozenset((("include", "cute"), ("include", "cutlass")))
+_FOLDERS = frozenset(("cute", "cutlass"))
+_OWN_FOLDERS = frozenset(("include", folder) for folder in _FOLDERS)
 _MACROS = ("CUTE_STATIC_V(x) (x)",)
 """Of CuTe, whose headers are never read: `decltype(x)::value` is the number that `x` is."""
 
@@ -133,6 +134,11 @@ def cutlass_macros() -> dict[str, Macro]:
     """Returns the macros of CuTe by name."""
     macros = (read_definition(lex(line)) for line in _MACROS)
     return {macro.name: macro for macro in macros if macro is not None}
+
+
+def is_of_cutlass(name: str) -> bool:
+    """Returns whether an include is written as one of CuTe or CUTLASS: `cute/tensor.hpp`."""
+    return name.partition("/")[0] in _FOLDERS
 
 
 def is_within_cutlass(path: str) -> bool:

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
+from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
 from smemlint.limits.budgets import MAX_CACHED_CHARACTERS, MAX_INCLUDE_FOLDERS_UP
 
 _INCLUDE_FOLDERS = ("", "include", "inc", "Common", "common", "src")
@@ -63,7 +64,7 @@ class Includes:
         self, root: str, folders: tuple[str, ...], read: Callable[[str], str | None]
     ) -> None:
         self._given = folders
-        self._folders = [*folders, *_nearby(root)]
+        self._folders = [*folders, *nearby(root)]
         self._read = read
         self._texts: dict[str, str | None] = {}
 
@@ -81,15 +82,18 @@ class Includes:
         for folder in (posixpath.dirname(includer.replace("\\", "/")), *self._folders):
             yield posixpath.normpath(posixpath.join(folder, name))
 
-    def holds(self, name: str, includer: str) -> bool:
-        """Returns whether the project has an include in brackets: `<vector>` only where it says so.
+    def is_of_library(self, name: str, includer: str) -> bool:
+        """Returns whether an include in brackets is one of the toolkit or of the C++ library.
 
-        Names without a suffix are those of the C++ library unless a folder of the build has them.
+        Names without a suffix, as `<vector>`, are unless a folder of the build has them; those that
+        name a folder of another library are not, whether they are found or not.
         """
+        if is_of_system(name) or "/" in name:
+            return is_of_system(name)
         if "." in name:
-            return self.find(name, includer) is not None
-        return any(
-            self._text(posixpath.normpath(posixpath.join(folder, name))) is not None
+            return self.find(name, includer) is None
+        return all(
+            self._text(posixpath.normpath(posixpath.join(folder, name))) is None
             for folder in self._given
         )
 
@@ -107,7 +111,8 @@ class Includes:
         return self._texts[path]
 
 
-def _nearby(root: str) -> Iterator[str]:
+def nearby(root: str) -> Iterator[str]:
+    """Yields the folders that are searched for the includes of a root, its own first."""
     folder = posixpath.dirname(root.replace("\\", "/"))
     for _ in range(MAX_INCLUDE_FOLDERS_UP):
         for name in _INCLUDE_FOLDERS:

@@ -17,6 +17,7 @@ from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
     CUTLASS_CONSTANTS,
     cutlass_header,
     cutlass_macros,
+    is_of_cutlass,
     is_within_cutlass,
 )
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
@@ -38,9 +39,6 @@ from smemlint.limits.budgets import (
 )
 from smemlint.limits.steps import TOKENS_A_STEP, spend
 from smemlint.reasons import Reason, ReasonCode
-
-_MODELLED_FOLDERS = frozenset(("cute", "cutlass"))
-"""Libraries whose headers are not read: what is used of them is known without."""
 
 
 class AssumedRegions:
@@ -303,24 +301,22 @@ class _Run:
             arguments = self.expander.expand(arguments)
         is_quoted = bool(arguments) and arguments[0].kind == "string"
         name = arguments[0].text.strip('"') if is_quoted else _bracketed(arguments)
-        folder, slash, _ = name.partition("/")
-        if not is_quoted and is_of_system(name if not slash else folder):
+        includer = prepared.source.path
+        if not is_quoted and self._includes.is_of_library(name, includer):
             return
-        if not is_quoted and not slash and not self._includes.holds(name, prepared.source.path):
-            return
-        is_modelled = folder in _MODELLED_FOLDERS
+        is_modelled = is_of_cutlass(name)
         is_followed = is_quoted or not is_modelled
-        found = self._includes.find(name, prepared.source.path) if is_followed else None
+        found = self._includes.find(name, includer) if is_followed else None
         found = found or cutlass_header(name)
         if found is None and is_quoted and self._search_home(name):
-            found = self._includes.find(name, prepared.source.path)
+            found = self._includes.find(name, includer)
         if found is not None and is_modelled and is_within_cutlass(found[0]):
             found, is_followed = cutlass_header(name), False
         if found is None and is_of_system(name):
             return
         if found is None:
             if is_followed:
-                self._report_refused(arguments[0], name, prepared.source.path)
+                self._report_refused(arguments[0], name, includer)
                 self._note_missing(name, is_quoted=is_quoted)
             self._branches.headers_are_missing = True
             if not is_modelled:

@@ -1,0 +1,69 @@
+"""Which files of a run includes name: kernels of headers are evaluated where they are launched."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemlint.analysis.analyze import analyze
+from smemlint.analysis.program.included_files import IncludedFiles
+from smemlint.config.settings import Settings
+from smemlint.sources.discovery import find_sources
+
+FILES = (
+    "csrc/topk.cu",
+    "include/lib/topk.cuh",
+    "include/lib/detail/topk.cuh",
+    "include/cutlass/gemm.h",
+    "include/cub/cub.cuh",
+    "other/kernels/math.cuh",
+    "other/kernels/vector",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "includer", "is_quoted", "found"),
+    [
+        ("lib/topk.cuh", "csrc/topk.cu", False, "include/lib/topk.cuh"),
+        ("lib/topk.cuh", "csrc/topk.cu", True, "include/lib/topk.cuh"),
+        ("topk.cuh", "include/lib/detail/mma.cuh", True, "include/lib/detail/topk.cuh"),
+        ("../topk.cuh", "include/lib/detail/mma.cuh", True, "include/lib/topk.cuh"),
+        ("kernels/math.cuh", "csrc/topk.cu", True, "other/kernels/math.cuh"),
+        ("kernels/math.cuh", "csrc/topk.cu", False, None),
+        ("kernels/math.cuh", "csrc/built.cu", False, "other/kernels/math.cuh"),
+        ("vector", "other/kernels/math.cuh", False, None),
+        ("cub/cub.cuh", "csrc/topk.cu", False, None),
+        ("cutlass/gemm.h", "csrc/topk.cu", False, None),
+        ("cutlass/gemm.h", "csrc/topk.cu", True, None),
+    ],
+)
+def test_includes_are_found_where_the_preprocessor_looks(name, includer, is_quoted, found):
+    built = {"csrc/built.cu": ["other"]}
+    files = IncludedFiles(FILES, lambda path: built.get(path, ()))
+    assert files.find(name, includer, is_quoted=is_quoted) == found
+
+
+HEADER = """#pragma once
+template <typename DType>
+__global__ void topk(DType* out) {
+  __shared__ DType s[32 * 32];
+  s[threadIdx.x * 32] = 0;
+  out[0] = s[threadIdx.x * 32];
+}
+template <typename DType>
+void run(DType* out) { topk<DType><<<1, 32>>>(out); }
+"""
+
+
+@pytest.mark.parametrize("written", ["<lib/topk.cuh>", '"lib/topk.cuh"'])
+def test_a_header_in_brackets_has_the_template_arguments_of_its_launch(written, tmp_path):
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "include" / "lib").mkdir(parents=True)
+    (tmp_path / "include" / "lib" / "topk.cuh").write_text(HEADER)
+    calls = "void go(double* a) { run(a); }\n"
+    (tmp_path / "csrc" / "topk.cu").write_text(f"#include {written}\n{calls}")
+    facts, crashed = analyze(find_sources([str(tmp_path)]), Settings())
+    assert not crashed
+    (kernel,) = facts.kernels
+    assert dict(kernel.instance.template)["DType"] == "double"
+    assert all(a.certainty.is_decided for a in kernel.accesses)
+    assert [p.wavefronts for a in kernel.accesses for p in a.patterns] == [32, 32]
