@@ -369,7 +369,7 @@ class _Found:
 
 
 def _exhaust_in_turn(evaluations: Iterable[Iterator[None]]) -> None:
-    """Advances each by one step before any by a further one, until all have ended."""
+    """Runs each by one step before any by a further one, until all have ended."""
     waiting = deque(evaluations)
     while waiting:
         first = waiting.popleft()
