@@ -7,6 +7,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from syntax_trees import tree_of
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "smemlint"
 
@@ -29,7 +31,7 @@ def modules() -> dict[str, ast.Module]:
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         name = ".".join(p for p in parts if p != "__init__")
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+        found[name] = tree_of(path)
     return found
 
 

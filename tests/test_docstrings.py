@@ -7,13 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from syntax_trees import tree_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 
 _VERBS = """
-    Accepts Adds Allocates Analyses Answers Appends Applies Asks Assigns Begins Binds Blanks Bounds
+    Accepts Adds Advances Allocates Analyses Answers Appends Applies Asks Assigns Begins Binds Blanks Bounds
     Builds Calls Carries Checks Chooses Closes Coalesces Commits Compares Compiles Computes Converts
     Copies Counts Cuts Declares Defines Desugars Divides Does Draws Drops Edits Emits Ends Enters
     Escapes Evaluates Executes Expands Extends Finds Fits Follows Forgets Gathers Gives Goes Groups
@@ -39,7 +41,7 @@ def modules() -> dict[str, ast.Module]:
     """The syntax trees of the package and of the rules, by path."""
     rules = (p for p in ROOT.glob("rules/**/*.py") if not p.name.startswith(("bad", "good")))
     return {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
+        str(path.relative_to(ROOT)): tree_of(path)
         for path in sorted((*ROOT.glob("smemlint/**/*.py"), *rules))
     }
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from syntax_trees import tree_of
 
 from smemlint.driver.failures import Failure
 from smemlint.limits.errors import OutOfSteps, OutOfTime, crash_reason, stop_reason
@@ -53,7 +54,7 @@ def test_no_module_compares_a_text_for_people():
         f"{path.relative_to(ROOT)}:{line}"
         for path in paths
         if NAMES.search(path.read_text(encoding="utf-8"))
-        for line in decisions(ast.parse(path.read_text(encoding="utf-8")))
+        for line in decisions(tree_of(path))
     ]
     assert found == []
 

@@ -13,6 +13,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from conftest import ROOT
+from syntax_trees import tree_of
 
 from smemlint.errors import ConfigError
 from smemlint.visible import inert, print_lines, visible, without_commands
@@ -91,6 +92,7 @@ def test_errors_quote_no_controls():
 HOSTILE = ["nl\x1b]0;x\x07\n::error::F.cu", "::error file=x::F.cu", "##[error]F.cu", "r\u202eF.cu"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no such names")
 @pytest.mark.parametrize(
     "command",
@@ -172,7 +174,7 @@ def test_nothing_else_prints_what_a_file_says():
     printing = set()
     for path in (ROOT / "smemlint").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)) if "print" in text else ():
+        for node in ast.walk(tree_of(path)) if "print" in text else ():
             if isinstance(node, ast.Name) and node.id == "print":
                 printing.add(path.relative_to(ROOT / "smemlint").as_posix())
     own = {"visible.py", "cli/config.py", "cli/swizzle.py"}

@@ -42,6 +42,7 @@ def age(folder) -> None:
             os.utime(file, (time.time() - 600, time.time() - 600))
 
 
+@pytest.mark.slow
 def test_every_report_is_the_same_from_the_cache(smemlint, tree):
     (tree / "run.cpp").write_text("void run(float *o) { k0<<<1, 32>>>(o); k1<<<1, 64>>>(o); }\n")
     for report in ("full", "json", "sarif", "html", "gitlab"):
@@ -64,6 +65,7 @@ def same_as_without(smemlint, *paths: str) -> str:
     return plain[1]
 
 
+@pytest.mark.slow
 def test_every_change_counts(smemlint, tree):
     first = same_as_without(smemlint)
     assert first.count("32-way bank conflict") == 5 and "16-way" in first
@@ -190,6 +192,7 @@ def test_of_python_files_only_the_changed_one_is_followed(run, tmp_path, monkeyp
     assert run() == (1, ["two.py"])
 
 
+@pytest.mark.slow
 def test_damage_and_concurrent_runs_do_no_harm(smemlint, smemlint_process, tree):
     plain = same_as_without(smemlint)
     for damage in (b"", b"{}", b"\0" * 100, b"0" * 32 + b"\n[]"):

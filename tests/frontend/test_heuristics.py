@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from syntax_trees import tree_of
 
 from smemlint.frontend import heuristics
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.is_extent: (("extent", "stride", "size"), ("thread_rank", "begin", "resize")),
+    heuristics.gives_elements: (("data_ptr", "mutable_data", "dptr"), ("size", "cast", "pointers")),
     heuristics.is_warp_size: (
         ("warp_size", "raft::WarpSize", "WARP_SIZE", "kWarpSize"), ("warps", "BlockSize", "warp"),
     ),
@@ -105,6 +107,15 @@ def test_kernels_of_cutlass_are_named_by_their_templates():
     assert heuristics.library_kernels("cutlass::gemm::device::run(k<<<1, 2>>>)") == {}
 
 
+def test_a_text_defines_a_kernel_or_declares_a_variable():
+    text = "__global__ void k(int n) {}\n__global__ void declared(int n);\nvoid host(F f) { g(x); }"
+    kernels = [n for n in ("k", "declared", "host") if heuristics.defines_kernel(text, n)]
+    variables = [n for n in ("n", "f", "x", "k") if heuristics.declares_variable(text, n)]
+    assert (kernels, variables) == (["k"], ["n", "f"])
+    assert heuristics.declares_variable("void run(void (*f)());", "f")
+    assert not heuristics.declares_variable("return f;", "f")
+
+
 def test_every_guess_is_tested_and_gives_its_reason():
     guesses = {
         name: value
@@ -112,6 +123,8 @@ def test_every_guess_is_tested_and_gives_its_reason():
         if callable(value) and getattr(value, "__module__", "") == heuristics.__name__
     }
     assert set(guesses) == {
+        "declares_variable",
+        "defines_kernel",
         "library_kernels",
         "instantiated_includes",
         "launched_and_not_defined",
@@ -127,7 +140,7 @@ def test_no_other_module_guesses_by_capitals():
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "smemlint").rglob("*.py")
         if path.name != "heuristics.py" and "isupper" in path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute) and node.attr == "isupper"
     ]
     assert found == ["smemlint/analysis/python/cute_dsl/execution/atoms.py"]  # CuTe's classes

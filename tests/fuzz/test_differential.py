@@ -9,6 +9,7 @@ from differential import figures, measure
 from programs import program
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(which("g++") is None, reason="no C++ compiler (g++) to run the threads with")
 def test_figures_of_random_kernels_are_what_their_threads_do(tmp_path):
     programs = {k: program(1, k) for k in range(60)}

@@ -65,7 +65,8 @@ def run_everything(patch: pytest.MonkeyPatch) -> None:
     "text",
     [
         TILES,
-        *(program(7, k).cuda for k in range(60)),
+        *(program(7, k).cuda for k in range(20)),
+        *(pytest.param(program(7, k).cuda, marks=pytest.mark.slow) for k in range(20, 60)),
         *(path.read_text() for path in KERNELS),
     ],
 )

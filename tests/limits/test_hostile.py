@@ -26,6 +26,7 @@ def kernel_of(statement: str) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_calls_of_built_in_functions_with_any_arguments_are_survived(part):
     for name in NAMES[part::8]:

@@ -267,6 +267,7 @@ template void nobody<float>(float *);
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_random_edits_of_templates_and_launches(seed):
     chosen, (memory, evaluated), text = random.Random(seed), noting(), TEMPLATES

@@ -89,6 +89,7 @@ def counter(line, wavefronts, ideal, **row):
 # ---- programs
 
 
+@pytest.mark.slow
 def test_flagged_lines_of_the_fixture_kernels_are_what_the_profiler_counted():
     counts: Counter[str] = Counter()
     refuted = []

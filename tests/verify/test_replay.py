@@ -74,6 +74,7 @@ def test_with_some_lanes_off_time_agrees_with_the_counter_or_says_why_not():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_access_of_the_fixture_kernels_takes_what_the_model_says():
     figures = dict(accesses_of([ROOT / "fixtures/kernels"]))
     recorded = {p: w for p, w in figures.items() if p.digest in readings()}

@@ -146,6 +146,7 @@ def fake(count="return 8", device="pass", enter="pass", zeros="pass", module="pa
     return FAKE.format(count=count, device=device, enter=enter, zeros=zeros, module=module)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said", "hint"),
     [

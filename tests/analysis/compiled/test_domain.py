@@ -141,6 +141,7 @@ def pairs(draw: st.DrawFn, depth: int = 4) -> Pair:
     return made
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(pairs())
 def test_operations_stand_for_every_execution(pair: Pair) -> None:

@@ -372,6 +372,7 @@ def kernel(a: cute.Tensor):
 """
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_with_a_rank_that_is_not_taken_is_no_gap(tmp_path):
     """Of rank 3 and 4, loops take 64 times 64 times 64 iterations."""
     facts = facts_of(RANKS, tmp_path)

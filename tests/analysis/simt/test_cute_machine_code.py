@@ -16,6 +16,7 @@ FOLDER = ROOT / "fixtures" / "cute"
 ASYNC = "async_copy"
 
 
+@pytest.mark.slow
 def test_every_line_is_as_the_compiler_made_it():
     """The record: `tests/oracle/record_cute_machine_code.py`, nvcc 13.0.88, sm_90.
 

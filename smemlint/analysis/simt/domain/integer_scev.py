@@ -75,7 +75,15 @@ def _one_of(value: AffineInt) -> int:
 def combined(
     op: str, a: AffineInt, b: AffineInt, alignment: int = 1, most: int | None = None
 ) -> Scev:
-    """Returns the form of an operation that is not linear: an atom, keyed by its operands."""
+    """Returns the form of an operation that is not linear: an atom, keyed by its operands.
+
+    Args:
+        op: the operation.
+        a: its first operand.
+        b: its second operand.
+        alignment: a power of two that divides the result.
+        most: the largest value of the result; None where not known.
+    """
     x, y = scev_of(a), scev_of(b)
     key = digest(f"{a.identity()} {b.identity()} {x.terms} {y.terms}".encode())
     by_lane = x.is_divergent or y.is_divergent

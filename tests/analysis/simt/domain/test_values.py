@@ -220,6 +220,7 @@ def _trunc(a, b):
     return abs(a) // b * (1 if a >= 0 else -1)
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(st.recursive(_LEAVES, _grown, max_leaves=8))
 def test_random_expressions_give_every_lane_its_address(expression):
