@@ -113,6 +113,10 @@ class Function(Protocol):
         """Those words that name members of objects and nothing else: no free function."""
         ...
 
+    def qualifiers(self, name: str) -> frozenset[str]:
+        """Returns what stands before `::` in front of a name in the body, empty for nothing."""
+        ...
+
     @property
     def is_kernel(self) -> bool:
         """Whether it can be launched."""

@@ -116,6 +116,12 @@ class CudaFunction:
             before = token.text
         return frozenset(found - others)
 
+    def qualifiers(self, name: str) -> frozenset[str]:
+        """Returns what stands before `::` in front of a name in the body, empty for nothing."""
+        body = self.pieces.body
+        places = (k for k, token in enumerate(body) if token.text == name)
+        return frozenset(body[k - 2].text if body[k - 1].text == "::" else "" for k in places)
+
     @property
     def pieces(self) -> FunctionTokens:
         """The tokens."""

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
+from smemlint.facts import Span
 from smemlint.frontend.program import Function, Unit
 
 LAUNCH_WORDS = frozenset(
@@ -64,14 +65,19 @@ class HostCode:
 
     def __init__(self, units: Iterable[UnitHostCode]) -> None:
         self._units = tuple(units)
+        self._named: dict[str, list[Function]] = {}
+        self._callers: dict[Function, list[Function]] = {}
 
     def owner(self, function: Function) -> Unit:
         """Returns the unit that a function was read in."""
         return next(u.unit for u in self._units if function in u.by_name.get(function.name, ()))
 
     def named(self, name: str) -> list[Function]:
-        """Returns the functions of a name."""
-        return [f for u in self._units for f in u.by_name.get(name, ())]
+        """Returns the functions of a name; of one that units share, the first."""
+        if name not in self._named:
+            found = (f for u in self._units for f in u.by_name.get(name, ()))
+            self._named[name] = distinct(found)
+        return self._named[name]
 
     def is_in_a_table(self, name: str) -> bool:
         """Returns whether a variable of a file is declared with a function's name."""
@@ -85,9 +91,23 @@ class HostCode:
         return list({f.span: f for f in reversed(list(found))}.values())[::-1]
 
     def callers(self, function: Function) -> list[Function]:
-        """Returns the other functions that name a function, and not another one of the name."""
+        """Returns the other functions that name a function, and not another one of the name.
+
+        A qualified name means the function of that namespace or class, where there is one.
+        """
+        if function in self._callers:
+            return self._callers[function]
+        name, scope = function.name, function.scope
         units = HostCode(u for u in self._units if u.may_mean(function))
-        return [f for f in units.naming(function.name) if f is not function]
+        others = {f.scope[-1] for f in self.named(name) if f.scope} - {*scope}
+
+        def may_mean(caller: Function) -> bool:
+            qualifiers = caller.qualifiers(name) if others else frozenset()
+            return not qualifiers or not qualifiers <= others
+
+        found = [f for f in units.naming(name) if f is not function and may_mean(f)]
+        self._callers[function] = found
+        return found
 
     @cached_property
     def launching(self) -> frozenset[str]:
@@ -133,6 +153,14 @@ class HostCode:
             found |= new
             worklist += (f for name in new for f in self.named(name))
         return frozenset(found)
+
+
+def distinct(functions: Iterable[Function]) -> list[Function]:
+    """Returns the functions without those that another unit reads alike from the same place."""
+    found: dict[tuple[Span, frozenset[str]], Function] = {}
+    for function in functions:
+        found.setdefault((function.span, function.words), function)
+    return list(found.values())
 
 
 def _is_host(function: Function) -> bool:

@@ -9,10 +9,11 @@ from math import prod
 
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.launches.bindings import scope_text
+from smemlint.analysis.simt.launches.host_code import distinct
 from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
 from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
-from smemlint.analysis.simt.launches.open_parameters import IrrelevantChoices
+from smemlint.analysis.simt.launches.open_parameters import Flows, IrrelevantChoices
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
@@ -76,9 +77,11 @@ def _run_under(
     unit: Unit, linked: Sequence[Unit], function: Function, launching: frozenset[str], scope: Scope
 ) -> HostRun:
     units = tuple(dict.fromkeys((unit, *linked)))
-    irrelevant = IrrelevantChoices(
-        launching, lambda name: [f for u in units for f in u.functions_named(name)]
-    )
+
+    def functions_named(name: str) -> list[Function]:
+        return distinct(f for u in units for f in u.functions_named(name))
+
+    irrelevant = IrrelevantChoices(launching, functions_named, _flows(units))
 
     def run(paths: Mapping[ir.Node, int] | None = None, *, default: bool = False) -> LaunchPolicy:
         policy = LaunchPolicy(
@@ -108,6 +111,15 @@ def _run_under(
         latest = runs[-1].launches
         found += _of_other_places((la for la in latest if la.block is not None), found)
     return _joined_runs([*found, *_of_other_places(latest, found)], runs)
+
+
+def _flows(units: Sequence[Unit]) -> Flows:
+    """Returns what was read of the host functions of some units, for all that run them."""
+    key = (Flows, *units)
+    found = units[0].memory.get(key)
+    if not isinstance(found, Flows):
+        found = units[0].memory[key] = Flows()
+    return found
 
 
 def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPolicy]) -> HostRun:

@@ -120,12 +120,16 @@ class IrrelevantChoices:
     Args:
         launching: names of the functions that launch.
         functions_named: definitions of functions and kernels.
+        flows: what was read of bodies with the same definitions, which is added to.
     """
 
     def __init__(
-        self, launching: frozenset[str], functions_named: Callable[[str], Sequence[Function]]
+        self,
+        launching: frozenset[str],
+        functions_named: Callable[[str], Sequence[Function]],
+        flows: Flows,
     ) -> None:
-        self._reading = _Reading(None, launching, functions_named, Flows())
+        self._reading = _Reading(None, launching, functions_named, flows)
         self._known: dict[str, frozenset[ir.Node]] = {}
 
     def of(self, name: str) -> frozenset[ir.Node]:

@@ -94,6 +94,10 @@ class PythonFunction:
         """None: what stands behind a dot may be a function of a module."""
         return frozenset()
 
+    def qualifiers(self, name: str) -> frozenset[str]:
+        """Nothing: modules are no namespaces."""
+        return frozenset(("",))
+
     @property
     def is_kernel(self) -> bool:
         """Returns whether it can be launched."""

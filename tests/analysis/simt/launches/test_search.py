@@ -8,6 +8,7 @@ from figures import facts_in
 from smemlint.analysis.analyze import analyze
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.launches.host_code import HostCode, UnitHostCode
 from smemlint.analysis.simt.launches.host_runs import launches_of
 from smemlint.analysis.simt.launches.open_parameters import open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
@@ -50,6 +51,25 @@ def test_callers_are_run_where_the_block_depends_on_a_parameter():
     names, blocks = run_functions(a_cu=K + host + "\nvoid c(float *g) { b(g); }")
     assert names == ["a", "b"]
     assert blocks == {(96, 1, 1)}
+
+
+def test_a_qualified_name_means_no_function_of_another_namespace():
+    functions = (
+        "namespace one { void go(int n, float *g) { k<<<1, n>>>(g); } }\n"
+        "namespace two { void go(int n, float *g) {} }\n"
+    )
+    host = "void a(float *g) { two::go(32, g); }\nvoid b(float *g) { one::go(96, g); }\n"
+    names, blocks = run_functions(a_cu=K + functions + host)
+    assert names == ["go", "b"]
+    assert blocks == {(96, 1, 1)}
+
+
+def test_a_function_that_units_share_is_read_in_the_first_of_them():
+    header = "inline void go(int n) { BODY; }"
+    texts = {"a.cu": '#include "h.h"', "b.cu": '#include "h.h"', "h.h": header}
+    units = [load_unit(path, texts[path], LoadOptions(read=texts.get)) for path in ("a.cu", "b.cu")]
+    host = HostCode(map(UnitHostCode, units))
+    assert host.named("go") == list(units[0].functions)
 
 
 def test_callers_are_not_run_where_no_parameter_tells_what_is_open():
