@@ -7,7 +7,7 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from smemlint.analysis.simt.calls.operands import operand_value
@@ -99,6 +99,7 @@ class HostPolicy(Policy):
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
         self.irrelevant: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
         self._irrelevant_choices = irrelevant_choices
+        self._taken: dict[Hashable, int] = {}  # alternatives of conditions, see `path_through`
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
         self._call_limit: int | None = None
@@ -221,8 +222,14 @@ class HostPolicy(Policy):
     def path_through(
         self, ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]
     ) -> int | None:
-        """Returns which alternative of an open choice is taken; None for all of them."""
-        path = self.paths.get(node)
+        """Returns which alternative of an open choice is taken; None for all of them.
+
+        It is the one that an equal condition took before.
+        """
+        key = _key_of_condition(ev, node, alternatives)
+        path = self._taken.get(key, self.paths.get(node))
+        if key is not None and path is not None:
+            self._taken[key] = path
         if path is None:
             self._widths[node] = len(alternatives)
         else:
@@ -340,6 +347,21 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
     except (BudgetExceeded, RecursionError):
         return False
     return True
+
+
+def _key_of_condition(ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]) -> Hashable:
+    """Returns what conditions have in common that are equal; None where that is not known."""
+    condition = node.cond if isinstance(node, ir.If | ir.TernaryOp | ir.Switch) else None
+    if condition is None:
+        return None
+    values = []
+    for name in sorted(ev.state.node_facts.names_in(condition)):
+        binding = ev.state.lookup(name)
+        value = binding.object.cells.get(0) if isinstance(binding, Variable) else binding
+        if not isinstance(value, AffineInt):
+            return None
+        values.append((name, value.identity()))
+    return tuple(alternatives), tuple(values)
 
 
 def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Operand]) -> None:

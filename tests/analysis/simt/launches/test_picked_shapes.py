@@ -94,3 +94,27 @@ def test_more_ways_than_a_few_to_a_shape_are_left_to_the_default_path(flags, use
 def test_only_choices_that_a_shape_hangs_on_are_made(choice, runs, executed):
     facts_of(PICKED % f"{choice.replace('m', 'mode')} int block = b + n;")
     assert len(executed) == runs
+
+
+@pytest.mark.parametrize(
+    ("between", "condition", "expected"),
+    [
+        ("", "n > 5", {(1, 64), (2, 128)}),
+        ("n += mode;", "n > 5", {(1, 64), (2, 128), (1, 128), (2, 64)}),
+        ("", "n > 6", {(1, 64), (2, 128), (1, 128), (2, 64)}),
+        ("", "mode > 5", {(1, 64), (2, 128), (1, 128), (2, 64)}),
+    ],
+)
+def test_equal_conditions_take_the_same_alternative(between, condition, expected):
+    text = f"""
+    template <int N> __global__ void k(float *out) {{
+      __shared__ float s[256];
+      s[threadIdx.x] = out[threadIdx.x];
+    }}
+    void run(float *o, int mode, int n) {{
+      int block = n > 5 ? 64 : 128;
+      {between}
+      if ({condition}) k<1><<<1, block>>>(o); else k<2><<<1, block>>>(o);
+    }}"""
+    found = {(int(k.instance.template[0][1]), k.instance.block[0]) for k in facts_of(text).kernels}
+    assert found == expected
