@@ -124,6 +124,17 @@ def test_inheritance_is_shallow() -> None:
     assert [name for name, depth in depths().items() if depth > MAX_DEPTH] == []
 
 
+def test_the_python_interpreter_is_typed() -> None:
+    untyped = {
+        name
+        for name, tree in modules().items()
+        if name.startswith("analysis.python.interpreter")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == "Any"
+    }
+    assert untyped == set()
+
+
 def test_folders_and_modules_are_small() -> None:
     for folder in (p for p in PACKAGE.rglob("*") if p.is_dir()):
         names = [p.name for p in folder.glob("*.py") if p.name != "__init__.py"]

@@ -1,6 +1,6 @@
 """The compiler's fusion of neighbouring shared accesses into wider instructions.
 
-What a declared alignment allows is fused by LLVM before: see vectorize.py. The rest is ptxas's,
+What a declared alignment allows is fused by LLVM before (llvm_vectorizer.py). The rest is ptxas's,
 found by reading the SASS of some 330 kernels of our own (nvcc 13.0.88, sm_90, -O3); it fuses inside
 one basic block, after unrolling:
 
