@@ -118,5 +118,4 @@ def _is_unswitched(first: Event, other: Event) -> bool:
         return False
     changed = {name for name, _ in first.values}
     texts = " ".join(assumption.text for assumption in first.assumptions)
-    is_changed = not changed.isdisjoint(re.findall(r"\w+", texts))
-    return not (is_changed or first.may_diverge or first.depends_on_data)
+    return first.is_kept_together and changed.isdisjoint(re.findall(r"\w+", texts))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import gcd
 
 import numpy as np
@@ -150,6 +150,9 @@ class Memory:
             if isinstance(value, Aggregate) and value.cells:
                 for inner, cell in value.cells.items():
                     self._write_cell(obj, at + inner, cell, mask)
+            elif isinstance(value, Unknown) and type.__class__ in _PARTED:
+                for inner in islice(_scalars(type), MAX_SCATTER):
+                    self._write_cell(obj, at + inner, value, mask)
             else:
                 self._write_cell(obj, at, value, mask)
             return
@@ -201,6 +204,19 @@ class Memory:
         if old is not None and mask is not obj.born:
             value = masked_update(mask, value, old)
         self.set_cell(obj, at, value)
+
+
+def _scalars(type: CType) -> Iterator[int]:
+    """Yields where the scalars of a type lie, in bytes from its beginning."""
+    match type:
+        case RecordType():
+            for member in type.members:
+                yield from (member.offset + at for at in _scalars(member.type))
+        case ArrayType() if type.element.size:
+            for begin in range(0, type.size or 0, type.element.size):
+                yield from (begin + at for at in _scalars(type.element))
+        case _:
+            yield 0
 
 
 def _put(obj: Object, offset: int, value: Value | None) -> None:

@@ -44,6 +44,7 @@ class Event:
         spare: bytes at the end of a fused load that the source does not read.
         is_reached: nothing is assumed for it but that the loops around it run.
         may_diverge: an open condition that need not hold for all threads stands before it.
+        is_kept_together: the innermost open condition, if there is one, parts no threads.
         call: the call whose inlined function begins with it. The compiler's line table has the
             call and the access at the first instruction of an inlined function, in this order,
             and the profiler shows the call (1811 of 1811 instructions of five programs).
@@ -79,6 +80,7 @@ class Event:
     spare: int = 0
     is_reached: bool = False
     may_diverge: bool = False
+    is_kept_together: bool = False
     call: ir.Node | None = None
     callers: tuple[tuple[str, ir.Node], ...] = ()
     fused: tuple[Event, ...] = ()

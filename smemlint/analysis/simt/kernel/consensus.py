@@ -54,10 +54,10 @@ def are_alike(a: KernelFacts, b: KernelFacts) -> bool:
     )
 
 
-def sampled_where_differing(
+def sampled_where_free(
     accesses: Sequence[Access], cases: Sequence[Sequence[Access]], why: Reason
 ) -> tuple[Access, ...]:
-    """Returns the accesses; one whose figure is not the same in all cases is only a sample.
+    """Returns the accesses; one that conflicts in some cases only is only a sample.
 
     Args:
         accesses: the figures of all cases together.
@@ -67,10 +67,16 @@ def sampled_where_differing(
     by_place = [{(a.span, a.kind): a for a in case} for case in cases]
     found = []
     for access in accesses:
-        alike = [c[access.span, access.kind] for c in by_place if (access.span, access.kind) in c]
-        is_one = all(_alike(alike[0], other) for other in alike[1:])
-        found.append(access if is_one else as_sample(access, why))
+        reached = (case.get((access.span, access.kind)) for case in by_place)
+        conflicts = {_conflicts(other) for other in reached if other is not None}
+        found.append(access if len(conflicts) < 2 else as_sample(access, why))
     return tuple(found)
+
+
+def _conflicts(access: Access) -> bool:
+    """Returns whether an access is known to take more than its ideal."""
+    taken, ideal = access.wavefronts, access.ideal
+    return taken is not None and ideal is not None and taken.mean > ideal.mean
 
 
 def as_sample(access: Access, why: Reason) -> Access:

@@ -38,7 +38,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.kernel.consensus import sampled_where_differing
+from smemlint.analysis.simt.kernel.consensus import sampled_where_free
 from smemlint.analysis.simt.kernel.finished import finished_accesses
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
@@ -222,7 +222,7 @@ def _evaluated(
 
 
 def _summary(unit: Unit, task: KernelTask, arch: str, runs: Sequence[_Run]) -> tuple[Access, ...]:
-    """Returns the accesses of all runs; what residues of arguments decide is only a sample.
+    """Returns the accesses of all runs; what conflicts for some arguments only is only a sample.
 
     Iterations and blocks go through all residues of their numbers, an argument has one of them.
     """
@@ -244,7 +244,7 @@ def _summary(unit: Unit, task: KernelTask, arch: str, runs: Sequence[_Run]) -> t
         return together.facts()
     text = ", ".join(f"`{name}`" for name in names.values())
     why = Reason(ReasonCode.RESIDUES, f"the figure depends on the value of {text}")
-    return sampled_where_differing(together.facts(), [c.facts() for c in cases.values()], why)
+    return sampled_where_free(together.facts(), [c.facts() for c in cases.values()], why)
 
 
 def _before_the_end(unit: Unit, task: KernelTask, run: _Run, failure: Reason) -> list[Event]:

@@ -124,3 +124,10 @@ UNROLLED = """
 )
 def test_a_condition_that_no_iteration_changes_is_taken_out_of_the_loop(body, certainty):
     assert loads(UNROLLED % body) == [(certainty, 8)]
+
+
+def test_such_a_condition_may_stand_under_one_that_parts_threads():
+    """Two LDS.128 behind the outer branch."""
+    body = UNROLLED % "if (n) w += s[8 * t + i];"
+    assert loads("if (in[t] > 0.5f) {" + body + "}") == [(OPEN, 8)]
+    assert loads(UNROLLED % "if (in[t] > 0.5f) w += s[8 * t + i];") == [(APART, 8)]

@@ -10,6 +10,7 @@ import pytest
 from conftest import accesses_of
 
 from smemlint.facts import AccessKind
+from smemlint.reasons import ReasonCode
 
 KERNEL = """
 #include <cuda_fp16.h>
@@ -72,3 +73,16 @@ def test_pairs_are_copied_by_themselves(members, align, expected):
 )
 def test_pairs_fuse_where_their_place_is_aligned(members, align, width):
     assert copies(members, f"{width // 4} * t", align) == [(width, 1)] * 2
+
+
+def test_a_record_copied_from_an_unknown_element_is_unknown_member_by_member():
+    (access,) = accesses_of("""
+__global__ void k(float *o, int n) {
+  __shared__ float s[1024];
+  uint4 b[4];
+  for (int i = 0; i < n; ++i) b[i / 2] = make_uint4(i, i, i, i);
+  uint4 e = b[1];
+  s[e.w] = 1;
+}
+void run(float *o, int n) { k<<<1, 128>>>(o, n); }""")
+    assert access.reason.code is ReasonCode.UNKNOWN_ADDRESS
