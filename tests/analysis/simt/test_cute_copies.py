@@ -476,3 +476,26 @@ void launch(float *p) { k<<<1, 128>>>(p); }
 """
     assert figures(HEAD + text)[0] == (12, "store", 2, 8, 1, 1)
     assert reasons(HEAD + text) == []
+
+
+SELECTED = """
+template <bool SWAP, class Copy> __global__ void k(float const* in) {
+  __shared__ float s[8 * 32];
+  using Tile = Shape<_8, _32, _16>;
+  auto rows = select<!SWAP ? 0 : 1, !SWAP ? 1 : 0>(Tile{});
+  Tensor t = make_tensor(make_smem_ptr(s), make_layout(rows));
+  Tensor p = Copy{}.get_slice(threadIdx.x).partition_D(t);
+  Tensor whole = make_tensor(make_gmem_ptr(in), typename Copy::MEMBER{});
+  copy(Copy{}, Copy{}.get_slice(threadIdx.x).partition_S(whole), p);
+}
+using Wide = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+                                      Layout<Shape<_8, _4>>{}, Layout<Shape<_1, _8>>{}));
+void f(float* a) { k<false, Wide><<<1, 32>>>(a); }
+"""
+
+
+@pytest.mark.parametrize("member", ["Tiler_MN", "TiledShape_MN"])
+def test_modes_are_selected_by_choices_and_the_tile_of_a_copy_has_two_names(member: str):
+    # 8 columns a lane, one word each; lanes of a column lie side by side, columns 8 words apart:
+    # four columns of eight rows, 8 * 8 words apart, meet in the same 8 banks
+    assert figures(HEAD + SELECTED.replace("MEMBER", member)) == [(11, "store", 4, 8, 4, 1)]

@@ -318,7 +318,7 @@ def member_value(owner: object, name: str) -> Value | None:
     if isinstance(payload, cute.MmaOp) and name in _MMA_MEMBERS:
         return _MMA_MEMBERS[name](payload)
     if isinstance(payload, cute.TiledCopy):
-        if name == "Tiler_MN":
+        if name in ("Tiler_MN", "TiledShape_MN"):  # the latter up to CUTLASS 3.3
             return value_of(payload.tiler)
         if name == "TiledNumThr":
             return value_of(payload.threads)

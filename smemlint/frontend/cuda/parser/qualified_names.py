@@ -183,7 +183,8 @@ class Names:
             is_list = following is not None and following.kind == "identifier" and "," in operators
             ends = is_list or after in ("(", "::", "{", ";", "")
             return end if is_qualified and ends else -1
-        if "?" in operators and not (is_known or is_qualified or after in ("{", "::")):
+        is_choice = _text(tokens, i + 1) == "!"  # nothing is compared with `<` to a negation
+        if "?" in operators and not (is_known or is_qualified or is_choice or after in ("{", "::")):
             return -1
         if is_member and after != "(":
             return -1
