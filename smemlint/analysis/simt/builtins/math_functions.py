@@ -12,7 +12,7 @@ from pathlib import Path
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, register
 from smemlint.analysis.simt.calls.operands import argument_values
-from smemlint.analysis.simt.codegen.slow_paths import slow_path
+from smemlint.analysis.simt.codegen.slow_paths import conversion_path, slow_path
 from smemlint.analysis.simt.domain.applied_functions import applied
 from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, RecordType, builtin
 from smemlint.analysis.simt.domain.integer_functions import FUNCTIONS, IntegerFunction
@@ -59,6 +59,7 @@ def _of_floats(kind: CType) -> Handler:
         if is_overloaded and isinstance(kind, FloatType) and isinstance(given, FloatType):
             result = given
         ev.state.trace.part(slow_path(call.name, result))
+        ev.state.trace.part(conversion_path(result, *values))
         return _result(result, call.name)
 
     return evaluate

@@ -50,6 +50,7 @@ _EFFECTS = re.compile(
     r"|tcgen05|laneid|warpid)\b"
 )
 """In the text of inline PTX: it may reach memory or synchronize, or its result is followed."""
+_HALF = re.compile(r"half|bf16|bfloat|\b__h[a-z]")
 _OF_VALUES = frozenset(m.__name__ for m in (intrinsics, math_functions, warp_functions))
 """Modules of built-in functions that give values."""
 
@@ -172,9 +173,12 @@ def _slow_paths(unit: Unit, function: Function) -> frozenset[SlowPath]:
     known: dict[Function, frozenset[SlowPath]] = unit.memory.setdefault("slow paths", {})  # type: ignore[assignment]
     if function not in known:
         words = frozenset(w for words in new_words(function, unit) for w in words)
-        known[function] = frozenset(NAMES[w] for w in words & NAMES.keys()) | (
-            {SlowPath.EXPANSION} if "/" in words or "/=" in words else frozenset()
-        )
+        found = {NAMES[w] for w in words & NAMES.keys()}
+        if "/" in words or "/=" in words:
+            found.add(SlowPath.EXPANSION)
+        if any(_HALF.search(word) for word in words):
+            found.add(SlowPath.ASSEMBLY)
+        known[function] = frozenset(found)
     return known[function]
 
 

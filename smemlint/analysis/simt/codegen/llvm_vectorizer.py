@@ -10,8 +10,8 @@ moves accesses past others that provably touch different bytes, which ptxas does
 becomes two STS.128, and without `__align__` eight STS. Of `c[i] += a[at(i)]; a[at(i)] = c[i]` for
 more than four slots that do not ascend, only some fuse (with `at` as in the epilogues of AWQ's
 kernels 3 of 8): which is not modelled, and the figure open. Loads move up to their first, stores
-down to their last. Bytes fuse, too. Two-byte loads are left to ptxas: the `asm` of __half's
-operators and conversions stops LLVM, which is seen in no access.
+down to their last. Bytes fuse, too. Nothing moves across the `asm` of half's operators and
+conversions, see slow_paths.py.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from smemlint.analysis.simt.codegen.slots import (
     run_and_position,
     with_open_form,
 )
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.trace import Event, Fence
@@ -36,7 +37,8 @@ from smemlint.facts import AccessKind
 from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.lazy_dataclasses import dataclass
 
-_FUSIBLE = {AccessKind.LOAD: (1, 4, 8), AccessKind.STORE: (1, 2, 4, 8)}
+_FUSIBLE = frozenset((AccessKind.LOAD, AccessKind.STORE))
+_WIDTHS = (1, 2, 4, 8)
 _PAIR = 2
 _REACH = 256
 """Stores that a load is moved past at most."""
@@ -69,7 +71,9 @@ def _vectorized_block(block: list[Event]) -> list[Event]:
 
 def _slot_size(event: Event) -> int:
     """Returns the bytes that one instruction can take around the access; 0 for no more."""
-    if event.width not in _FUSIBLE.get(event.kind, ()) or not event.issued or _is_fixed(event):
+    if event.width not in _WIDTHS or event.kind not in _FUSIBLE or not event.issued:
+        return 0
+    if _is_fixed(event):
         return 0
     if event.object is None or not isinstance(event.offset, AffineInt):
         return 0
@@ -141,6 +145,7 @@ class _Fusion:
         self._passed: list[Event] = []
         self._orders: dict[_Key, _Order] = defaultdict(_Order)
         self._kinds: dict[int, set[AccessKind]] = defaultdict(set)
+        self._assembly = 0
 
     def add(self, event: Event) -> None:
         """Takes the next access of the block."""
@@ -151,6 +156,9 @@ class _Fusion:
             self.end()
             self.out.append(event)
             return
+        if event.splits[SlowPath.ASSEMBLY] != self._assembly:
+            self.end()
+            self._assembly = event.splits[SlowPath.ASSEMBLY]
         size = _slot_size(event)
         key: _Key = ()
         position = 0

@@ -78,7 +78,7 @@ def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int])
 
 def _parts(instructions: Iterable[Event]) -> Iterator[_Part]:
     for instruction in instructions:
-        if instruction.kind is not AccessKind.LOAD or instruction.volatile:
+        if instruction.kind is not AccessKind.LOAD or instruction.stays_alone:
             continue
         for load in instruction.fused or (instruction,):
             if isinstance(load.offset, AffineInt) and load.width in SLOT:

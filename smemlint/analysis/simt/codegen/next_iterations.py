@@ -82,7 +82,7 @@ def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> 
     """Marks neighbours that are aligned otherwise in the iterations that are put together."""
     runs: dict[object, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
     for event in block:
-        if isinstance(event.offset, AffineInt) and event.width in SLOT and not event.volatile:
+        if isinstance(event.offset, AffineInt) and event.width in SLOT and not event.stays_alone:
             run, position = run_and_position(event, event.offset)
             runs[event.kind, run][position].append(event)
     for neighbours in runs.values():
@@ -131,7 +131,7 @@ def _moved(event: Event, trip: AffineInt) -> int:
 def _moves_by_its_width(event: Event, trip: AffineInt) -> bool:
     """Returns whether the next iteration takes the neighbour, in a slot that may be aligned."""
     moved, pair = _moved(event, trip), 2 * event.width
-    if event.volatile or event.width not in _WIDTHS or abs(moved) != event.width:
+    if event.stays_alone or event.width not in _WIDTHS or abs(moved) != event.width:
         return False
     if event.kind is AccessKind.STORE and moved < 0:
         return False

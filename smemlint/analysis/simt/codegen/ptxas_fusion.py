@@ -135,7 +135,7 @@ def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Eve
     runs: dict[object, dict[int, list[Event]]] = {}
     alone: list[Event] = []
     for event in window:
-        if event.volatile or event.width not in SLOT or not isinstance(event.offset, AffineInt):
+        if event.stays_alone or event.width not in SLOT or not isinstance(event.offset, AffineInt):
             alone.append(event)
             continue
         form, position = run_and_position(event, event.offset)

@@ -10,6 +10,11 @@ four loads `a += f(s[4 * t + i])`, for float and (two) for double, plain arrays 
 | sin, cos, tan, fmod, atan2, pow of double | four STS | four LDS |
 | `x / y`, `1 / x`, sqrt | four STS, one of an aligned array | four LDS, one of an aligned array |
 
+Operators and conversions of half, __nv_bfloat16 and their pairs are inline assembly in CUDA's
+headers, across which LLVM fuses nothing: of eight `a += __half2float(s[128 * t + i])` of a
+`__align__(16)` array two LDS.64, of eight `o[128 * i + t] = s[128 * t + i]` one LDS.128; of eight
+`s[t][i] = __float2half(x), r[t][i] = __float2half(y)` 16 STS.U16, with halves x and y two STS.128.
+
 Equal quotients of a loop are computed once, in front of it, and with -use_fast_math most of these
 have no branch: that neighbours stay apart is no more certain than that they fuse.
 """
@@ -18,7 +23,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from smemlint.analysis.simt.domain.ctypes import CType, FloatType
+from smemlint.analysis.simt.domain.ctypes import CType, FloatType, RecordType
+from smemlint.analysis.simt.domain.values import Aggregate, FloatValue, Value
 
 
 class SlowPath(IntEnum):
@@ -30,6 +36,8 @@ class SlowPath(IntEnum):
     """Loads and stores."""
     EXPANSION = 2
     """Loads and stores in ptxas, which makes the branches; LLVM sees one instruction."""
+    ASSEMBLY = 3
+    """Loads and stores in LLVM; ptxas sees one instruction."""
 
 
 _OF_FLOAT = {
@@ -64,6 +72,18 @@ def slow_path(name: str, result: CType | None) -> SlowPath | None:
     if name in _SUFFIXED:
         return _SUFFIXED[name]
     return (_FLOATS if is_float and not name.startswith("__") else _DOUBLES).get(name)
+
+
+def conversion_path(*operands: CType | Value) -> SlowPath | None:
+    """Returns what arithmetic on these, or a conversion to and from these, does to accesses."""
+    kinds = (o.type if isinstance(o, FloatValue | Aggregate) else o for o in operands)
+    return SlowPath.ASSEMBLY if any(map(_is_half, kinds)) else None
+
+
+def _is_half(kind: CType | Value) -> bool:
+    if isinstance(kind, RecordType):
+        return bool(kind.members) and all(_is_half(member.type) for member in kind.members)
+    return isinstance(kind, FloatType) and kind.size == 2
 
 
 def quotient_path(kind: CType) -> SlowPath | None:

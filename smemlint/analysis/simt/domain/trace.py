@@ -56,6 +56,7 @@ class Event:
         splits: how many branches of the compiler's own stand before it, see `Trace.splits`.
         may_part: of a fused instruction: such branches may keep its accesses apart.
         scope: the conditional pieces of code that it stands in, outermost first.
+        ptxas_fuses: not where a load extends a short.
         word: bytes of an element where it takes a vector of words of 4 or 8 bytes; 0 elsewhere.
     """
 
@@ -87,10 +88,16 @@ class Event:
     repeats: bool = False
     is_assembly: bool = False
     may_fuse: bool = False
-    splits: tuple[int, ...] = (0, 0, 0)
+    splits: tuple[int, ...] = (0, 0, 0, 0)
     may_part: bool = False
     scope: tuple[int, ...] = ()
+    ptxas_fuses: bool = True
     word: int = 0
+
+    @property
+    def stays_alone(self) -> bool:
+        """Whether ptxas never fuses it."""
+        return self.volatile or not self.ptxas_fuses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +147,7 @@ class Trace:
     limit: int
     items: list[Event | Fence] = field(default_factory=list)
     events: int = 0
-    splits: list[int] = field(default_factory=lambda: [0, 0, 0])
+    splits: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     scope: tuple[int, ...] = ()
     _scopes: int = 0
     _muted: int = 0

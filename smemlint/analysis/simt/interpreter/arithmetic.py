@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import frexp
 
-from smemlint.analysis.simt.codegen.slow_paths import quotient_path
+from smemlint.analysis.simt.codegen.slow_paths import conversion_path, quotient_path
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import BOOL, I64
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
@@ -46,6 +46,7 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         return wandering_range(op, a, b) or operated_data(op, a, b) or propagated(a, b)
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         state.spend(1)
+        state.trace.part(conversion_path(a, b))
         if op in COMPARISONS:
             return Unknown.because(
                 ReasonCode.DATA, "a condition on a floating-point number", is_data=True
@@ -54,6 +55,7 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         if op == "/" and isinstance(result, FloatValue) and not _is_product(node):
             state.trace.part(quotient_path(result.type))
         return result
+    state.trace.part(conversion_path(a, b))
     if state.loops:
         state.spend_on(node)
     return Unknown.because(

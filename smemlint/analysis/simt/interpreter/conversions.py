@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smemlint.analysis.simt.codegen.slow_paths import conversion_path
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.affine import truth
 from smemlint.analysis.simt.domain.bounded import ADDRESS
@@ -64,6 +65,8 @@ def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:
                     is_data=_holds_data(value),
                 )
         case FloatType():
+            if not isinstance(value, FloatValue) or value.type != kind:
+                ev.state.trace.part(conversion_path(kind, value))
             return FloatValue(kind)
         case PointerType():
             if isinstance(value, Pointer):

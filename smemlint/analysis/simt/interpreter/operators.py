@@ -8,6 +8,7 @@ import numpy as np
 
 from smemlint.analysis.simt.builtins.cute_functions import assign_data
 from smemlint.analysis.simt.calls.inlining import inline_named
+from smemlint.analysis.simt.codegen.slow_paths import conversion_path
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import (
@@ -250,7 +251,8 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     if found is not None:
         return found
     if place.object.space is Space.LOCAL and isinstance(place.type, FloatType):
-        ev.evaluate(node.rvalue)  # an accumulator: its value is never followed
+        value = ev.evaluate(node.rvalue)  # an accumulator: its value is never followed
+        ev.state.trace.part(conversion_path(place.type, value))
         ev.state.spend(1)
         return FloatValue(place.type)
     value = ev.evaluate(node.rvalue)

@@ -1,0 +1,85 @@
+"""How wide two-byte accesses become: widths as in the SASS of nvcc 13.0.88 (-O3, sm_90)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from conftest import accesses_of
+
+KERNEL = """
+#include <cuda_fp16.h>
+__global__ void k(float *f, TYPE *o) {
+  __shared__ ALIGN TYPE s[128 * 128];
+  __shared__ ALIGN TYPE r[32][128];
+  int t = threadIdx.x;
+  BODY
+}
+void go(float *f, TYPE *o) { k<<<1, 32>>>(f, o); }
+"""
+FILL = "s[threadIdx.y] = o[t]; __syncthreads(); "
+SUM = FILL + "float a = 0; for (int i = 0; i < 8; ++i) a += {}; f[t] = a;"
+COPY = FILL + "for (int i = 0; i < {}; ++i) o[i * 128 + t] = s[t * 128 + i];"
+STORES = (
+    "for (int i = 0; i < 8; ++i) {{ s[t * 128 + i] = {0}f[i * 128 + t]); r[t][i] = {0}f[t + i]); }}"
+)
+ADD = (
+    FILL + "TYPE a = o[1]; for (int i = 0; i < 8; ++i) a = __hfma(s[t * 128 + i], a, a); o[t] = a;"
+)
+REGISTERS = """
+  TYPE v[8];
+  for (int i = 0; i < 8; ++i) v[i] = s[t * 128 + i];
+  float a = 0;
+  for (int i = 0; i < 8; ++i) a += (float)v[i];
+  f[t] = a;
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "alignment", "body", "expected"),
+    [
+        ("half", 16, COPY.format(8), {"load 16": 1}),
+        ("half", 16, COPY.format(5), {"load 16": 1}),
+        ("half", 16, COPY.format(3), {"load 8": 1}),
+        ("half", 16, COPY.format(2), {"load 4": 1}),
+        ("half", 8, COPY.format(8), {"load 16": 1}),
+        ("half", 4, COPY.format(8), {"load 16": 1}),
+        ("half", 2, COPY.format(8), {"load 8": 2}),
+        ("half", 16, FILL + REGISTERS, {"load 16": 1}),
+        ("half", 16, SUM.format("__half2float(s[t * 128 + i])"), {"load 8": 2}),
+        ("half", 16, SUM.format("(float)s[t * 128 + i]"), {"load 8": 2}),
+        ("half", 16, ADD, {"load 8": 2}),
+        ("short", 16, SUM.format("s[t * 128 + i]"), {"load 16": 1}),
+        ("short", 16, COPY.format(3), {"load 8": 1}),
+        ("unsigned short", 16, SUM.format("s[t * 128 + i]"), {"load 16": 1}),
+    ],
+)
+def test_llvm_fuses_two_byte_loads_where_no_assembly_stands_between(
+    type_: str, alignment: int, body: str, expected: dict[str, int]
+) -> None:
+    found = widths(body, type_, alignment)
+    assert {k: n for k, n in found.items() if k.startswith("load")} == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("__float2half(", {"store 2": 16}),
+        ("half(", {"store 2": 16}),
+        ("((half *)", {"store 16": 2}),
+    ],
+)
+def test_assembly_between_stores_keeps_them_apart(value: str, expected: dict[str, int]) -> None:
+    body = STORES.format(value).replace("((half *)f[", "(((half *)f)[")
+    assert widths(body, "half", 16) == expected
+
+
+def widths(body: str, type_: str, alignment: int) -> dict[str, int]:
+    """Instructions of the warp by kind and bytes of a lane, e.g. `{"load 16": 1}`."""
+    text = KERNEL.replace("BODY", body).replace("TYPE", type_)
+    text = text.replace("ALIGN", f"__align__({alignment})")
+    found: Counter[str] = Counter()
+    for access in accesses_of(text):
+        if access.instructions:
+            found[f"{access.kind} {access.width_bytes}"] += access.instructions
+    return dict(found)
