@@ -35,6 +35,10 @@ class BankConflict(Rule):
     name = "bank-conflict"
     summary = "lanes of one warp reach different words of one bank"
 
+    def certainty_of(self, access: Access) -> Certainty:
+        """Returns that of the figures, or of their bounds where other instructions may be made."""
+        return access.bounds.certainty if access.bounds is not None else access.certainty
+
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
@@ -44,17 +48,23 @@ class BankConflict(Rule):
         if access.certainty is Certainty.DATA_DEPENDENT:
             yield from self._of_data(access)
         found = _worst(access)
-        if found is None or found[0] <= settings.most_ways(self.code, self.name):
+        if found is None:
             return
         ways, pattern, spent, ideal = found
+        bounds = access.bounds
+        least, most = (bounds.least, bounds.most) if bounds is not None else (ways, ways)
+        if least <= settings.most_ways(self.code, self.name):
+            return
         verb = _VERBS[access.kind]
         notes = (
             _proof(pattern, spent, ideal, access),
             explanation(access, pattern),
             _fusion(access, pattern),
             _layout(access),
+            _either_way(access),
         )
-        message = f"{ways:g}-way bank conflict {verb} {access.array.shown}"
+        degree = f"{least:g}-way" if least == most else f"{least:g}- to {most:g}-way"
+        message = f"{degree} bank conflict {verb} {access.array.shown}"
         yield self.finding(
             message,
             access.span,
@@ -137,6 +147,13 @@ def _layout(access: Access) -> str:
 
 def _without_advice(access: Access) -> str:
     return f"none found: {access.unadvised}" if access.unadvised else ""
+
+
+def _either_way(access: Access) -> str:
+    """Returns that the conflict stands where the access's own figure may be another."""
+    if access.bounds is None:
+        return ""
+    return "the compiler may fuse it with its neighbours: it conflicts either way"
 
 
 def _fusion(access: Access, pattern: WarpPattern) -> str:

@@ -32,6 +32,8 @@ class Group:
         source: of an asynchronous copy: bytes of global memory that a thread reads.
         chain: which of `Access.chains` issued it first.
         is_reached: nothing is assumed for one of the events but that the loops around it run.
+        narrowest, widest: bytes of the instructions that the compiler may make of it; 0 where
+            what it makes is known.
     """
 
     addresses: NDArray[np.int64]
@@ -44,6 +46,8 @@ class Group:
     source: NDArray[np.int64] | None = None
     chain: int = 0
     is_reached: bool = False
+    narrowest: int = 0
+    widest: int = 0
 
 
 def priced_patterns(

@@ -14,6 +14,7 @@ from smemlint.facts.accesses import (
     CallLine,
     DataAddresses,
     Fusion,
+    FusionBounds,
     Stat,
     WarpPattern,
 )
@@ -23,7 +24,7 @@ from smemlint.facts.places import Argument, Certainty, Instance, SharedArray, Sp
 
 __all__ = [
     "FRAGMENT", "Access", "AccessKind", "Argument", "CallLine", "Caller", "Certainty",
-    "DataAddresses", "DotOperand", "DotUse", "Facts", "Fusion", "Instance", "KernelFacts",
-    "LayoutUse", "NotAnalysed", "SharedArray", "Site", "Span", "Stat", "WarpPattern", "sites_of",
-    "verdicts",
+    "DataAddresses", "DotOperand", "DotUse", "Facts", "Fusion", "FusionBounds", "Instance",
+    "KernelFacts", "LayoutUse", "NotAnalysed", "SharedArray", "Site", "Span", "Stat", "WarpPattern",
+    "sites_of", "verdicts",
 ]  # fmt: skip

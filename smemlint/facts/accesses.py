@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from smemlint.facts.places import Certainty
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.facts.layouts import LayoutUse
-    from smemlint.facts.places import Certainty, Instance, SharedArray, Span
+    from smemlint.facts.places import Instance, SharedArray, Span
     from smemlint.reasons import Assumption, Reason
 
 
@@ -128,6 +129,23 @@ class Fusion:
     spans: tuple[Span, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FusionBounds:
+    """What holds of an access whichever neighbours the compiler makes one instruction of.
+
+    Attributes:
+        least, most: ways of its worst instruction.
+        wavefronts, ideal: that a block takes at least, at the way that wastes the fewest.
+        certainty: of these bounds; that of the access's figures is `sampled`.
+    """
+
+    least: float
+    most: float
+    wavefronts: float
+    ideal: float
+    certainty: Certainty
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DataAddresses:
     """The addresses of the first warp of an access that hangs on data, as far as they are known.
@@ -186,6 +204,8 @@ class Access:
         omitted: distinct warp patterns that are not kept.
         data: what is known of addresses that hang on data; None where nothing is.
         elsewhere: the patterns of the other blocks that were guessed, where the figure is the same.
+        bounds: of an access that is sampled because other instructions may be made of it: of what
+            it costs either way; None where it may be free of conflicts.
     """
 
     span: Span
@@ -221,6 +241,7 @@ class Access:
     omitted: int = 0
     data: DataAddresses | None = None
     elsewhere: tuple[WarpPattern, ...] = ()
+    bounds: FusionBounds | None = None
 
     @property
     def ways(self) -> float:

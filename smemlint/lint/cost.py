@@ -48,7 +48,13 @@ def executions(access: Access) -> int:
 
 
 def wavefronts(access: Access) -> tuple[float, float]:
-    """Returns the wavefronts that a block takes at an access, and their ideal; 0 where unknown."""
+    """Returns the wavefronts that a block takes at an access, and their ideal; 0 where unknown.
+
+    Where the compiler may make other instructions of it, they are those of the cheapest.
+    """
+    if access.bounds is not None:
+        times = OPEN_LOOP_TRIPS if access.repeats else 1
+        return access.bounds.wavefronts * times, access.bounds.ideal * times
     if access.wavefronts is None or access.ideal is None or not access.certainty.is_decided:
         return 0.0, 0.0
     times = executions(access)

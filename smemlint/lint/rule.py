@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from smemlint.config.settings import Settings
-    from smemlint.facts import Access, DotUse, Facts, KernelFacts, LayoutUse, Span, WarpPattern
+    from smemlint.facts import (
+        Access,
+        Certainty,
+        DotUse,
+        Facts,
+        KernelFacts,
+        LayoutUse,
+        Span,
+        WarpPattern,
+    )
     from smemlint.reasons import Assumption
 
 
@@ -36,7 +45,7 @@ class Rule:
         """Yields findings on all facts of a run."""
         for kernel in facts.kernels:
             for access in kernel.accesses:
-                if settings.is_sure_enough(access.certainty):
+                if settings.is_sure_enough(self.certainty_of(access)):
                     yield from self.check_access(access, kernel, settings)
         for layout in facts.layouts:
             if settings.is_sure_enough(layout.certainty):
@@ -44,6 +53,10 @@ class Rule:
         for dot in facts.dots:
             if settings.is_sure_enough(dot.certainty):
                 yield from self.check_dot(dot, settings)
+
+    def certainty_of(self, access: Access) -> Certainty:
+        """Returns how sure what the rule says of an access is."""
+        return access.certainty
 
     def check_access(
         self, access: Access, kernel: KernelFacts, settings: Settings
@@ -102,7 +115,7 @@ class Rule:
             min(self.severity, Severity.NOTE) if is_minor else self.severity,
             message,
             span,
-            access.certainty if access is not None else None,
+            self.certainty_of(access) if access is not None else None,
             tuple(map(str, notes)),
             help,
             related,

@@ -240,7 +240,8 @@ class _Fusion:
         first = next(chain.events())
         both = len(self._kinds[root_of(first.object)]) > 1
         for event in fused_slot(chain.elements, chain.count, chain.width, by_llvm=True):
-            event.may_fuse |= chain.is_open and both
+            if chain.is_open and both:
+                event.may_fuse = max(event.may_fuse, event.width)
             self.out.append(event)
 
 

@@ -102,7 +102,7 @@ def _mark_slot(slotted: Sequence[tuple[int, _Part]], size: int) -> None:
         made = {e.width for e in fused_slot(present, size // width, width) if e.issued}
         if made != {part.instruction.width for part in ahead}:
             for part in ahead:
-                part.instruction.may_fuse = True
+                part.instruction.may_fuse = max(part.instruction.may_fuse, *made)
         slotted = others
 
 

@@ -71,7 +71,7 @@ def mark_open_fusions(
         fusible = AccessKind.STORE
     for event in events:
         if event.kind is fusible and _moves_by_its_width(event, trip):
-            event.may_fuse = True
+            event.may_fuse = SLOT[event.width]
 
 
 def _is_load_or_branch(item: Event | Fence) -> bool:
@@ -99,7 +99,7 @@ def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> 
         if any(fused_widths(way, widest) != widths for way in ways):
             for event in chain.from_iterable(neighbours.values()):
                 assert isinstance(event.offset, AffineInt)
-                event.may_fuse, event.offset = True, with_open_form(event.offset)
+                event.may_fuse, event.offset = widest, with_open_form(event.offset)
 
 
 def _slot_of_values(event: Event, trip: AffineInt, moved: int) -> int:

@@ -175,7 +175,8 @@ def _mark_open(
     for position, events in run.items():
         slots.setdefault((base + position) // whole, {})[base + position] = events
     for neighbours in slots.values():
-        if fused_widths(neighbours, size) != fused_widths(neighbours, whole):
+        widths = fused_widths(neighbours, whole)
+        if fused_widths(neighbours, size) != widths:
             for events in neighbours.values():
                 for event in events:
-                    event.may_fuse = True
+                    event.may_fuse = max(event.may_fuse, *widths)

@@ -126,10 +126,11 @@ def _instruction(
     element = next(k for k, events in present.items() if any(e is counted for e in events))
     spare = wide - (max(present) + 1 - start) * width
     fused = tuple(e for part in parts for e in (part.fused or (part,)))
-    is_open = counted.may_fuse and (counted.kind is AccessKind.STORE or _is_open(counted))
+    is_open = counted.kind is AccessKind.STORE or _is_open(counted)
+    may_fuse = counted.may_fuse if is_open else 0
     may_part = any(part.may_part for part in parts) or _may_part(parts, by_llvm)
-    counted = replace(counted, fused=fused, may_fuse=is_open, may_part=may_part)
-    parts = [replace(part, fused=fused, may_fuse=is_open, may_part=may_part) for part in parts]
+    counted = replace(counted, fused=fused, may_fuse=may_fuse, may_part=may_part)
+    parts = [replace(part, fused=fused, may_fuse=may_fuse, may_part=may_part) for part in parts]
     yield from _counted(parts, counted, wide, (start - element) * width, spare)
 
 

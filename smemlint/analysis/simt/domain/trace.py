@@ -52,7 +52,8 @@ class Event:
             that makes the call, and the call.
         fused: the accesses that a fused instruction stands for.
         repeats: it is made in a loop of which one iteration stands for all.
-        may_fuse: with which neighbours the compiler makes one instruction of it is open.
+        may_fuse: bytes of the widest instruction that the compiler may make of it, where with
+            which neighbours it does is open; 0 where that is known.
         splits: how many branches of the compiler's own stand before it, see `Trace.splits`.
         may_part: of a fused instruction: such branches may keep its accesses apart.
         scope: the conditional pieces of code that it stands in, outermost first.
@@ -87,7 +88,7 @@ class Event:
     fused: tuple[Event, ...] = ()
     repeats: bool = False
     is_assembly: bool = False
-    may_fuse: bool = False
+    may_fuse: int = 0
     splits: tuple[int, ...] = (0, 0, 0, 0)
     may_part: bool = False
     scope: tuple[int, ...] = ()

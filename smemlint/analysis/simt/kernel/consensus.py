@@ -40,6 +40,8 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
         elif access.certainty.is_decided:
             elsewhere = (p for d in differing if d is not None for p in d.patterns)
             access = replace(access, elsewhere=tuple(elsewhere))
+        if not all(d is not None and _ways(d) == _ways(access) for d in differing):
+            access = replace(access, bounds=None)
         if any(d is not None and d.advice != access.advice for d in differing):
             access = replace(access, advice="", advised=None)
         accesses.append(access)
@@ -82,8 +84,13 @@ def _conflicts(access: Access) -> bool:
 def as_sample(access: Access, why: Reason) -> Access:
     """Returns a decided access as one of several outcomes."""
     if not access.certainty.is_decided:
-        return access
+        return replace(access, bounds=None)
     return replace(access, certainty=Certainty.SAMPLED, reason=why)
+
+
+def _ways(access: Access) -> tuple[float, float] | None:
+    """Returns the bounds of the ways that an access has however it is fused; None without."""
+    return (access.bounds.least, access.bounds.most) if access.bounds is not None else None
 
 
 def _refutes(access: Access, instance: Instance) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
+from functools import partial
 from itertools import islice
 from math import gcd
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.array_extent import within_array
 from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.analysis.simt.kernel.data_lanes import data_addresses, lanes_of_any_data
+from smemlint.analysis.simt.kernel.fusion_bounds import fusion_bounds
 from smemlint.facts import (
     Access,
     AccessKind,
@@ -166,7 +168,7 @@ class AccessSummary:
         site.issued += _warps(event.mask) * event.issued
         site.chain_of(event)
         site.repeats |= event.repeats
-        site.may_fuse |= event.may_fuse
+        site.may_fuse |= bool(event.may_fuse)
         site.may_part |= event.may_part
         site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
@@ -229,6 +231,9 @@ class AccessSummary:
         group.is_reached |= event.is_reached
         group.spare = min(group.spare, event.spare)
         group.count += event.issued
+        if event.may_fuse or event.may_part:
+            group.narrowest = min(part.width for part in event.fused or (event,))
+            group.widest = max(group.widest, event.may_fuse, event.width)
 
     # ---- facts
 
@@ -245,6 +250,10 @@ class AccessSummary:
         if site.has_alternatives or not issued:  # only one of those that are priced is issued
             issued = site.issued
         kept = costliest(patterns)
+        bounds = None
+        if is_sample and has_figure and not turns_vary and not site.has_alternatives:
+            sure = _certainty(None, is_sample=False, has_assumptions=bool(taken))
+            bounds = fusion_bounds(site.groups.values(), partial(self._priced, site), sure)
         access = Access(
             span=site.span,
             instance=self._instance,
@@ -270,6 +279,7 @@ class AccessSummary:
             warps=len(site.warps),
             fusion=self._fusion(site),
             data=site.data if certainty is Certainty.DATA_DEPENDENT else None,
+            bounds=bounds if certainty is Certainty.SAMPLED else None,
             chains=tuple(map(self._chain, islice(site.chains, MAX_CALL_CHAINS)))
             if any(site.chains)
             else (),
@@ -310,15 +320,18 @@ class AccessSummary:
     def _patterns(self, site: _Site) -> list[WarpPattern] | Unknown:
         """Returns the distinct warp patterns of a site, priced."""
         try:
-            return priced_patterns(
-                list(site.groups.values()),
-                kind=site.kind,
-                matrices=site.matrices,
-                operation=site.operation,
-                arch=self._arch,
-            )
+            return self._priced(site, list(site.groups.values()))
         except ValueError as error:
             return Unknown.because(ReasonCode.NOT_MEASURED, str(error))
+
+    def _priced(self, site: _Site, groups: Sequence[Group]) -> list[WarpPattern]:
+        return priced_patterns(
+            groups,
+            kind=site.kind,
+            matrices=site.matrices,
+            operation=site.operation,
+            arch=self._arch,
+        )
 
 
 def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | Unknown:
