@@ -210,11 +210,13 @@ class LoopPlan:
         unroll_factor: iterations in one basic block.
         is_rolled: many blocks remain, of which only representatives are executed.
         carried: object key, byte offset and change per iteration of what the loop changes.
+        may_fuse: accesses that other iterations than those of a block may be fused with.
     """
 
     unroll_factor: int
     is_rolled: bool = False
     carried: list[tuple[str, int, int | None]] = field(default_factory=list)
+    may_fuse: frozenset[ir.Node] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

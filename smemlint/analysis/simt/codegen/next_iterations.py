@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,9 @@ from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
+from smemlint.frontend import ir
 
+_PAIR = 2
 _WIDTHS = (2, 4, 8)
 _OF_LOOPS = ("loop", "iteration")
 
@@ -72,6 +74,48 @@ def mark_open_fusions(
     for event in events:
         if event.kind is fusible and _moves_by_its_width(event, trip):
             event.may_fuse = SLOT[event.width]
+
+
+def neighbours_of_iterations(items: Sequence[Event | Fence], trips: int) -> frozenset[ir.Node]:
+    """Returns the accesses of a loop that take the neighbour each time, in one basic block.
+
+    How many iterations of a loop of known length nvcc unrolls is settled by their cost, which is
+    not modelled where a loop inside is unrolled first. Of 32 iterations
+
+        for (j..) { e = p[32 * t + j]; for (d = 0; d < H; ++d) o[d] += e * v[H * j + d]; }
+
+    nvcc 13.0.88 (-O3, sm_90) puts 32, 8, 8 and 1 together for H = 8, 24, 32 and 48, and 4 for
+    H = 8 and `e = __expf(p[32 * t + j] - m)`: four loads of p become one LDS.128.
+
+    Args:
+        items: the accesses and fences of the first iterations.
+        trips: how many those are.
+    """
+    fences = [item.kind for item in items if isinstance(item, Fence)]
+    if trips < _PAIR or len(fences) >= trips or any(kind != "iteration" for kind in fences):
+        return frozenset()
+    places: dict[ir.Node, list[Event]] = defaultdict(list)
+    for item in items:
+        if isinstance(item, Event) and item.width in _WIDTHS and not item.volatile:
+            places[item.node].append(item)
+    return frozenset(node for node, events in places.items() if _ascend(events, trips))
+
+
+def _ascend(events: Sequence[Event], trips: int) -> bool:
+    offsets = [event.offset for event in events if isinstance(event.offset, AffineInt)]
+    if len(offsets) != trips or len(events) != trips:
+        return False
+    return all(
+        one.terms == next_one.terms and np.all(next_one.base - one.base == events[0].width)
+        for one, next_one in pairwise(offsets)
+    )
+
+
+def mark_open_blocks(items: Sequence[Event | Fence], nodes: frozenset[ir.Node]) -> None:
+    """Marks accesses that may be fused with those of other iterations than the block's own."""
+    for event in items:
+        if isinstance(event, Event) and event.node in nodes and isinstance(event.offset, AffineInt):
+            event.may_fuse, event.offset = SLOT[event.width], with_open_form(event.offset)
 
 
 def _is_load_or_branch(item: Event | Fence) -> bool:

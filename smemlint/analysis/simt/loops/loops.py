@@ -7,6 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from smemlint.analysis.simt.codegen.next_iterations import (
+    mark_open_blocks,
+    neighbours_of_iterations,
+)
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import ArrayType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
@@ -99,7 +103,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     if plan is not None:
         is_counted = plan.is_rolled or state.budget.has_shares
         trips = foresee_trips(ev, parts) if is_counted else None
-        execute_blocks(ev, parts, plan.unroll_factor, _carried_now(state, plan), trips)
+        _execute_planned(ev, parts, plan, _carried_now(state, plan), trips)
         return
     foreseen = foresee_trips(ev, parts)
     tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
@@ -124,6 +128,8 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     ends = state.memory.rollback()
     for inner in state.loop_plans.keys() - planned - {node} if not is_whole else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
+    if foreseen is not None and together < foreseen and _may_unroll_further(node):
+        plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips)
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
@@ -136,7 +142,21 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
             carried[key] = obj, at, advance
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
     plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
-    execute_blocks(ev, parts, together, carried, foreseen)
+    _execute_planned(ev, parts, plan, carried, foreseen)
+
+
+def _may_unroll_further(node: ir.Loop) -> bool:
+    """Returns whether the cost of an iteration, and so the block, is not known for certain."""
+    return not node.pragma and any(isinstance(part, ir.Loop) for part in node.stmt.walk())
+
+
+def _execute_planned(
+    ev: Evaluator, parts: LoopParts, plan: LoopPlan, carried: Carried, trips: int | None
+) -> None:
+    items = ev.state.trace.items
+    begin = len(items)
+    execute_blocks(ev, parts, plan.unroll_factor, carried, trips)
+    mark_open_blocks(items[begin:] if plan.may_fuse else (), plan.may_fuse)
 
 
 def _carried_now(state: State, plan: LoopPlan) -> Carried:

@@ -166,3 +166,30 @@ def test_some_iterations_may_be_wider_than_others(body, wavefronts):
 )
 def test_all_iterations_are_alike(body, start, pragma, wavefronts):
     assert neighbours(body, start, pragma) == (Certainty.ASSUMED, wavefronts)
+
+
+WEIGHTED = """
+__global__ void k(float *g, float m) {
+  extern __shared__ float v[];
+  float *p = v + 32 * %(H)d;
+  int t = threadIdx.x;
+  float o[%(H)d] = {};
+  for (int i = t; i < 32 * (%(H)d + 64); i += 64) v[i] = g[i];
+  __syncthreads();
+  for (int j = 0; j < 32; ++j) {
+    float e = p[32 * t + j];
+    for (int d = 0; d < %(H)d; ++d) o[d] += e * v[%(H)d * j + d];
+  }
+  for (int d = 0; d < %(H)d; ++d) g[t * %(H)d + d] = o[d];
+}
+void run(float *g) { k<<<1, 64, 60000>>>(g, 1.f); }
+"""
+
+
+@pytest.mark.parametrize("height", [8, 16, 24, 32, 48])
+def test_how_far_a_loop_around_another_is_unrolled_is_open(height):
+    """nvcc 13.0.88: LDS.128 of 32 wavefronts where four or more iterations meet, LDS of 32 at 48."""
+    found = accesses_of(WEIGHTED % {"H": height})
+    (load,) = (a for a in found if "p[32" in a.expression)
+    assert load.certainty is Certainty.SAMPLED
+    assert load.bounds is not None and (load.bounds.least, load.bounds.most) == (8, 32)
