@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import accesses_of, ways_of
 
+from smemlint.facts import AccessKind, Certainty
 from smemlint.reasons import Assumption, Topic, outcome
 
 TILE = """
@@ -271,3 +272,42 @@ def test_lanes_that_leave_a_search_each_in_its_own_iteration_are_open(
     """As in cudf's inflate: a code of so many bits is that of few lanes of a warp."""
     (load,) = accesses_of(SEARCH % (trips, test, leave))
     assert load.certainty == certainty
+
+
+GUARDED = """\
+__global__ void k(float *g, int n, const int *d) {
+  __shared__ float s[32 * 9];
+  for (int i = threadIdx.x; i < 288; i += 32) s[i] = g[i];
+  __syncthreads();
+  int t = threadIdx.x;
+  %s
+}
+void f(float *g, int *d) { k<<<1, 32>>>(g, 1, d); }
+"""
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        "if (t < n && s[t * 32] > 0) g[0] = 1;",
+        "if (t < n) { if (s[t * 32] > 0) g[0] = 1; }",
+        "if (t >= n || s[t * 32] > 0) g[0] = 1;",
+        "g[0] = t < n ? s[t * 32] : 0;",
+    ],
+)
+def test_an_operand_behind_an_open_condition_stays_inside_the_array(guarded):
+    """Nine threads of a warp can be let through: arithmetic, 288 floats at a stride of 32."""
+    (load,) = (a for a in accesses_of(GUARDED % guarded) if a.kind is AccessKind.LOAD)
+    assert (load.ways, int(load.patterns[0].active.sum())) == (9, 9)
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        "if (d[t] == 3 && s[t * 2] > 0) g[0] = 1;",
+        "switch (d[t]) { case 0: g[4] = s[t * 2]; break; default: break; }",
+    ],
+)
+def test_one_value_of_the_data_is_that_of_few_threads(guarded):
+    (load,) = (a for a in accesses_of(GUARDED % guarded) if a.kind is AccessKind.LOAD)
+    assert load.certainty is Certainty.DATA_DEPENDENT

@@ -30,9 +30,9 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
         _part_blocks(ev, node, is_uniform=False)
         items = ev.state.trace.items
         begin = len(items)
-        left = _evaluate_under(ev, mask & where, node.iftrue)
+        left = evaluate_under(ev, mask & where, node.iftrue)
         middle = len(items)
-        right = _evaluate_under(ev, mask & ~where, node.iffalse)
+        right = evaluate_under(ev, mask & ~where, node.iffalse)
         load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
         return _one_or_both(where, left, right)
     text = ev.state.source_text(node.cond)
@@ -43,8 +43,8 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     note_condition(ev, condition, alternatives, node.cond)
     may_hold, holds = truth_bounds(condition)
     _part_blocks(ev, node, is_uniform=condition.is_uniform)
-    left = _evaluate_assuming(ev, alternatives[0], mask & may_hold, node.iftrue)
-    right = _evaluate_assuming(ev, alternatives[1], mask & ~holds, node.iffalse)
+    left = evaluate_assuming(ev, alternatives[0], mask & may_hold, node.iftrue)
+    right = evaluate_assuming(ev, alternatives[1], mask & ~holds, node.iffalse)
     if left is None or right is None:
         return _one_or_both(may_hold, left, right)
     return join(ev, left, right, condition, node)
@@ -69,7 +69,8 @@ def note_condition(
         ev.state.divergent_conditions.update(alternatives)
 
 
-def _evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
+def evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
+    """Returns an operand that some threads evaluate; None where there are none."""
     state = ev.state
     if not is_any(mask):
         return None
@@ -83,12 +84,13 @@ def _evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
         state.mask = before
 
 
-def _evaluate_assuming(ev: Evaluator, taken: Assumption, mask: Mask, node: ir.Node) -> Value | None:
+def evaluate_assuming(ev: Evaluator, taken: Assumption, mask: Mask, node: ir.Node) -> Value | None:
+    """Returns an operand that is evaluated where an open condition has an outcome."""
     state = ev.state
     before = state.trace.events
     state.assumptions.append(taken)
     try:
-        return _evaluate_under(ev, mask, node)
+        return evaluate_under(ev, mask, node)
     finally:
         state.assumptions.pop()
         if state.trace.events > before:  # issued under a predicate of its own

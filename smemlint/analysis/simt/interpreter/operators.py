@@ -21,7 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
     is_unread_class,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_any, is_reference
+from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_reference
 from smemlint.analysis.simt.domain.masking import (
     is_staggered,
     lane_predicate,
@@ -42,12 +42,17 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
+from smemlint.analysis.simt.interpreter.conditional import (
+    evaluate_assuming,
+    evaluate_under,
+    note_condition,
+)
 from smemlint.analysis.simt.interpreter.conversions import convert, to_condition
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.frontend import ir
-from smemlint.reasons import ReasonCode
+from smemlint.reasons import ReasonCode, outcome
 
 
 @locates(ir.UnaryOp)
@@ -186,12 +191,8 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
         and (left.constant != 0) == bool(short)
     ):
         return number(short, BOOL)
-    mask = state.mask
+    right = _right_operand(ev, node, left)
     may_hold, holds = truth_bounds(left)
-    state.mask = mask & (may_hold if node.op == "&&" else ~holds)
-    with state.trace.conditional():
-        right = to_condition(ev.evaluate(node.right)) if is_any(state.mask) else number(short, BOOL)
-    state.mask = mask
     if isinstance(left, AffineInt) and isinstance(right, AffineInt):
         op = "&" if node.op == "&&" else "|"
         both = state.domain.bitwise(op, left, right)
@@ -212,6 +213,23 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
         combine(holds, other_does),
         is_staggered=is_staggered(left, right),
     )
+
+
+def _right_operand(
+    ev: Evaluator, node: ir.BinaryOp, left: AffineInt | Unknown
+) -> AffineInt | Unknown:
+    """Returns the right operand as a condition, of the threads that the left one leaves open."""
+    is_and = node.op == "&&"
+    may_hold, holds = truth_bounds(left)
+    mask = ev.state.mask & (may_hold if is_and else ~holds)
+    if isinstance(left, Unknown):
+        text = ev.state.source_text(node.left)
+        alternatives = (outcome(text, True), outcome(text, False))
+        note_condition(ev, left, alternatives, node.left)
+        right = evaluate_assuming(ev, alternatives[0 if is_and else 1], mask, node.right)
+    else:
+        right = evaluate_under(ev, mask, node.right)
+    return to_condition(right) if right is not None else number(0 if is_and else 1, BOOL)
 
 
 def address_of(ev: Evaluator, expr: ir.Node) -> Value:

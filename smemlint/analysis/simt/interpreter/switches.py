@@ -126,6 +126,12 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
         if isinstance(value, Unknown)
         else Unknown.because(ReasonCode.UNKNOWN_CONDITION, "the case is not known", is_uniform=True)
     )
+    if isinstance(value, AffineInt | Unknown) and not value.is_uniform:
+        state.divergent_conditions.update(cases)
+        labelled = zip(entries, cases, strict=True)
+        state.data_conditions.update(
+            taken for i, taken in labelled if i < len(items) and items[i].label is not None
+        )
     written: UndoLog | None = None
     ends: list[End] = []
     returned = len(state.frame.returns)
