@@ -13,6 +13,17 @@ nvcc 13.0.88, -O3, sm_90, where `t & 1` chooses; `s` and `q` lie in shared memor
 | `g[t + 99] = 1; v = expf(s[4 * t])` | `v = sinf(s[4 * t])` | `s` twice |
 | `s[4 * t] * n` | `if (n > 5) v = s[4 * t] + in[t]` | `s` twice |
 
+Where both ways compute the same from end to end, but from other addresses, LLVM sinks it behind the
+branch and selects the addresses:
+
+| one way | the other | loads |
+| --- | --- | --- |
+| `s[4 * t]`, also times 2.f, also `v = s[4 * t];` | the same of `s[4 * t + 1]` | one |
+| `s[t] + s[t + 7]` | `s[3 * t] + s[3 * t + 1]` | two |
+| `s[4 * t]` | `s[4 * t + 1] + 2.f` | two |
+| `v = s[4 * t]; g[500] = 2` | `v = s[4 * t + 1]` | two |
+| as the first, in the one way of a branch whose other way is `v = 1` | | two |
+
 The line table names no line for such a load, and shows one in front of it; it is counted with the
 first way here.
 """
@@ -22,6 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
+from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
@@ -44,6 +58,8 @@ def load_once(first: ir.Node | None, second: ir.Node | None, ours: Items, theirs
         ours: what the first recorded; its loads are those that are issued.
         theirs: what the other recorded; its loads are not issued.
     """
+    if _load_selected(first, second, ours, theirs):
+        return
     loads, others = _loads(ours), _loads(theirs)
     for one, other in zip(_instructions(first), _instructions(second), strict=False):
         if isinstance(one, str) or isinstance(other, str):
@@ -59,6 +75,57 @@ def load_once(first: ir.Node | None, second: ir.Node | None, ours: Items, theirs
         b.issued = 0
 
 
+def _load_selected(
+    first: ir.Node | None, second: ir.Node | None, ours: Items, theirs: Items
+) -> bool:
+    """Gives the loads of ways that differ by addresses alone to the threads of both.
+
+    Where the way ends with a branch around it, that may keep the loads from being sunk.
+
+    Returns:
+        False where the ways differ by more.
+    """
+    one, other = list(_instructions(first)), list(_instructions(second))
+    if one[-1:] == [_END] == other[-1:] and isinstance(first, ir.Expression):
+        del one[-1], other[-1]  # nothing follows
+    if len(one) != len(other) or _END in one:
+        return False
+    steps = list(zip(one, other, strict=True))
+    nodes = [(a, b) for a, b in steps if not isinstance(a, str) and not isinstance(b, str)]
+    if any(a != b for a, b in steps if (a, b) not in nodes):
+        return False
+    loads, others = list(_loads(ours)), list(_loads(theirs))
+    if not len(nodes) == len(loads) == _events(ours) == len(others) == _events(theirs):
+        return False
+    found = list(zip(loads, others, strict=True))
+    if [(a.node, b.node) for a, b in found] != nodes or any(len(a.scope) > 1 for a in loads):
+        return False
+    if not all(_may_be_selected(a, b) for a, b in found):
+        return False
+    for a, b in found:
+        assert isinstance(a.offset, AffineInt) and isinstance(b.offset, AffineInt)
+        base = np.where(a.mask, a.offset.base, b.offset.base)
+        made = AffineInt(base, a.offset.type, a.offset.terms)
+        made.form = chosen_scev(a.offset, b.offset, made)
+        a.offset, a.mask, b.issued = made, a.mask | b.mask, 0
+    return True
+
+
+def _events(items: Items) -> int:
+    return sum(isinstance(item, Event) for item in items)
+
+
+def _may_be_selected(a: Event, b: Event) -> bool:
+    """Returns whether two accesses are one instruction but for threads and addresses."""
+    return (
+        a.object is b.object
+        and (a.width, a.issued, a.spare, a.assumptions) == (b.width, 1, b.spare, b.assumptions)
+        and isinstance(a.offset, AffineInt)
+        and isinstance(b.offset, AffineInt)
+        and a.offset.terms == b.offset.terms
+    )
+
+
 def _loads(items: Items) -> Iterator[Event]:
     """Yields the loads that stand before anything else."""
     for item in items:
@@ -70,8 +137,7 @@ def _loads(items: Items) -> Iterator[Event]:
 def _are_equal(a: Event, b: Event) -> bool:
     """Returns whether two accesses are one instruction but for the threads."""
     return (
-        a.object is b.object
-        and (a.width, a.issued, a.spare, a.assumptions) == (b.width, 1, b.spare, b.assumptions)
+        _may_be_selected(a, b)
         and isinstance(a.offset, AffineInt)
         and isinstance(b.offset, AffineInt)
         and a.offset.identity() == b.offset.identity()

@@ -66,3 +66,19 @@ def test_the_load_is_that_of_all_threads():
         "t == 0",
     )
     assert found == [(1, 4), *[(1, 1)] * 3, *[(1, 4)] * 5]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        ("v = s[4 * t]", "v = s[4 * t + 1]", 1),
+        ("v = s[4 * t] * 2.f", "v = s[4 * t + 1] * 2.f", 1),
+        ("v = s[t] + s[t + 7]", "v = s[3 * t] + s[3 * t + 1]", 2),
+        ("v = t & 2 ? s[4 * t] : s[4 * t + 1]", "v = 1", 2),
+        ("v = s[4 * t] * 2.f", "v = s[4 * t + 1] + 2.f", 2),
+        ("v = s[4 * t]", "v = s[4 * t + 1] + 2.f", 2),
+        ("v = s[4 * t]; g[500] = 2", "v = s[4 * t + 1]", 2),
+    ],
+)
+def test_loads_of_other_addresses_are_selected(first, second, count):
+    assert len(loads(first, second)) == count
