@@ -156,6 +156,45 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
     return end + 1
 
 
+_LEAVING = frozenset(("return", "break", "continue", "goto"))
+_NO_VALUE = frozenset(("if", "for", "while", "do", "switch", "{", ";"))
+
+
+def desugar_statement_expression(g: Grammar, words: Sequence[Word], i: int) -> None:
+    """Desugars GCC's `({ int a = x; a * a; })` as a lambda `[&] {..}` that is called.
+
+    Args:
+        g: the grammar.
+        words: of the expression.
+        i: index of its `{`.
+    """
+    end = closing(words, i)
+    last = j = i + 1
+    while j < end:
+        is_end = words[j].text in (";", "{")
+        j += words[j].reach + 1
+        if is_end and j < end:
+            last = j
+    inner = words[i + 1 : end]
+    if not inner or inner[-1].text != ";" or words[last].text in _NO_VALUE:
+        raise CannotDesugar("GCC's statement expressions, `({ .. })`, without a value")
+    if any(word.text in _LEAVING for word in inner):
+        raise CannotDesugar("GCC's statement expressions, `({ .. })`, that are left by a jump")
+    at = words[last]
+    result = Word("identifier", "return", at.first, at.first)
+    body = [*words[i:last], result, *words[last : end + 1]]
+    g.name(markers.LAMBDA, words[i])
+    g.op("(", words[i])
+    for _ in range(2):  # neither parameters nor a reference
+        g.emit("INT_CONST_DEC", "0", words[i])
+        g.op(",", words[i])
+    g.op("(", words[i])
+    g.op("{", words[i])
+    g.statements(body, 1, len(body) - 1)
+    for bracket in ("}", ")", ")", "(", ")"):
+        g.op(bracket, words[end])
+
+
 def _template_head(g: Grammar, words: Sequence[Word], j: int) -> int:
     """Desugars `<typename T, int N>` of a lambda, whose types are types from here."""
     end = closing(words, j)

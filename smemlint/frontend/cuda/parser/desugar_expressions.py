@@ -19,6 +19,7 @@ from smemlint.frontend.cuda.parser.desugar_cuda import (
     desugar_new,
     desugar_requires,
     desugar_sizeof,
+    desugar_statement_expression,
     string_literal,
 )
 from smemlint.frontend.cuda.parser.desugar_types import (
@@ -326,7 +327,7 @@ def _parenthesis(
     if after_operand:
         g.arguments(inner)
     elif text_at(inner, 0) == "{":
-        raise CannotDesugar("GCC's statement expressions, `({ .. })`, are not followed")
+        desugar_statement_expression(g, words, i + 1)
     elif _has_fold(inner):
         _fold(g, inner, words[i])
     else:
