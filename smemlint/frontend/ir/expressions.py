@@ -150,6 +150,13 @@ class WrappedIndex(Expression):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Extent(Expression):
+    """An extent or stride that an array brings along: one number for all threads."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Opaque(Expression):
     """An expression that is not lowered; its operands are evaluated, its value is not."""
 

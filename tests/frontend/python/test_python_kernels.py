@@ -251,3 +251,31 @@ def test_elements_of_an_array_are_looped_over(loop, body, wavefronts, tmp_path):
     found = accesses(facts_of(HEAD + LISTED.format(loop=loop, body=body), tmp_path))
     assert {a.certainty for a in found} == {Certainty.ASSUMED}
     assert {p.wavefronts for a in found for p in a.patterns} == {wavefronts}
+
+
+CALLED = """
+@cuda.jit(device=True)
+def read(t, w, s):
+    {count}
+    for i in range(n):
+        w[i] = s[t * 2 + i]
+
+@cuda.jit
+def k(w):
+    s = cuda.shared.array(128, float32)
+    read(cuda.threadIdx.x, w, s)
+
+def launch(x, b):
+    k[x.shape[0], b](x)
+
+def main(x):
+    launch(x, 32)
+"""
+
+
+@pytest.mark.parametrize("count", ["n = w.shape[0]", "n = len(w)", "m, n = w.shape"])
+def test_functions_that_ask_an_argument_for_its_shape_are_followed(count, tmp_path):
+    """Neither the kernel nor the host passes the extent to them."""
+    (access,) = accesses(facts_of(HEAD + CALLED.format(count=count), tmp_path))
+    assert (access.instance.block, access.certainty) == ((32, 1, 1), Certainty.ASSUMED)
+    assert {p.wavefronts for p in access.patterns} == {2}

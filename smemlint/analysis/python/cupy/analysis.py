@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
+_DEVICE_CODE = ("__global__", "__device__")
+
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
     """Returns the facts of all texts of a file, and a note at each call of an unknown text."""
@@ -109,12 +111,12 @@ class _File:
         return NotAnalysed(self._text.span(node), "", Reason(code, text))
 
     def _uncompiled(self) -> list[NotAnalysed]:
-        """Returns a note at each literal with a kernel's text that is no part of a known text."""
+        """Returns a note at each literal with device code that is no part of a known text."""
         compiled = {line for raw in self._files.raws.values() for line in self._lines_of(raw)}
         return [
             self._note(literal, ReasonCode.NOT_REACHED, "no call that compiles this CUDA text")
             for literal in _literals_of(self._text.tree)
-            if "__global__" in str(literal.value)
+            if any(word in str(literal.value) for word in _DEVICE_CODE)
             and _holds_shared(str(literal.value))
             and compiled.isdisjoint(range(literal.lineno, (literal.end_lineno or 0) + 1))
         ]

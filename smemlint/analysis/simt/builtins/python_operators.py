@@ -9,7 +9,7 @@ import numpy as np
 
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.affine import AffineDomain
-from smemlint.analysis.simt.domain.ctypes import common
+from smemlint.analysis.simt.domain.ctypes import I64, common
 from smemlint.analysis.simt.domain.lanes import Lanes, settled
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -64,6 +64,12 @@ def _remainder(domain: AffineDomain, a: AffineInt, b: AffineInt) -> AffineInt | 
     if _power_of_two(b) is None:
         return domain.modulo(a, b)
     return domain.bitwise("&", a, domain.add(b, AffineInt(1), -1))
+
+
+@evaluates(ir.Extent)
+def extent(ev: Evaluator, node: ir.Extent) -> Value:
+    """Returns an unknown number that all threads share."""
+    return ev.state.domain.symbol(ev.state.key(node, node.text), node.text, I64)
 
 
 @evaluates(ir.WrappedIndex)

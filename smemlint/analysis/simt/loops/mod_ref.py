@@ -20,7 +20,7 @@ _PLAIN = (
     ir.ArrayRef, ir.Constant, ir.Cast, ir.TernaryOp, ir.ExprList, ir.ID,
     ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.ArrayDecl, ir.IdentifierType,
     ir.InitList, ir.Case, ir.Default, ir.TypeArgument, ir.SizeofPack, ir.New, ir.Unparsed,
-    ir.UnparsedType, ir.Requires, ir.FloorDivision, ir.FloorModulo, ir.WrappedIndex,
+    ir.UnparsedType, ir.Requires, ir.FloorDivision, ir.FloorModulo, ir.WrappedIndex, ir.Extent,
 )  # fmt: skip
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile, ir.Switch)
 

@@ -81,7 +81,7 @@ class _FunctionLowering:
         ]
         body = replace(body, block_items=(*self._captured(), *hoisted, *body.block_items))
         params = [self._parameter(p) for p in self.definition.parameters]
-        params += [make.declare(text, type_of("int64_t"), node) for text in self.values.hidden]
+        params += map(self._hidden_parameter, self.values.hidden)
         tree = make.function(self.definition.unique, result, params, body, node)
         return ParsedFunction(tree, tuple(self.lost))
 
@@ -94,6 +94,13 @@ class _FunctionLowering:
             type_ = parameter_type(self.values, name)
         init = self.values.expression(param.default) if param.default is not None else None
         return self.make.declare(name, type_, param.arg, init)
+
+    def _hidden_parameter(self, text: str) -> ir.Decl:
+        """Declares a number that an argument brings along: callers do not pass it."""
+        make, node = self.make, self.definition.node
+        is_passed = self.definition.is_kernel  # a launch decides it, and nobody knows how
+        init = None if is_passed else ir.Extent(text, at=make.place(node))
+        return make.declare(text, type_of("int64_t"), node, init)
 
     def _captured(self) -> list[ir.BlockItem]:
         """Returns constants that enclosing functions give names which the kernel uses."""
