@@ -17,6 +17,8 @@ FILES = (
     "include/cub/cub.cuh",
     "other/kernels/math.cuh",
     "other/kernels/vector",
+    "other/kernels/norm.cuh",
+    "third/kernels/norm.cuh",
 )
 
 
@@ -28,7 +30,10 @@ FILES = (
         ("topk.cuh", "include/lib/detail/mma.cuh", True, "include/lib/detail/topk.cuh"),
         ("../topk.cuh", "include/lib/detail/mma.cuh", True, "include/lib/topk.cuh"),
         ("kernels/math.cuh", "csrc/topk.cu", True, "other/kernels/math.cuh"),
-        ("kernels/math.cuh", "csrc/topk.cu", False, None),
+        ("kernels/math.cuh", "csrc/topk.cu", False, "other/kernels/math.cuh"),
+        ("math.cuh", "csrc/topk.cu", False, None),
+        ("kernels/norm.cuh", "csrc/topk.cu", False, None),
+        ("kernels/norm.cuh", "third/topk.cu", True, "third/kernels/norm.cuh"),
         ("kernels/math.cuh", "csrc/built.cu", False, "other/kernels/math.cuh"),
         ("vector", "other/kernels/math.cuh", False, None),
         ("cub/cub.cuh", "csrc/topk.cu", False, None),
@@ -55,10 +60,11 @@ void run(DType* out) { topk<DType><<<1, 32>>>(out); }
 
 
 @pytest.mark.parametrize("written", ["<lib/topk.cuh>", '"lib/topk.cuh"'])
-def test_a_header_in_brackets_has_the_template_arguments_of_its_launch(written, tmp_path):
+@pytest.mark.parametrize("folder", ["include", "common/base/include"])
+def test_a_header_in_brackets_has_the_template_arguments_of_its_launch(written, folder, tmp_path):
     (tmp_path / "csrc").mkdir()
-    (tmp_path / "include" / "lib").mkdir(parents=True)
-    (tmp_path / "include" / "lib" / "topk.cuh").write_text(HEADER)
+    (tmp_path / folder / "lib").mkdir(parents=True)
+    (tmp_path / folder / "lib" / "topk.cuh").write_text(HEADER)
     calls = "void go(double* a) { run(a); }\n"
     (tmp_path / "csrc" / "topk.cu").write_text(f"#include {written}\n{calls}")
     facts, crashed = analyze(find_sources([str(tmp_path)]), Settings())

@@ -33,6 +33,14 @@ class IncludedFiles:
         alike = self._alike(posixpath.normpath(name))
         return max(alike, key=lambda p: len(posixpath.commonprefix((p, includer))), default=None)
 
+    def only(self, name: str) -> str | None:
+        """Returns the one file that an include in brackets may name by a folder and its own name.
+
+        The build names its folder: `<project/types.hpp>` is in `common/base/include/project`.
+        """
+        alike = self._alike(posixpath.normpath(name)) if "/" in name else ()
+        return alike[0] if len(alike) == 1 else None
+
     def find(self, name: str, includer: str, *, is_quoted: bool) -> str | None:
         """Returns the file that an include names; None for one that is of no file of the run.
 
@@ -43,8 +51,8 @@ class IncludedFiles:
         name = posixpath.normpath(name.replace("\\", "/"))
         path = self._beside(name, includer) if is_quoted else None
         path = path or self._in_folders(name, includer, is_quoted)
-        if path is None and is_quoted:
-            path = self.nearest(name, includer)
+        if path is None:
+            path = self.nearest(name, includer) if is_quoted else self.only(name)
         is_modelled = path is not None and is_of_cutlass(name) and is_within_cutlass(path)
         return None if is_modelled else path
 

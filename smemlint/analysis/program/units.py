@@ -214,14 +214,21 @@ class ProgramIndex:
         )
 
     def home(self, name: str, path: str) -> str | None:
-        """Returns the folder that a quoted include was written for, the nearest to the includer."""
+        """Returns the folder that an include was written for; None where no file may be it.
+
+        Args:
+            name: as it is written, brackets included; of a quoted one the nearest file is taken.
+            path: of the includer.
+        """
         found = self.dependencies.homes[name, path] = self._home(name, path)
         return found
 
     def _home(self, name: str, path: str) -> str | None:
-        nearest = self._included_files.nearest(name, path)
+        is_bracketed, name = name.startswith("<"), name.strip("<>")
+        files = self._included_files
+        nearest = files.only(name) if is_bracketed else files.nearest(name, path)
         if nearest is None:
-            return _home_above(name, path, self._sandbox)
+            return None if is_bracketed else _home_above(name, path, self._sandbox)
         return nearest[: -len(posixpath.normpath(name)) - 1]
 
     @cached_property

@@ -41,7 +41,8 @@ class LoadOptions:
         forced_includes: paths of files that are read in front of the root, as of `-include`.
         read: text of a file; None when there is none.
         refusal: why a file is not read that may be there.
-        home: the folder that a quoted include was written for that is in none of those.
+        home: the folder that an include was written for that is in none of those; it is given as it
+            is written, brackets included.
     """
 
     arch: str = "sm_90"

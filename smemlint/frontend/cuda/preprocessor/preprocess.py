@@ -308,7 +308,8 @@ class _Run:
         is_followed = is_quoted or not is_modelled
         found = self._includes.find(name, includer) if is_followed else None
         found = found or cutlass_header(name)
-        if found is None and is_quoted and self._search_home(name):
+        spelling = name if is_quoted else f"<{name}>"
+        if found is None and is_followed and self._search_home(spelling):
             found = self._includes.find(name, includer)
         if found is not None and is_modelled and is_within_cutlass(found[0]):
             found, is_followed = cutlass_header(name), False
