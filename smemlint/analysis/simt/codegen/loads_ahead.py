@@ -20,6 +20,7 @@ So are those of loads on a condition that an unrolled loop does not change. LLVM
 small loop (unswitching): `if (flag) v += s[8 * t + i];` for i in 0..7 becomes two LDS.128 behind
 one branch, with a second such condition in the loop, too, and beside a division if the array is
 declared with `__align__(16)`. Large loops keep their eight LDS, and so does `if (i < n)`.
+`if (flag) s[8 * t + i] = w;` becomes two STS.128.
 """
 
 from __future__ import annotations
@@ -28,7 +29,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from smemlint.analysis.simt.codegen.slots import SLOT, fused_slot, largest_slot, position_of
+from smemlint.analysis.simt.codegen.slots import (
+    SLOT,
+    fused_slot,
+    fused_widths,
+    largest_slot,
+    position_of,
+    run_and_position,
+)
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -76,6 +84,33 @@ def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int])
                 _mark_slot(slotted, size)
 
 
+def mark_open_stores(instructions: Iterable[Event], bases: Mapping[int, int]) -> None:
+    """Marks stores of iterations that become other instructions if their loop is unswitched.
+
+    Args:
+        instructions: of a kernel.
+        bases: identity of a shared object -> its offset in the block's shared memory.
+    """
+    runs: dict[object, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    for event in instructions:
+        is_store = event.kind is AccessKind.STORE and event.width in SLOT and not event.volatile
+        if is_store and isinstance(event.offset, AffineInt):
+            run, position = run_and_position(event, event.offset)
+            place = bases.get(id(event.object), 0) + position
+            runs[id(event.node), event.assumptions, run][place].append(event)
+    for stores in runs.values():
+        events = [event for each in stores.values() for event in each]
+        first, other = events[0], events[-1]
+        is_branch_each = len({event.scope for event in events}) == len(events) > 1
+        if not is_branch_each or not _is_unswitched(first, other):
+            continue
+        assert isinstance(first.offset, AffineInt)
+        size = largest_slot(first, first.offset, bases.get(id(first.object), 0))
+        if size > first.width and any(w > first.width for w in fused_widths(stores, size)):
+            for event in events:
+                event.may_fuse = True
+
+
 def _parts(instructions: Iterable[Event]) -> Iterator[_Part]:
     for instruction in instructions:
         if instruction.kind is not AccessKind.LOAD or instruction.stays_alone:
@@ -113,7 +148,7 @@ def _dominates(first: Event, other: Event) -> bool:
 
 
 def _is_unswitched(first: Event, other: Event) -> bool:
-    """Returns whether two iterations load on one condition that the iterations do not change."""
+    """Returns whether iterations access memory on one condition that none of them changes."""
     if first.node is not other.node or first.assumptions != other.assumptions:
         return False
     changed = {name for name, _ in first.values}

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
-from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads
+from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads, mark_open_stores
 from smemlint.analysis.simt.codegen.slots import (
     SLOT,
     fused_slot,
@@ -50,7 +50,9 @@ def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
     regions = list(_regions(vectorized(forwarded(trace.items)), bases))
     for blocks in regions:
         mark_open_loads(blocks, bases)
-    return _in_order(regions)
+    instructions = _in_order(regions)
+    mark_open_stores(instructions, bases)
+    return instructions
 
 
 def fused(items: Iterable[Event | Fence], bases: Mapping[int, int]) -> list[Event]:

@@ -131,3 +131,13 @@ def test_such_a_condition_may_stand_under_one_that_parts_threads():
     body = UNROLLED % "if (n) w += s[8 * t + i];"
     assert loads("if (in[t] > 0.5f) {" + body + "}") == [(OPEN, 8)]
     assert loads(UNROLLED % "if (in[t] > 0.5f) w += s[8 * t + i];") == [(APART, 8)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "certainty"),
+    [("n", OPEN), ("i < n", APART), ("w > 0.5f", APART)],  # two STS.128, eight STS, eight STS
+)
+def test_stores_on_such_a_condition_are_open_too(condition, certainty):
+    text = KERNEL % (UNROLLED % f"if ({condition}) s[8 * t + i] = w;")
+    *_, stored = [a for a in accesses_of(text) if a.kind is AccessKind.STORE]
+    assert (stored.certainty, stored.wavefronts.mean) == (certainty, 8)
