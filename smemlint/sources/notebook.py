@@ -25,6 +25,9 @@ _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without the time that importing `ast` ta
 _LINE_END = re.compile(r"\r\n?|\n")
 _BODY_IS_PYTHON = frozenset(("time", "timeit", "capture", "prun", "python", "python3"))
 _MAGIC = re.compile(r"(?P<indent>\s*)(?:[%!?]|[\w.\[\], ]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
+_TIMED = re.compile(
+    r"(?P<indent>\s*+)(?P<magic>%(?:time|timeit|prun)\s++(?:-\S++\s++(?:\d++\s++)?)*+)(?=\S)"
+)
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]", re.S
 )  # one code point each
@@ -227,7 +230,7 @@ def _cell(number: int, first: int, pieces: tuple[_Literal, ...]) -> Cell:
 
 
 def _without_magics(rows: Sequence[str]) -> Iterator[str]:
-    """Replaces lines for IPython alone by `pass`, but for those within strings."""
+    """Replaces lines for IPython alone by `pass` or what they time, but for those in strings."""
     if not any(_MAGIC.match(row) for row in rows) or not _problem("\n".join(rows)):
         yield from rows
         return
@@ -239,9 +242,19 @@ def _without_magics(rows: Sequence[str]) -> Iterator[str]:
             yield ""
         elif match is not None and _problem(row.strip()):
             is_continued = row.endswith("\\")
-            yield f"{match['indent']}pass"
+            yield _timed(row) or f"{match['indent']}pass"
         else:
             yield row
+
+
+def _timed(row: str) -> str:
+    """Returns what `%timeit` runs, at its columns and as `_ = ..`; empty where it is no Python."""
+    head = _TIMED.match(row)
+    if head is None:
+        return ""
+    indent, width = head["indent"], len(head["magic"])
+    found = f"{indent}{'_'.ljust(width - 2)}= {row[head.end() :]}"
+    return "" if _problem(found.strip()) else found
 
 
 def _problem(code: str) -> str:
