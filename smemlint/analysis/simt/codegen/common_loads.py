@@ -22,6 +22,7 @@ branch and selects the addresses:
 | `s[t] + s[t + 7]` | `s[3 * t] + s[3 * t + 1]` | two |
 | `s[4 * t]` | `s[4 * t + 1] + 2.f` | two |
 | `v = s[4 * t]; g[500] = 2` | `v = s[4 * t + 1]` | two |
+| `s[4 * t]`, also a structure of two floats (not decided) | `q[4 * t]` | one |
 | as the first, in the one way of a branch whose other way is `v = 1` | | two |
 
 The line table names no line for such a load, and shows one in front of it; it is counted with the
@@ -37,14 +38,16 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.trace import Event, Fence
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
 
 Items: TypeAlias = "Sequence[Event | Fence]"
 
 _ARITHMETIC = frozenset(("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"))
 _SIGNS = frozenset(("-", "+", "~"))
+_SELECTED = Reason(ReasonCode.COMPILER, "one load takes either of two arrays or structures")
 _END = ""
 """What follows is not known to be the same instruction."""
 
@@ -95,15 +98,20 @@ def _load_selected(
     if any(a != b for a, b in steps if (a, b) not in nodes):
         return False
     loads, others = list(_loads(ours)), list(_loads(theirs))
-    if not len(nodes) == len(loads) == _events(ours) == len(others) == _events(theirs):
+    if not len(loads) == _events(ours) == len(others) == _events(theirs):
         return False
     found = list(zip(loads, others, strict=True))
-    if [(a.node, b.node) for a, b in found] != nodes or any(len(a.scope) > 1 for a in loads):
+    if list(dict.fromkeys((a.node, b.node) for a, b in found)) != nodes or any(
+        len(a.scope) > 1 for a in loads
+    ):
         return False
     if not all(_may_be_selected(a, b) for a, b in found):
         return False
     for a, b in found:
         assert isinstance(a.offset, AffineInt) and isinstance(b.offset, AffineInt)
+        if a.object is not b.object or len(found) > len(nodes):
+            a.offset = b.offset = Unknown(_SELECTED)
+            continue
         base = np.where(a.mask, a.offset.base, b.offset.base)
         made = AffineInt(base, a.offset.type, a.offset.terms)
         made.form = chosen_scev(a.offset, b.offset, made)
@@ -116,10 +124,9 @@ def _events(items: Items) -> int:
 
 
 def _may_be_selected(a: Event, b: Event) -> bool:
-    """Returns whether two accesses are one instruction but for threads and addresses."""
+    """Returns whether two accesses are one instruction but for threads, array and addresses."""
     return (
-        a.object is b.object
-        and (a.width, a.issued, a.spare, a.assumptions) == (b.width, 1, b.spare, b.assumptions)
+        (a.width, a.issued, a.spare, a.assumptions) == (b.width, 1, b.spare, b.assumptions)
         and isinstance(a.offset, AffineInt)
         and isinstance(b.offset, AffineInt)
         and a.offset.terms == b.offset.terms
@@ -137,7 +144,8 @@ def _loads(items: Items) -> Iterator[Event]:
 def _are_equal(a: Event, b: Event) -> bool:
     """Returns whether two accesses are one instruction but for the threads."""
     return (
-        _may_be_selected(a, b)
+        a.object is b.object
+        and _may_be_selected(a, b)
         and isinstance(a.offset, AffineInt)
         and isinstance(b.offset, AffineInt)
         and a.offset.identity() == b.offset.identity()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from conftest import accesses_of
 
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, Certainty
 
 KERNEL = """
 __global__ void k(float *g, const float *in, int n) {
@@ -82,3 +82,28 @@ def test_the_load_is_that_of_all_threads():
 )
 def test_loads_of_other_addresses_are_selected(first, second, count):
     assert len(loads(first, second)) == count
+
+
+def test_one_load_from_either_of_two_arrays_is_not_decided():
+    """nvcc: one LDS, whose lanes of both arrays meet in banks; each alone has fewer words."""
+    found = accesses_of(KERNEL % ("t & 1", "v = s[4 * t]", "v = q[4 * t]"))
+    certainties = {a.certainty for a in found if a.kind is AccessKind.LOAD}
+    assert certainties == {Certainty.UNKNOWN}
+
+
+def test_one_load_of_either_of_two_structures_is_not_decided():
+    """nvcc: one LDS.64 of 2 wavefronts for each warp; each way alone would have 2-way conflicts."""
+    found = accesses_of(
+        "struct P { float x, y; };\n"
+        "__global__ void k(float *g) {\n"
+        "  __shared__ P a[128], b[128];\n"
+        "  int t = threadIdx.x;\n"
+        "  a[t] = {g[t], g[t + 1]}; b[t] = {g[t + 2], g[t + 3]};\n"
+        "  __syncthreads();\n"
+        "  P p = t & 1 ? a[t] : b[t];\n"
+        "  g[t] = p.x * p.y;\n"
+        "}\n"
+        "void f(float *g) { k<<<1, 128>>>(g); }\n"
+    )
+    certainties = {a.certainty for a in found if a.kind is AccessKind.LOAD}
+    assert certainties == {Certainty.UNKNOWN}
