@@ -56,6 +56,7 @@ class ProgramIndex:
         self._texts: dict[str, str | None] = {}
         self._refusals: dict[str, AccessDenied] = {}
         self._includes: dict[str, tuple[str, ...]] = {}
+        self._searches: dict[tuple[str, ...], tuple[list[str], Iterator[str]]] = {}
         self._builds: dict[str, Build] = {}
         self.dependencies = Dependencies()
         self._dependencies_of: dict[str, Dependencies] = {}
@@ -281,27 +282,53 @@ class ProgramIndex:
             near: the file.
             declared_in: those others, such as the headers of a kernel's unit.
         """
-        words = [n for n in names if n]
+        words = tuple(n for n in names if n)
         if not words:
             return []
-        pattern = mention_of(words)
         reads = dict(self.dependencies.reads)  # what holds no word matters only once it does
         folder, is_python = posixpath.dirname(near), is_python_path(near)
-        alike = [p for p in self.sources if is_python_path(p) == is_python]
-        same = [p for p in alike if posixpath.dirname(p) == folder]
-        others = [p for p in alike if posixpath.dirname(p) != folder and not is_python]
+        names_one = self._mention_of(words)
+        found = [p for p in self._by_folder[is_python].get(folder, ()) if names_one(p)]
+        if not is_python and all(p == near or p in declared_in for p in found):
+            others = (p for p in self._naming(words) if posixpath.dirname(p) != folder)
+            found += islice(others, MAX_FILES_ELSEWHERE)
+        self.dependencies.reads = reads
+        before = self.dependencies.searches.get(words, ())  # with others in `declared_in`
+        self.dependencies.searches[words] = tuple(dict.fromkeys((*before, *found)))
+        return found
+
+    @cached_property
+    def _by_folder(self) -> dict[bool, dict[str, list[str]]]:
+        """The files of the run by whether they are Python's, and by folder."""
+        found: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
+        for path in self.sources:
+            folders = found[is_python_path(path)]
+            folders.setdefault(posixpath.dirname(path), []).append(path)
+        return found
+
+    def _naming(self, words: tuple[str, ...]) -> Iterator[str]:
+        """Yields the files that name one of some words, but for Python's.
+
+        Each is looked through once for the same words, however many searches ask.
+        """
+        if words not in self._searches:
+            cuda = (p for p in self.sources if not is_python_path(p))
+            self._searches[words] = [], filter(self._mention_of(words), cuda)
+        known, further = self._searches[words]
+        yield from known
+        for path in further:
+            known.append(path)
+            yield path
+
+    def _mention_of(self, words: Sequence[str]) -> Callable[[str], bool]:
+        """Returns what tells whether a file names one of some words."""
+        pattern = mention_of(words)
 
         def names_one(path: str) -> bool:
             text = self.read(path) or ""
             return any(w in text for w in words) and pattern.search(text) is not None
 
-        found = [p for p in same if names_one(p)]
-        if all(p == near or p in declared_in for p in found):
-            found += islice((p for p in others if names_one(p)), MAX_FILES_ELSEWHERE)
-        self.dependencies.reads = reads
-        before = self.dependencies.searches.get(tuple(words), ())  # with others in `declared_in`
-        self.dependencies.searches[tuple(words)] = tuple(dict.fromkeys((*before, *found)))
-        return found
+        return names_one
 
 
 def mention_of(words: Iterable[str]) -> re.Pattern[str]:
