@@ -79,8 +79,8 @@ def _processed(
         """Builds a class of the same fields, as the standard library makes it."""
         bases = (getattr(base, "_prototype", None) for base in cls.__bases__)
         body = {"__annotations__": written, "__doc__": cls.__doc__ or "", **given}
-        made = type(cls.__name__, tuple(filter(None, dict.fromkeys(bases))), body)
-        return dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(made)
+        result = type(cls.__name__, tuple(filter(None, dict.fromkeys(bases))), body)
+        return dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(result)
 
     attributes: dict[str, Callable[[type], Any]] = {
         "_prototype": prototype,

@@ -31,14 +31,14 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(schema(), indent=2))
         return CLEAN
-    known = {o.name: _said(o) for o in OPTIONS if o.key}
+    known = {o.name: _described(o) for o in OPTIONS if o.key}
     known[extends.KEY] = f"{extends.HELP}\nin configuration files only, relative to their folder"
     for key, (_, help) in KERNEL_KEYS.items():
         known[f"kernels.NAME.{key}"] = f"{help}\nin configuration files and --config only"
-    wanted = re.sub(r"^kernels\.[^.]+\.", "kernels.NAME.", arguments.name or "")
-    listed = [name for name in known if not wanted or name.startswith(f"{wanted}.")]
-    if wanted in known:
-        print(known[wanted])
+    expected = re.sub(r"^kernels\.[^.]+\.", "kernels.NAME.", arguments.name or "")
+    listed = [name for name in known if not expected or name.startswith(f"{expected}.")]
+    if expected in known:
+        print(known[expected])
     elif listed:
         defaults = {o.name: shown(o.default) for o in OPTIONS if o.key}
         short = {name: defaults.get(name, "") for name in listed}
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     return CLEAN
 
 
-def _said(option: Option) -> str:
+def _described(option: Option) -> str:
     flag = f"--{option.name}" + (f" {option.metavar}" if option.metavar else "")
     if option.denied:
         flag = f"--no-{option.name}"

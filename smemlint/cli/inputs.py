@@ -104,12 +104,12 @@ def _show(settings: Settings) -> None:
     from smemlint.cli.config import shown
 
     for option in OPTIONS:
-        held = getattr(settings, option.attribute)
-        value = shown(",".join(settings.archs) if option.name == "arch" else held)
+        content = getattr(settings, option.attribute)
+        value = shown(",".join(settings.archs) if option.name == "arch" else content)
         print_lines(f"{option.name} = {value}", stream=sys.stdout)
     for name, kernel in settings.kernels.items():
-        held = {key: getattr(kernel, key) for key in kernel.__slots__ if getattr(kernel, key)}
-        print_lines(f"kernels.{name} = {shown(held)}", stream=sys.stdout)
+        content = {key: getattr(kernel, key) for key in kernel.__slots__ if getattr(kernel, key)}
+        print_lines(f"kernels.{name} = {shown(content)}", stream=sys.stdout)
     print_lines(f"# from {settings.origin or 'no configuration file'}", stream=sys.stdout)
 
 

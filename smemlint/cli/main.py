@@ -112,7 +112,7 @@ def _complete() -> None:
     argcomplete.autocomplete(_parser(words[1] if len(words) > 1 else ""))
 
 
-def _parser(wanted: str) -> argparse.ArgumentParser:
+def _parser(expected: str) -> argparse.ArgumentParser:
     """Returns the parser of all commands, and of what the wanted one takes."""
     parser = _Parser(
         prog="smemlint", description="What shared-memory accesses of GPU kernels cost, from source."
@@ -121,7 +121,7 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose)
-        if name == wanted:
+        if name == expected:
             import_module(f"smemlint.cli.{name}").add_arguments(command)
     return parser
 

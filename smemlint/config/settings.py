@@ -186,19 +186,19 @@ class Configuration:
 
     def for_target(self, arch: str) -> Configuration:
         """Returns the same configuration for one target."""
-        made = copy(self)
-        made._overrides = {**self._overrides, "arch": arch}
-        made._folders, made._shown, made._with_database, made._named = {}, {}, {}, {}
+        result = copy(self)
+        result._overrides = {**self._overrides, "arch": arch}
+        result._folders, result._shown, result._with_database, result._named = {}, {}, {}, {}
         if self._base is not None:
-            made._base = replace(self._base, arch=arch, further_archs=())
-        return made
+            result._base = replace(self._base, arch=arch, further_archs=())
+        return result
 
     def for_build(self, number: int) -> Configuration:
         """Returns the same configuration for one of the builds of each file."""
-        made = copy(self)
-        made._build = number
-        made._shown, made._with_database, made._named = {}, {}, {}
-        return made
+        result = copy(self)
+        result._build = number
+        result._shown, result._with_database, result._named = {}, {}, {}
+        return result
 
     def for_file(self, path: str) -> Settings:
         """Returns the settings of a file.
@@ -334,9 +334,9 @@ def from_file(
             both: Any = tuple(dict.fromkeys((*before, *getattr(settings, option.attribute))))
             settings = replace(settings, **{option.attribute: both})
         if option.is_path:
-            held = getattr(settings, option.attribute)
-            joined: Any = _joined(root, held) if isinstance(held, str) else None
-            joined = tuple(_joined(root, h) for h in held) if joined is None else joined
+            content = getattr(settings, option.attribute)
+            joined: Any = _joined(root, content) if isinstance(content, str) else None
+            joined = tuple(_joined(root, h) for h in content) if joined is None else joined
             if not file.is_given:
                 _require_inside([joined] if isinstance(joined, str) else joined, key, file)
             settings = replace(settings, **{option.attribute: joined})
@@ -416,13 +416,13 @@ def _kernels(value: Any, file: ConfigFile) -> dict[str, KernelSettings]:
         if not isinstance(table, dict):
             raise ConfigError(f"`kernels.{name}` is not a table", where=file.where("kernels", name))
         read = {}
-        for key, held in table.items():
+        for key, content in table.items():
             where = file.where("kernels", name, key)
             if key not in KERNEL_KEYS:
                 hint = suggestion(key, KERNEL_KEYS, "keys of a kernel")
                 raise ConfigError(f"unknown key `{key}` of a kernel", where=where, hint=hint)
             try:
-                read[key] = KERNEL_KEYS[key][0](held)
+                read[key] = KERNEL_KEYS[key][0](content)
             except ValueError as error:
                 raise ConfigError(str(error), where=where) from error
         found[name] = KernelSettings(**read)

@@ -59,8 +59,8 @@ def spelled_swizzles(source: Source) -> Iterator[SpelledSwizzle]:
 
 def only_one_of(source: Source, swizzle: tuple[int, int, int]) -> SpelledSwizzle | None:
     """Returns the swizzle of these parameters; None where the file spells none or several."""
-    wanted = tuple(map(str, swizzle))
-    found = [s for s in spelled_swizzles(source) if s.parameters == wanted]
+    expected = tuple(map(str, swizzle))
+    found = [s for s in spelled_swizzles(source) if s.parameters == expected]
     return found[0] if len(found) == 1 else None
 
 

@@ -99,10 +99,10 @@ class Nvmma(SharedLayout):
         if contiguous * element_bits // 8 < self.swizzle_bytes:
             raise ValueError(f"rows of {contiguous} elements below {self.swizzle_bytes} bytes")
         matrix = NVMMAShared(self.swizzle_bytes, element_bits, self.is_transposed)
-        made = view_of(
+        result = view_of(
             lambda c: matrix.offset((c[0], c[1]), (rows, columns)), shape[-2:], element_bits
         )
-        return made.stacked(shape[:-2])
+        return result.stacked(shape[:-2])
 
 
 def default_nvmma(shape: Sequence[int], element_bits: int, *, transposed: bool) -> Nvmma:
@@ -131,10 +131,10 @@ class Padded(SharedLayout):
         rank = len(self.shape)
         if tuple(shape[len(shape) - rank :]) != self.shape:
             raise ValueError(f"a padded layout of {list(self.shape)} on {list(shape)}")
-        made = padded(
+        result = padded(
             view_of_bases(self.offset_bases, self.shape, element_bits), PaddedShared(self.pairs)
         )
-        return made.stacked(shape[: len(shape) - rank])
+        return result.stacked(shape[: len(shape) - rank])
 
     def size(self, shape: Sequence[int]) -> int:
         """See `SharedLayout.size`; nothing is left free behind the last element."""

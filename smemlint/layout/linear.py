@@ -32,8 +32,8 @@ class LinearMap:
         if count < 1 or count & (count - 1):
             raise ValueError(f"{count} values are not those of whole bits")
         bits = range(count.bit_length() - 1)
-        made = LinearMap(tuple(values[1 << bit] for bit in bits))
-        return made if all(made(x) == value for x, value in enumerate(values)) else None
+        result = LinearMap(tuple(values[1 << bit] for bit in bits))
+        return result if all(result(x) == value for x, value in enumerate(values)) else None
 
     def __call__(self, x: int) -> int:
         """Returns the image of a vector."""

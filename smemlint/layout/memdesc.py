@@ -70,15 +70,15 @@ class SharedView:
         The first of them may be any number, as of a ring of 3: it is one of a power of two, whose
         last buffers nobody takes.
         """
-        made = self
+        result = self
         for place, extent in reversed(list(enumerate(extents))):
             if place == 0:
                 extent = 1 << (extent - 1).bit_length()
-            whole = prod(made.shape)
-            made = replace(
-                made, steps=(tuple(whole << b for b in range(bits_of(extent))), *made.steps)
+            whole = prod(result.shape)
+            result = replace(
+                result, steps=(tuple(whole << b for b in range(bits_of(extent))), *result.steps)
             )
-        return made
+        return result
 
     def slice(self, start: int, length: int, dim: int) -> SharedView:
         """Returns the view of `length` positions from `start` of a dimension.

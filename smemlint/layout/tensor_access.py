@@ -186,12 +186,12 @@ def _vector_elements(reach: _Reach, view: SharedView) -> int:
 
 def _is_vector(reach: _Reach, elements: int, *, is_ordered: bool) -> bool:
     bits = elements.bit_length() - 1
-    wanted = [1 << bit for bit in range(bits)]
-    if is_ordered and list(reach.registers[:bits]) != wanted:
+    expected = [1 << bit for bit in range(bits)]
+    if is_ordered and list(reach.registers[:bits]) != expected:
         return False
-    if not set(wanted) <= set(reach.registers):
+    if not set(expected) <= set(reach.registers):
         return False
-    rest = reach.without(wanted)
+    rest = reach.without(expected)
     return not any(o & (elements - 1) for o in (*rest.registers, *rest.lanes, *rest.warps))
 
 
@@ -218,9 +218,9 @@ def _tile(bits: int, *, transposed: bool) -> _MatrixTile | None:
         return _MatrixTile((1, 2, 4), (), 1) if bits == 16 else None
     if bits > 32:
         return None
-    held = 32 // bits
-    registers = tuple(1 << b for b in range(held.bit_length() - 1))
-    return _MatrixTile((held, 2 * held), registers, 0)
+    value = 32 // bits
+    registers = tuple(1 << b for b in range(value.bit_length() - 1))
+    return _MatrixTile((value, 2 * value), registers, 0)
 
 
 def _matrices(

@@ -39,8 +39,8 @@ class Selection:
         The word that names the rule most closely decides; of equals, `ignore` does.
         """
         s = self.settings
-        wanted = _closest((*(s.select or ("ALL",)), *s.extend_select), code, name)
-        if _closest((*s.ignore, *s.extend_ignore), code, name) >= wanted:
+        expected = _closest((*(s.select or ("ALL",)), *s.extend_select), code, name)
+        if _closest((*s.ignore, *s.extend_ignore), code, name) >= expected:
             return False
         return not any(
             _closest(words, code, name)

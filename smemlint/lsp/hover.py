@@ -30,7 +30,7 @@ def hover(
         return None
     innermost = min(under, key=_size)
     here = [a for a in analysis.accesses if a.span == innermost]
-    lines = list(_said(max(here, key=lambda a: a.ways), len(here))) if here else []
+    lines = list(_described(max(here, key=lambda a: a.ways), len(here))) if here else []
     for finding in analysis.findings:
         if finding.span == innermost:
             lines += _explained(finding)
@@ -59,7 +59,7 @@ def hints(analysis: Analysis, places: Places, wanted: types.Range) -> list[types
     ]
 
 
-def _said(access: Access, instances: int) -> Iterator[str]:
+def _described(access: Access, instances: int) -> Iterator[str]:
     kind = str(access.kind).replace("_", " ")
     name = f" of {access.array.shown}" if access.array is not None else ""
     worst = access.worst

@@ -89,11 +89,11 @@ class Notebooks:
     def _finding(self, finding: Finding) -> Finding:
         return replace(
             finding,
-            message=self._said(finding.message),
+            message=self._moved(finding.message),
             span=self._span(finding.span),
-            notes=tuple(map(self._said, finding.notes)),
-            help=self._said(finding.help),
-            related=tuple((self._span(span), self._said(s)) for span, s in finding.related),
+            notes=tuple(map(self._moved, finding.notes)),
+            help=self._moved(finding.help),
+            related=tuple((self._span(span), self._moved(s)) for span, s in finding.related),
             access=self._access(finding.access) if finding.access is not None else None,
             fix=self._fix(finding.fix) if finding.fix is not None else None,
             others=tuple(map(self._finding, finding.others)),
@@ -128,7 +128,9 @@ class Notebooks:
 
     def _assumption(self, assumption: Assumption) -> Assumption:
         return replace(
-            assumption, wording=self._said(assumption.wording), place=self._line(assumption.place)
+            assumption,
+            wording=self._moved(assumption.wording),
+            place=self._line(assumption.place),
         )
 
     def _instance(self, instance: Instance) -> Instance:
@@ -144,7 +146,7 @@ class Notebooks:
         return replace(
             note,
             span=self._span(note.span),
-            reason=replace(note.reason, text=self._said(note.reason.text)),
+            reason=replace(note.reason, text=self._moved(note.reason.text)),
         )
 
     def _fix(self, fix: Fix) -> Fix:
@@ -162,7 +164,7 @@ class Notebooks:
             return span
         return notebook.in_file(span) if self.are_files else notebook.in_cell(span)
 
-    def _said(self, words: str) -> str:
+    def _moved(self, words: str) -> str:
         """Returns a text in which a line of the module became one of a cell."""
         if ".ipynb:" not in words:
             return words

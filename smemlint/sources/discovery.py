@@ -109,8 +109,8 @@ def _has_match(relative: str, patterns: Sequence[str], above: str = "") -> bool:
     while relative and relative != above:
         name = relative.rpartition("/")[2]
         for pattern in patterns:
-            wanted = pattern.rstrip("/")
-            if _matches(relative, wanted) or _matches(name, wanted):
+            expected = pattern.rstrip("/")
+            if _matches(relative, expected) or _matches(name, expected):
                 return True
         relative = relative.rpartition("/")[0]
     return False

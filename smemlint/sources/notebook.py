@@ -178,8 +178,8 @@ def _read(text: str) -> Any:
     """Returns the document, each of its strings with its place."""
 
     def placed(document: str, at: int, strict: bool = True) -> tuple[_Literal, int]:
-        held, end = scanstring(document, at, strict)
-        literal = _Literal(held)
+        value, end = scanstring(document, at, strict)
+        literal = _Literal(value)
         literal.at = at
         return literal, end
 

@@ -72,9 +72,9 @@ class Source:
             return None
         from smemlint.sources.notebook import NotANotebook, Notebook
 
-        held = self._decoded()
+        value = self._decoded()
         try:
-            return Notebook.of(held) if held or not self.problem else None
+            return Notebook.of(value) if value or not self.problem else None
         except NotANotebook as broken:
             self.problem = str(broken)
             return None
@@ -129,12 +129,12 @@ class Source:
                 self.problem = f"not UTF-8 at byte {error.start}: read with replacement characters"
             return text
 
-    def _is_of_size(self, held: str | bytes) -> bool:
+    def _is_of_size(self, value: str | bytes) -> bool:
         """Returns whether a text or its bytes are within the size limit; sets `problem` if not."""
-        is_small = len(held) * 4 <= self._most
-        if not is_small and isinstance(held, str):
-            held = held.encode("utf-8", "surrogatepass")
-        if len(held) <= self._most:
+        is_small = len(value) * 4 <= self._most
+        if not is_small and isinstance(value, str):
+            value = value.encode("utf-8", "surrogatepass")
+        if len(value) <= self._most:
             return True
         self.problem = f"larger than {self._most >> 20} MiB"
         return False

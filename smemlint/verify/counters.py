@@ -74,10 +74,10 @@ def count(request: dict[str, Any], folder: Path) -> dict[str, Any]:
         Failed: a step of this program fails.
         CannotCount: a tool is missing, or may not be used.
     """
-    wanted = [("ncu", _NO_COUNTERS)]
+    expected = [("ncu", _NO_COUNTERS)]
     if "nvcc" in request["build"]:
-        wanted.append(("nvcc", "install the CUDA toolkit"))
-    for tool, hint in wanted:
+        expected.append(("nvcc", "install the CUDA toolkit"))
+    for tool, hint in expected:
         if shutil.which(tool) is None:
             raise CannotCount(f"`{tool}` is not installed", hint)
     module = _report_module()

@@ -81,8 +81,8 @@ def verify(
         key: _replays(access, settings.arch)
         for key, access in (*accesses.items(), *((id(a), a) for a in healed.values()))
     }
-    wanted = [p for found in replays.values() for _, p in found if isinstance(p, Pattern)]
-    measured = measure(wanted, settings.device, engine or engine_process(settings.verify_timeout))
+    expected = [p for found in replays.values() for _, p in found if isinstance(p, Pattern)]
+    measured = measure(expected, settings.device, engine or engine_process(settings.verify_timeout))
     require_arch(settings.arch, measured.about["arch"])
     verdicts = {key: _worst(found, measured) for key, found in replays.items()}
     counters = counters or script_process("counters.py", settings.verify_timeout * 4)
@@ -99,7 +99,7 @@ def verify(
 
     findings = [with_measurement(f) for f in result.findings]
     findings = with_notices(findings, {key: (a, verdicts[key]) for key, a in accesses.items()})
-    summary = _summary([verdicts[key] for key in accesses], len(set(wanted)), measured)
+    summary = _summary([verdicts[key] for key in accesses], len(set(expected)), measured)
     return replace(result, findings=tuple(findings)), summary
 
 
@@ -165,10 +165,10 @@ def _notice(access: Access, measurement: Measurement) -> Finding:
 
 def require_arch(arch: str, there: str) -> None:
     """Raises a GpuError unless the GPU is what figures are predicted for."""
-    wanted = architecture(arch).name
-    if wanted != there:
+    expected = architecture(arch).name
+    if expected != there:
         raise GpuError(
-            f"the figures are for {wanted}, the GPU is {there}",
+            f"the figures are for {expected}, the GPU is {there}",
             hint=f"check with --arch {there}, or choose another GPU with --device",
         )
 

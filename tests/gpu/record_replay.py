@@ -70,7 +70,7 @@ def record(
     for name, figures in expected.items():
         found = [(p, judged(figure, p, measured)) for p, figure in figures.items()]
         refuted += sum(m.verdict is Verdict.REFUTED for _, m in found)
-        lines += list(_said(name, found))
+        lines += list(_reported(name, found))
     kept = (*accesses, *counted, *predicated, *standards)
     _write(out, measured, {p.digest: p for p in kept}, fresh, seed)
     return "\n".join(
@@ -187,7 +187,7 @@ def accesses_of(paths: Sequence[Path]) -> Iterator[tuple[Pattern, int]]:
                         yield found, pattern.wavefronts
 
 
-def _said(name: str, found: Sequence[tuple[Pattern, Measurement]]) -> Iterator[str]:
+def _reported(name: str, found: Sequence[tuple[Pattern, Measurement]]) -> Iterator[str]:
     """Yields a line for each form, and one for each pattern that is refuted."""
     forms_there = dict.fromkeys(p.form.name for p, _ in found)
     for form in forms_there:
@@ -204,8 +204,8 @@ def _said(name: str, found: Sequence[tuple[Pattern, Measurement]]) -> Iterator[s
         if m.verdict is not Verdict.CONFIRMED:
             place = f"{pattern.form.name} {pattern.mask:08x}"
             yield f"  {name} {place} predicted {m.predicted}, measured {m.measured} {m.reason}"
-    whole = ", ".join(f"{n} {v}" for v, n in Counter(str(m.verdict) for _, m in found).items())
-    yield f"{name}: {len(found)} distinct patterns: {whole}"
+    counts = ", ".join(f"{n} {v}" for v, n in Counter(str(m.verdict) for _, m in found).items())
+    yield f"{name}: {len(found)} distinct patterns: {counts}"
 
 
 def _write(

@@ -236,8 +236,8 @@ def _recipe(table: int) -> _Recipe | None:
                 _TABLES[at] ^ (0xFF if flip else 0)
                 for at, flip in zip(order, flips[:3], strict=True)
             )
-            made = _apply(outer, _apply(inner, a, b), c)
-            if made == table ^ (0xFF if flips[3] else 0):
+            result = _apply(outer, _apply(inner, a, b), c)
+            if result == table ^ (0xFF if flips[3] else 0):
                 return _Recipe(inner, outer, order, flips)
     return None
 

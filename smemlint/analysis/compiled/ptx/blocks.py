@@ -136,31 +136,31 @@ def lowered(operation: Operation, lowering: Lowering) -> Instruction | None:
     call = Call(Opcode(head, operation.opcode[1:]), operation, lowering)
     handler = HANDLERS.get(head)
     try:
-        made = handler(call) if handler is not None else _unknown(call)
+        result = handler(call) if handler is not None else _unknown(call)
     except (IndexError, ValueError, TypeError, AttributeError, AssertionError):
         # Operands that the opcode does not take: PTX that no compiler wrote.
         text = f"`{operation.spelling}` does not have the operands it takes"
         lowering.note(operation, Reason(ReasonCode.SYNTAX, text))
-        made = _unknown(call)
-    if made is None:
+        result = _unknown(call)
+    if result is None:
         return None
     guard, reads = _guard(operation, lowering)
-    reads += _sources(call, made)
+    reads += _sources(call, result)
     if guard is None:
-        return Instruction(made.run, reads, made.writes, made.is_kept)
+        return Instruction(result.run, reads, result.writes, result.is_kept)
     place = _place(operation, lowering)
-    predicate, effect, writes = guard, made.run, made.writes
+    predicate, effect, writes = guard, result.run, result.writes
 
     def run(state: State) -> None:
         state.run_if(predicate(state), effect, writes, place)
 
-    return Instruction(run, (*reads, *writes), writes, made.is_kept)
+    return Instruction(run, (*reads, *writes), writes, result.is_kept)
 
 
-def _sources(call: Call, made: Lowered) -> tuple[str, ...]:
+def _sources(call: Call, result: Lowered) -> tuple[str, ...]:
     """Returns the registers that an instruction reads: all but the first, its destination."""
     operands = call.operands
-    if made.writes and operands and not isinstance(operands[0], Address):
+    if result.writes and operands and not isinstance(operands[0], Address):
         operands = operands[1:]
     return tuple(r for operand in operands for r in call.lowering.names.registers(operand))
 

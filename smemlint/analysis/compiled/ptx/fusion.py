@@ -64,8 +64,8 @@ def fusion_of(
         if event.issued:
             assert isinstance(event.offset, AffineInt)
             address = reader.address(cast("Operation", event.node))
-            made = Fused(event.width, int(event.offset.base) - address)
-            found[id(event.node)].append(made)
+            result = Fused(event.width, int(event.offset.base) - address)
+            found[id(event.node)].append(result)
     return found
 
 

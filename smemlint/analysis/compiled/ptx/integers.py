@@ -108,12 +108,12 @@ def multiply(call: Call) -> Lowered:
 
     def product(x: Value, y: Value, *addend: Value) -> Value:
         if opcode.has("wide"):
-            made, bits = a.multiply_wide(x, y, width, is_signed=is_signed), 2 * width
+            result, bits = a.multiply_wide(x, y, width, is_signed=is_signed), 2 * width
         elif opcode.has("hi"):
-            made, bits = a.multiply_high(x, y, width, is_signed=is_signed), width
+            result, bits = a.multiply_high(x, y, width, is_signed=is_signed), width
         else:
-            made, bits = a.multiply(x, y, width), width
-        return a.add(made, addend[0], bits) if addend else made
+            result, bits = a.multiply(x, y, width), width
+        return a.add(result, addend[0], bits) if addend else result
 
     return assign(call, product)
 
@@ -155,15 +155,15 @@ def _pack(call: Call, source: Vector) -> Lowered:
     (target,) = call.written() or ("_",)
 
     def run(state: State) -> None:
-        made = ZERO
+        result = ZERO
         for i, read in enumerate(reads):
             part = read(state)
             if total > 64:
-                made = weak(part, made)
+                result = weak(part, result)
                 continue
             part = b.bitwise("and", part, Value(int(wrap((1 << width) - 1, 64))), total)
-            made = b.bitwise("or", made, a.shift_left(part, Value(i * width), total), total)
-        state.set(target, made)
+            result = b.bitwise("or", result, a.shift_left(part, Value(i * width), total), total)
+        state.set(target, result)
 
     return Lowered(run, (target,))
 
@@ -209,9 +209,9 @@ def set_predicate(call: Call) -> Lowered:
 
     def run(state: State) -> None:
         x, y, *further = (read(state) for read in reads)
-        made = compare(name, x, y, width, is_signed=is_signed) if is_followed else _truth(x, y)
-        other = b.bitwise("xor", made, ONE, 1)
-        for value, register in zip((made, other), targets, strict=False):
+        result = compare(name, x, y, width, is_signed=is_signed) if is_followed else _truth(x, y)
+        other = b.bitwise("xor", result, ONE, 1)
+        for value, register in zip((result, other), targets, strict=False):
             if combine is not None and further:
                 value = b.bitwise(combine, value, further[0], 1)  # type: ignore[arg-type]
             if register:
@@ -222,8 +222,8 @@ def set_predicate(call: Call) -> Lowered:
 
 def _truth(*values: Value) -> Value:
     """Returns a predicate of which only is known whether a warp agrees on it."""
-    made = weak(*values)
-    return made if made.is_top else b.bitwise("and", made, ONE)
+    result = weak(*values)
+    return result if result.is_top else b.bitwise("and", result, ONE)
 
 
 @executes("selp", "slct")

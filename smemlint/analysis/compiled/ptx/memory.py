@@ -159,8 +159,8 @@ def _load_local(state: State, call: Call, targets: tuple[str, ...], address: Val
     size = call.opcode.bytes
     for i, target in enumerate(targets):
         key = ("local", at + i * size, size) if at is not None else None
-        held = state.fragment.registers.get(key) if key is not None else None
-        state.set(target, held if held is not None else top(DATA))
+        value = state.fragment.registers.get(key) if key is not None else None
+        state.set(target, value if value is not None else top(DATA))
 
 
 def _store_local(state: State, address: Value, size: int, values: list[Value]) -> None:

@@ -78,8 +78,8 @@ def shuffle(call: Call) -> Lowered:
 
     def run(state: State) -> None:
         for register in into:
-            made = shuffled(value(state), lane(state), clamp(state), mode) if mode else top(DATA)
-            state.set(register, made)
+            result = shuffled(value(state), lane(state), clamp(state), mode) if mode else top(DATA)
+            state.set(register, result)
         for register in flag:
             state.set(register, top(DATA))
 

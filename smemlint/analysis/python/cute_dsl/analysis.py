@@ -207,9 +207,9 @@ class _File:
             reason = Reason(ReasonCode.LEFT_OUT, f"{left} further imported files are not read")
             self._notes.append(NotAnalysed(Span(self._text.path, 1, 1, 1, 1), "", reason))
         known = {use.span for use in seen.values()}
-        said = Reason(ReasonCode.UNKNOWN_VALUE, "the numbers of this swizzle are not known")
+        message = Reason(ReasonCode.UNKNOWN_VALUE, "the numbers of this swizzle are not known")
         self._notes += (
-            NotAnalysed(span, kernel, said)
+            NotAnalysed(span, kernel, message)
             for span, kernel in self._model.open.items()
             if span not in known
         )

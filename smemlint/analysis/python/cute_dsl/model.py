@@ -141,9 +141,9 @@ class CuteModel(LibraryModel):
             case LayoutValue(is_tiled=False), "stride":
                 return owner.stride
             case StructInstance(), _ if name in owner.type.fields:
-                offset, held = owner.type.fields[name]
+                offset, value = owner.type.fields[name]
                 place = Placed(None, 1) if offset is None else owner.place.behind(offset)
-                return Field(held.dtype, place)
+                return Field(value.dtype, place)
         if name in _METHODS or (name == "allocate" and isinstance(owner, Allocator)):
             return Method(owner, name)
         return self.widths.get(self.text_of(node), UNKNOWN)
@@ -152,15 +152,15 @@ class CuteModel(LibraryModel):
         """Binds an element type to a layout: `cute.struct.MemRange[dtype, cosize(layout)]`."""
         if not isinstance(owner, Symbol) or not isinstance(value, tuple) or len(value) != 2:
             return UNKNOWN
-        held, number = value
+        content, number = value
         if owner.path.endswith("struct.MemRange"):
             if isinstance(number, Cosize):
-                self._in_elements(number.of, held, None)
-            if isinstance(held, DType):
-                size = number * held.bits // 8 if isinstance(number, int) else None
-                return MemRange(held, size, max(held.bits // 8, 1))
+                self._in_elements(number.of, content, None)
+            if isinstance(content, DType):
+                size = number * content.bits // 8 if isinstance(number, int) else None
+                return MemRange(content, size, max(content.bits // 8, 1))
         if owner.path.endswith("struct.Align"):
-            found = as_range(held)
+            found = as_range(content)
             if found is not None and type(number) is int and 0 < number <= _MOST_ALIGNMENT:
                 return replace(found, alignment=number)
         return UNKNOWN
@@ -191,14 +191,14 @@ class CuteModel(LibraryModel):
 
     def _allocated(self, owner: Value, given: BoundArguments) -> Value:
         """Evaluates `allocate(Storage, byte_alignment)`: a struct in shared memory, or other."""
-        held, alignment = given.get(0, "size_or_type"), given.get(1, "byte_alignment")
+        value, alignment = given.get(0, "size_or_type"), given.get(1, "byte_alignment")
         if not isinstance(owner, Allocator):
             return UNKNOWN
         place = owner.place(alignment if type(alignment) is int else 1)
-        if not isinstance(held, StructType):
+        if not isinstance(value, StructType):
             return UNKNOWN
         return StructInstance(
-            held, replace(place, multiple=max(place.multiple, held.alignment or 1))
+            value, replace(place, multiple=max(place.multiple, value.alignment or 1))
         )
 
     def _bound(self, called: Method, given: BoundArguments) -> Value:

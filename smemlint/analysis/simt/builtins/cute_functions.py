@@ -250,8 +250,8 @@ def assign_data(ev: Evaluator, node: ir.Assignment, value: Value) -> bool:
     callee = getattr(node.lvalue, "name", None)
     if not isinstance(callee, ir.StructRef) or callee.field.name != "data":
         return False
-    held = tensor_or_layout_named(ev, callee.name)
-    tensor = tensor_of(held) if held is not None else None
+    content = tensor_or_layout_named(ev, callee.name)
+    tensor = tensor_of(content) if content is not None else None
     if tensor is None or not isinstance(tensor.origin, Origin):
         return False
     place = ev.lvalue(callee.name)

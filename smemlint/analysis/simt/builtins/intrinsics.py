@@ -245,9 +245,9 @@ def shuffled(ev: Evaluator, name: str, value: Value, lane: Value, width: int | N
         and width in (1, 2, 4, 8, 16, 32)
         and everyone
     ):
-        made = _exchanged(value, lane, name, width)
-        made.form = _seen(made, is_broadcast)
-        return made
+        result = _exchanged(value, lane, name, width)
+        result.form = _seen(result, is_broadcast)
+        return result
     why = Unknown.because(ReasonCode.DATA, "a value from another lane", is_data=True)
     is_from_one = name == "__shfl_sync" and width == WARP and agrees_by_warp(lane)
     return one_for_a_warp(why) if is_from_one else why

@@ -37,11 +37,11 @@ def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
     """Records the shared accesses of a fragment's load or store."""
     exprs = node.args
     target, source = (exprs[1], exprs[0]) if is_store else (exprs[0], exprs[1])
-    held, pointer, pitch = ev.lvalue(target), ev.evaluate(source), ev.evaluate(exprs[2])
+    value, pointer, pitch = ev.lvalue(target), ev.evaluate(source), ev.evaluate(exprs[2])
     if not isinstance(pointer, Pointer) or pointer.object.space is not Space.SHARED:
         return number(0)
     order = _last_word(exprs[3]).removeprefix("mem_") if len(exprs) > 3 else ""
-    found = fragment_of(ev, held, order)
+    found = fragment_of(ev, value, order)
     parts = parts_of(found[0]) if found is not None else []
     if found is None or not parts:
         what = "store_matrix_sync" if is_store else "load_matrix_sync"
@@ -65,18 +65,18 @@ def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
 
 
 def fragment_of(
-    ev: Evaluator, held: LValue | Unknown, order: str = ""
+    ev: Evaluator, value: LValue | Unknown, order: str = ""
 ) -> tuple[Fragment, int] | None:
     """Returns a place's fragment and the bytes of an element; None where its type hides it.
 
     Args:
         ev: the evaluator.
-        held: the place.
+        value: the place.
         order: in memory, of an accumulator: its type does not say.
     """
-    if isinstance(held, Unknown) or not isinstance(held.type, OpaqueType):
+    if isinstance(value, Unknown) or not isinstance(value.type, OpaqueType):
         return None
-    name, arguments = ev.state.unit.template_arguments(held.type.spelling)
+    name, arguments = ev.state.unit.template_arguments(value.type.spelling)
     if name.rsplit("::", 1)[-1] != "fragment" or len(arguments) < 5:
         return None
     sizes = [value_argument(ev, a) for a in arguments[1:4]]

@@ -247,5 +247,5 @@ def _temporary(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
     """Returns a place that holds a value."""
     if isinstance(value, Unknown):
         return value
-    held = ev.state.new_local("temporary", type_of(value), ev.state.key(node), value)
-    return LValue(held, offset_of(0), type_of(value))
+    content = ev.state.new_local("temporary", type_of(value), ev.state.key(node), value)
+    return LValue(content, offset_of(0), type_of(value))

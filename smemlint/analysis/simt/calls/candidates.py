@@ -62,8 +62,8 @@ def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Fu
     spelling = getattr(node.name, "name", "")
     prefix = spelling.split("<", 1)[0].rpartition("::")[0] if isinstance(spelling, str) else ""
     if prefix:
-        wanted = tuple(prefix.strip(":").split("::"))
-        named = [f for f in found if f.scope[-len(wanted) :] == wanted]
+        expected = tuple(prefix.strip(":").split("::"))
+        named = [f for f in found if f.scope[-len(expected) :] == expected]
         return named or found
     if isinstance(spelling, str) and spelling.startswith("::"):
         return [f for f in found if not f.scope] or found

@@ -109,9 +109,9 @@ def _is_harmless(state: State, binding: object, param: ir.Decl) -> bool:
     """Returns whether nothing that is followed can be reached or changed through a parameter."""
     if not isinstance(binding, Variable):
         return False
-    held = binding.object.cells.get(0)
+    value = binding.object.cells.get(0)
     if isinstance(binding.type, PointerType):
-        return isinstance(held, Pointer) and _is_harmless_pointer(state, held, param)
+        return isinstance(value, Pointer) and _is_harmless_pointer(state, value, param)
     return _is_plain(binding.type) and not _holds_address(state, binding.object)
 
 
@@ -129,10 +129,10 @@ def _is_harmless_pointer(state: State, pointer: Pointer, param: ir.Decl) -> bool
 
 def _note_written(binding: object) -> None:
     """Lets what a call may write have a value: one that nobody follows."""
-    held = binding.object.cells.get(0) if isinstance(binding, Variable) else None
-    if not isinstance(held, Pointer) or held.object.space is not Space.LOCAL:
+    value = binding.object.cells.get(0) if isinstance(binding, Variable) else None
+    if not isinstance(value, Pointer) or value.object.space is not Space.LOCAL:
         return
-    obj = held.object
+    obj = value.object
     if obj.default is None:
         if is_floating(obj.type):
             obj.default = FloatValue(FLOAT)

@@ -19,9 +19,9 @@ def accumulator(mma: cute.MmaOp, partition: cute.Tensor) -> cute.Tensor:
     Raises:
         CuteError: there is no accumulator of that shape.
     """
-    made = cute.accumulator(mma, partition.layout.plain.shape, partition.bits)
-    named = register_tensor(partition.bits, made.layout.plain)
-    return replace(made, origin=partition.origin or named.origin)
+    result = cute.accumulator(mma, partition.layout.plain.shape, partition.bits)
+    named = register_tensor(partition.bits, result.layout.plain)
+    return replace(result, origin=partition.origin or named.origin)
 
 
 @function("make_tmem_copy")

@@ -103,8 +103,8 @@ def like_registers(tensor: cute.Tensor, fragment: cute.Tensor) -> cute.Tensor:
     kind = origin.pointer.target if isinstance(origin, Origin) else None
     if kind is not None and 8 * kind.size != fragment.bits:
         kind = None
-    made = register_tensor(fragment.bits, fragment.layout.plain, kind)
-    return replace(made, layout=fragment.layout)
+    result = register_tensor(fragment.bits, fragment.layout.plain, kind)
+    return replace(result, layout=fragment.layout)
 
 
 def data_of(tensor: cute.Tensor) -> Pointer | Unknown:

@@ -410,10 +410,10 @@ class Results(AffineDomain):
     def _fresh(
         self, op: str, a: AffineInt, b: AffineInt, type: IntType, **known: Any
     ) -> AffineInt | Unknown:
-        made = super()._fresh(op, a, b, type, **known)
-        if isinstance(made, AffineInt) and len(made.terms) == 1:
-            self.made_of[made.terms[0][0].key] = op, a, b
-        return made
+        result = super()._fresh(op, a, b, type, **known)
+        if isinstance(result, AffineInt) and len(result.terms) == 1:
+            self.made_of[result.terms[0][0].key] = op, a, b
+        return result
 
 
 def truth(a: AffineInt) -> AffineInt | Unknown:

@@ -36,8 +36,8 @@ def applied(
         return _of_unknown(name, operands)
     if all(v.is_concrete for v in integers):
         lanes = np.broadcast_arrays(*(np.asarray(v.base, np.int64) for v in integers))
-        made = function.compute(*lanes).astype(np.int64)
-        exact = AffineInt(settled(made if made.ndim else int(made)), function.result)
+        result = function.compute(*lanes).astype(np.int64)
+        exact = AffineInt(settled(result if result.ndim else int(result)), function.result)
         wrapped = domain.convert(exact, function.result)
         if isinstance(wrapped, AffineInt):
             wrapped.form = _form(name, integers)
@@ -63,6 +63,6 @@ def _of_unknown(name: str, operands: Sequence[Value]) -> Unknown:
     is_data = unknown is None or any(isinstance(v, Unknown) and v.is_data for v in operands)
     is_uniform = all(getattr(v, "is_uniform", False) for v in operands)
     reason = unknown.reason if unknown else Reason(ReasonCode.DATA, f"`{name}` of no integer")
-    made = Unknown(reason, is_data, is_uniform)
+    result = Unknown(reason, is_data, is_uniform)
     is_one = not is_uniform and all(map(agrees_by_warp, operands))
-    return one_for_a_warp(made) if is_one else made
+    return one_for_a_warp(result) if is_one else result

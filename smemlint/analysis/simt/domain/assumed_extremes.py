@@ -37,15 +37,15 @@ def assumed_extreme(
             limit.
     """
     known = without_assumptions(a), without_assumptions(b)
-    made = domain.extreme(is_largest, *known)
-    if isinstance(made, AffineInt):
-        return assuming_as(made, a, b)
+    result = domain.extreme(is_largest, *known)
+    if isinstance(result, AffineInt):
+        return assuming_as(result, a, b)
     if a.is_uniform == b.is_uniform:
-        return made
+        return result
     inside, bound = known if b.is_uniform else known[::-1]
     end = lower(bound) if is_largest else upper(bound)
     limited = domain.extreme(is_largest, inside, AffineInt(end)) if is_bound(end) else inside
     if isinstance(limited, Unknown):
-        return made
+        return result
     note = assumed(b.is_uniform, end if limited is not inside else None)
-    return assuming_as(assuming(limited, note), a, b) if note is not None else made
+    return assuming_as(assuming(limited, note), a, b) if note is not None else result

@@ -57,8 +57,8 @@ def _high_word_unsigned(a: Array, b: Array) -> Array:
 
 def _high_long(a: Array, b: Array) -> Array:
     product = (a.astype(object) * b.astype(object)) >> 64
-    made: Array = (product & (1 << 64) - 1).astype(np.uint64).view(np.int64)
-    return made
+    result: Array = (product & (1 << 64) - 1).astype(np.uint64).view(np.int64)
+    return result
 
 
 def _high_long_unsigned(a: Array, b: Array) -> Array:
@@ -102,14 +102,14 @@ def _first_set_of_halves(high: Array, low: Array) -> Array:
 
 def _permuted(a: Array, b: Array, selector: Array) -> Array:
     """Computes `prmt`: nibbles of the selector pick bytes of `b:a`, or their signs."""
-    made = np.zeros_like(a)
+    result = np.zeros_like(a)
     for at in range(4):
         nibble = selector >> 4 * at & 0xF
         source = np.where(nibble & 4, b, a)
         byte = source >> 8 * (nibble & 3) & 0xFF
         byte = np.where(nibble & 8, (byte >> 7) * 0xFF, byte)
-        made = made | byte << 8 * at
-    return made
+        result = result | byte << 8 * at
+    return result
 
 
 def _byte_perm(a: Array, b: Array, selector: Array) -> Array:
@@ -197,16 +197,16 @@ def _highest_set_signed(a: Array) -> Array:
 
 def _looked_up(a: Array, b: Array, c: Array, table: Array) -> Array:
     """Computes `lop3`: bit by bit what the table has at `a b c`."""
-    made = np.zeros_like(a)
+    result = np.zeros_like(a)
     for row in range(8):
         picks = [w if row >> k & 1 else ~w for w, k in ((a, 2), (b, 1), (c, 0))]
-        made = made | (picks[0] & picks[1] & picks[2] & -(table >> row & 1))
-    return made & _WORD
+        result = result | (picks[0] & picks[1] & picks[2] & -(table >> row & 1))
+    return result & _WORD
 
 
 def _difference(a: Array, b: Array, c: Array) -> Array:
-    made: Array = np.abs(a - b) + c
-    return made
+    result: Array = np.abs(a - b) + c
+    return result
 
 
 _COMPARISONS: dict[str, Callable[[Array, Array], NDArray[np.bool_]]] = {
@@ -278,10 +278,10 @@ for _suffix, _word in (("", ""), ("l", "ll"), ("ll", "ll")):  # GCC's; of 0 two 
 
 def _simd_functions() -> dict[str, IntegerFunction]:
     """Builds `__vadd2`, `__vmaxu4`, `__vcmpgts2` and their kin."""
-    made: dict[str, IntegerFunction] = {}
+    result: dict[str, IntegerFunction] = {}
 
     def define(name: str, compute: Callable[..., Array], count: int) -> None:
-        made[name] = IntegerFunction(compute, (U32,) * count, U32)
+        result[name] = IntegerFunction(compute, (U32,) * count, U32)
 
     for lanes, bits in (("2", 16), ("4", 8)):
         for letter, signed in (("u", False), ("s", True)):
@@ -310,9 +310,11 @@ def _simd_functions() -> dict[str, IntegerFunction]:
         define(f"__vnegss{lanes}", _by_element(bits, True, _saturated(bits, True, np.negative)), 1)
     for kind, type in (("s32", I32), ("u32", U32)):
         for name, pick in (("max", np.maximum), ("min", np.minimum)):
-            made[f"__vi{name}3_{kind}"] = IntegerFunction(_of_three(pick), (type,) * 3, type)
-            made[f"__viadd{name}_{kind}"] = IntegerFunction(_of_sum(pick, type), (type,) * 3, type)
-    return made
+            result[f"__vi{name}3_{kind}"] = IntegerFunction(_of_three(pick), (type,) * 3, type)
+            result[f"__viadd{name}_{kind}"] = IntegerFunction(
+                _of_sum(pick, type), (type,) * 3, type
+            )
+    return result
 
 
 def _of_three(pick: Callable[[Array, Array], Array]) -> Callable[[Array, Array, Array], Array]:
@@ -338,8 +340,8 @@ def _sum_of_differences(bits: int, signed: bool) -> Callable[[Array, Array], Arr
 
 
 def _absolute_difference(a: Array, b: Array) -> Array:
-    made: Array = np.abs(a - b)
-    return made
+    result: Array = np.abs(a - b)
+    return result
 
 
 def _filled(holds: Callable[[Array, Array], NDArray[np.bool_]]) -> Callable[[Array, Array], Array]:

@@ -135,9 +135,9 @@ def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
 
 def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     """Returns what a variable holds after the threads of `mask` wrote over it."""
-    made = select(mask, value, under_mask(None, old))
-    if not isinstance(made, Unknown):
-        return made
+    result = select(mask, value, under_mask(None, old))
+    if not isinstance(result, Unknown):
+        return result
     kept: Value | None = None
     holders = np.zeros_like(mask)
     if isinstance(old, PartialValue):
@@ -151,8 +151,8 @@ def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     else:
         holders = holders & ~mask
     if not isinstance(kept, AffineInt | Pointer) or not np.count_nonzero(holders):
-        return made
-    return PartialValue(made.reason, made.is_data, value=kept, holders=holders, of_all=made)
+        return result
+    return PartialValue(result.reason, result.is_data, value=kept, holders=holders, of_all=result)
 
 
 def under_mask(mask: NDArray[np.bool_] | None, value: Value) -> Value:

@@ -114,14 +114,14 @@ def scaled(form: Scev, factor: int) -> Scev:
         return CONSTANT
     alignment = min(form.alignment * power_of_two(factor), _MOST)
     ptxas_alignment = min(form.ptxas_alignment * power_of_two(factor), _MOST)
-    made = replace(
+    result = replace(
         form,
         terms=tuple((k, f * factor) for k, f in form.terms),
         alignment=alignment,
         ptxas_alignment=ptxas_alignment,
         most=form.most * factor if form.most is not None and factor > 0 else None,
     )
-    return _of_few(made)
+    return _of_few(result)
 
 
 def divided_by(form: Scev, size: int) -> Scev | None:

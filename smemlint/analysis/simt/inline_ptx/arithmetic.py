@@ -88,11 +88,11 @@ def _binary(
         a, b = (_widened(registers, v, type_) for v in (a, b))
     elif opcode.has("hi"):
         return RESULT
-    made = apply_binary(registers.ev, _BINARY[opcode.name], a, b, node)
+    result = apply_binary(registers.ev, _BINARY[opcode.name], a, b, node)
     kind = INTEGERS.get(type_)
     if kind is None or opcode.has("wide"):
-        return made
-    return convert(registers.ev, made, kind) if isinstance(made, AffineInt) else made
+        return result
+    return convert(registers.ev, result, kind) if isinstance(result, AffineInt) else result
 
 
 def _widened(registers: Registers, value: Value, type_: str) -> Value:
@@ -177,13 +177,13 @@ def compared(
     if relation is None or not opcode.is_integer:
         return RESULT
     a, b = (registers.read_as(operand, opcode.type) for operand in operands[:2])
-    made = apply_binary(registers.ev, relation, a, b, node)
+    result = apply_binary(registers.ev, relation, a, b, node)
     if len(operands) > 2 and opcode.has("and", "or", "xor"):
         operator = next(_BINARY[p] for p in opcode.parts if p in ("and", "or", "xor"))
-        made = apply_binary(
-            registers.ev, operator, made, to_condition(registers.read(operands[2])), node
+        result = apply_binary(
+            registers.ev, operator, result, to_condition(registers.read(operands[2])), node
         )
-    return made
+    return result
 
 
 def _selected(

@@ -74,8 +74,8 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
 
 def _note_lost_pointer(ev: Evaluator, obj: Object, value: Unknown, node: ir.Node) -> None:
     """Notes that a pointer of several into shared memory was read, and which is not known."""
-    held = (v for v in obj.cells.values() if isinstance(v, Pointer))
-    if any(pointer.object.space is Space.SHARED for pointer in held):
+    content = (v for v in obj.cells.values() if isinstance(v, Pointer))
+    if any(pointer.object.space is Space.SHARED for pointer in content):
         ev.state.note_unfollowed(node, value.reason)
 
 
@@ -118,9 +118,9 @@ def _read_elsewhere(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     """Returns a read of global, constant or parameter memory."""
     if place.object.space is Space.PARAMETER:
         at = place.offset.constant
-        held = place.object.cells.get(at) if at is not None else None
-        if held is not None:
-            return held
+        content = place.object.cells.get(at) if at is not None else None
+        if content is not None:
+            return content
         name = ev.state.source_text(node) if node.at else place.object.name
         key = f"{place.object.key}+{place.offset.identity()}"
         value = unknown_argument(ev, place.type, key, name)

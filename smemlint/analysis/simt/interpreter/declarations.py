@@ -114,19 +114,19 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
         else Unknown.because(ReasonCode.NO_VALUE, f"`{node.name}` has no initializer")
     )
     target = kind.target
-    held: Value
+    value: Value
     if isinstance(place, Unknown):
         function = ev.evaluate(init) if isinstance(init, ir.ID) else None
         if isinstance(function, CallableValue):
             state.bind(node.name, function)
             return
-        held = place
+        value = place
     else:
         if isinstance(target, OpaqueType | ArrayType) or isinstance(place.type, RecordType):
             target = place.type
-        held = Pointer(place.object, place.offset, target, place.volatile or kind.is_volatile)
+        value = Pointer(place.object, place.offset, target, place.volatile or kind.is_volatile)
     obj = Object(
-        node.name, kind, Space.LOCAL, state.key(node, node.name), {0: held}, born=state.mask
+        node.name, kind, Space.LOCAL, state.key(node, node.name), {0: value}, born=state.mask
     )
     state.bind(node.name, Variable(obj, PointerType(target, True)))
 

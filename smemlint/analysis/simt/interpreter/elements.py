@@ -75,8 +75,8 @@ def _element_of_class(
     if elements is None:
         text = f"`{ev.state.source_text(node)}` calls an operator that is not followed"
         return Unknown.because(ReasonCode.NOT_MODELLED, text)
-    held = ev.state.new_local("elements", base.type, ev.state.key(node), base)
-    return _element_at(ev, Pointer(held, offset_of(0), elements.element), index)
+    value = ev.state.new_local("elements", base.type, ev.state.key(node), base)
+    return _element_at(ev, Pointer(value, offset_of(0), elements.element), index)
 
 
 def _element_at(
@@ -166,5 +166,5 @@ def _by_operator(
     value = inline_best(ev, candidates, (), call, this, record)
     if all(signature_of(f).returns_reference for f in candidates) or isinstance(value, Unknown):
         return dereference(ev, value, node)
-    held = ev.state.new_local("element", type_of(value), ev.state.key(node), value)
-    return LValue(held, offset_of(0), type_of(value))
+    content = ev.state.new_local("element", type_of(value), ev.state.key(node), value)
+    return LValue(content, offset_of(0), type_of(value))

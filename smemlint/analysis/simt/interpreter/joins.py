@@ -194,8 +194,8 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> 
             assumption = outcome(state.source_text(cond), holds)
             is_largest = ((cond.op in ("<", "<=")) == is_left) != holds
             notes = partial(_unlimited, assumption)
-            made = assumed_extreme(state.domain, is_largest, inside, bound, notes)
-            return made if isinstance(made, AffineInt) else None
+            result = assumed_extreme(state.domain, is_largest, inside, bound, notes)
+            return result if isinstance(result, AffineInt) else None
     return None
 
 

@@ -74,12 +74,12 @@ def variable_lvalue(variable: Variable) -> LValue:
     """Returns the bytes of a variable, or what it refers to."""
     obj = variable.object
     if is_reference(variable.type):
-        held = obj.cells.get(0)
-        if isinstance(held, Pointer):
-            return LValue(held.object, held.offset, held.target, held.is_volatile)
+        value = obj.cells.get(0)
+        if isinstance(value, Pointer):
+            return LValue(value.object, value.offset, value.target, value.is_volatile)
         hidden = (
-            held
-            if isinstance(held, Unknown)
+            value
+            if isinstance(value, Unknown)
             else Unknown.because(
                 ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` refers to nothing known"
             )
@@ -156,8 +156,8 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
         return LValue(nowhere.object, offset, kind, base.is_volatile)
     offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
     if is_reference(kind) and base.object.space is Space.LOCAL:
-        held = state.memory.read(base.object, offset, kind)
-        return dereference(ev, held, ir.ID(name))
+        content = state.memory.read(base.object, offset, kind)
+        return dereference(ev, content, ir.ID(name))
     return LValue(base.object, offset, kind, base.is_volatile)
 
 

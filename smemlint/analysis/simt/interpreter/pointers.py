@@ -129,8 +129,8 @@ def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineI
         start.terms and by.is_rewritten
     ):  # LLVM adds the parts of the index to the pointer in another order
         form, whole = replace(form, is_open=True), replace(whole, is_open=True)
-    made = ev.state.sums.rewritten(start, by, whole, I32.bits, place, is_open=has_constant)
-    return form if made is whole else scaled(made, size)
+    result = ev.state.sums.rewritten(start, by, whole, I32.bits, place, is_open=has_constant)
+    return form if result is whole else scaled(result, size)
 
 
 def _start_of(obj: Object, offset: AffineInt) -> tuple[str, int]:

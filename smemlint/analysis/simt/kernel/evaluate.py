@@ -394,8 +394,8 @@ def parameter_binding(
         return Variable(obj, kind)
     if isinstance(kind, PointerType) and kind.is_reference:
         target = Object(param.name, kind.target, Space.PARAMETER, key)
-        held = Pointer(target, offset_of(0), kind.target)
-        return Variable(Object(param.name, kind, Space.LOCAL, key, {0: held}), kind)
+        content = Pointer(target, offset_of(0), kind.target)
+        return Variable(Object(param.name, kind, Space.LOCAL, key, {0: content}), kind)
     value = unknown_argument(ev, kind, key, param.name)
     if param.name in arguments and isinstance(value, AffineInt):
         value = convert(ev, arguments[param.name], kind)

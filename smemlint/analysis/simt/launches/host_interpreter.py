@@ -372,9 +372,9 @@ def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Oper
         if is_copied:
             continue
         value = operand.value if operand.place is None else operand_value(ev, operand)
-        for held in (operand.place, value):
-            if isinstance(held, LValue | Pointer) and held.object.space is Space.LOCAL:
-                ev.state.memory.forget(held.object, f"was given to `{function.name}`")
+        for content in (operand.place, value):
+            if isinstance(content, LValue | Pointer) and content.object.space is Space.LOCAL:
+                ev.state.memory.forget(content.object, f"was given to `{function.name}`")
 
 
 def _shapes_of(unit: Unit) -> frozenset[str]:

@@ -66,9 +66,9 @@ def launches_of(
     runs = [_run_under(unit, linked, function, launching, scope) for scope in scopes or [{}]]
     is_uninstantiated = is_template and not scopes
     found = (
-        replace(la, is_uninstantiated=is_uninstantiated, left=left)
+        replace(launch, is_uninstantiated=is_uninstantiated, left=left)
         for run in runs
-        for la in run.launches
+        for launch in run.launches
     )
     return _joined_runs(found, runs)
 
@@ -97,19 +97,19 @@ def _run_under(
 
     strict = run()
     runs, latest = [strict], strict.launches
-    found = [la for la in latest if la.block is not None]
+    found = [launch for launch in latest if launch.block is not None]
     is_open = len(found) < len(latest)
     widths = strict.alternatives.values()
     choices = {node: n for node, n in strict.alternatives.items() if node not in strict.irrelevant}
     if is_open and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
         runs += map(run, _paths(choices))
-        latest = _distinct(la for policy in runs[1:] for la in policy.launches)
-        found += _of_other_places((la for la in latest if la.block is not None), found)
+        latest = _distinct(launch for policy in runs[1:] for launch in policy.launches)
+        found += _of_other_places((launch for launch in latest if launch.block is not None), found)
     is_open = bool(_of_other_places((*strict.launches, *latest), found))
     if is_open and strict.has_default_path:
         runs.append(run(default=True))
         latest = runs[-1].launches
-        found += _of_other_places((la for la in latest if la.block is not None), found)
+        found += _of_other_places((launch for launch in latest if launch.block is not None), found)
     return _joined_runs([*found, *_of_other_places(latest, found)], runs)
 
 
@@ -137,13 +137,15 @@ def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:
 def _distinct(launches: Iterable[Launch]) -> list[Launch]:
     """Returns the launches without those that another path comes to, too."""
     found: dict[Hashable, Launch] = {}
-    for la in launches:
-        passed = tuple((name, str(value)) for name, value in la.arguments.items())
-        bound = scope_text(la.scope, la.function)
-        found.setdefault((la.kernel, la.span, la.block, la.shared, passed, bound), la)
+    for launch in launches:
+        passed = tuple((name, str(value)) for name, value in launch.arguments.items())
+        bound = scope_text(launch.scope, launch.function)
+        found.setdefault(
+            (launch.kernel, launch.span, launch.block, launch.shared, passed, bound), launch
+        )
     return list(found.values())
 
 
 def _of_other_places(launches: Iterable[Launch], found: Sequence[Launch]) -> list[Launch]:
-    places = {(la.kernel, la.span) for la in found}
-    return [la for la in launches if (la.kernel, la.span) not in places]
+    places = {(launch.kernel, launch.span) for launch in found}
+    return [launch for launch in launches if (launch.kernel, launch.span) not in places]

@@ -335,14 +335,14 @@ def _kernel_of(
 
 def _points_elsewhere(ev: Evaluator, function: Function, operands: Sequence[Operand]) -> bool:
     """Returns whether a parameter is a pointer to other numbers than what it is given."""
-    wanted = [ev.types.resolve(parameter.type) for parameter in signature_of(function).parameters]
+    expected = [ev.types.resolve(parameter.type) for parameter in signature_of(function).parameters]
     return any(
         isinstance(kind, PointerType)
         and isinstance(given.type, PointerType)
         and isinstance(kind.target, IntType | FloatType)
         and isinstance(given.type.target, IntType | FloatType)
         and kind.target != given.type.target
-        for kind, given in zip(wanted, operands, strict=False)
+        for kind, given in zip(expected, operands, strict=False)
     )
 
 

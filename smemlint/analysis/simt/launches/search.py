@@ -75,11 +75,11 @@ class LaunchSearch:
         self._found: dict[tuple[int, Wanted], HostRun] = {}
         self._flows: dict[HostCode, Flows] = {}
 
-    def of(self, kernel: Function, wanted: Wanted = Wanted.SHAPE) -> HostRun:
+    def of(self, kernel: Function, expected: Wanted = Wanted.SHAPE) -> HostRun:
         """Returns the launches of a kernel, as known as callers make what is wanted."""
-        key = id(kernel), wanted
+        key = id(kernel), expected
         if key not in self._found:
-            self._found[key] = _Climb(self, kernel, wanted).launches()
+            self._found[key] = _Climb(self, kernel, expected).launches()
         return self._found[key]
 
     def units_of(self, kernel: Function) -> list[Unit]:
@@ -240,10 +240,10 @@ class _Climb:
         wanted: what of them is to be known.
     """
 
-    def __init__(self, search: LaunchSearch, kernel: Function, wanted: Wanted) -> None:
+    def __init__(self, search: LaunchSearch, kernel: Function, expected: Wanted) -> None:
         self._search = search
         self._kernel = kernel
-        self._wanted = wanted
+        self._wanted = expected
         self._units = search.units_of(kernel)
         self._launching: frozenset[str] = frozenset()
         self._found: dict[Function, list[Launch]] = {}

@@ -37,10 +37,10 @@ def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
     if not isinstance(binding, Variable):
         return not written and (binding is None or isinstance(binding, (*CTYPES, AffineInt)))
     obj, kind = binding.object, binding.type
-    held = obj.cells.get(0)
-    if isinstance(held, Pointer):
-        obj, kind = held.object, held.target
-    elif isinstance(held, Unknown) and isinstance(kind, PointerType):
+    value = obj.cells.get(0)
+    if isinstance(value, Pointer):
+        obj, kind = value.object, value.target
+    elif isinstance(value, Unknown) and isinstance(kind, PointerType):
         return False
     while isinstance(kind, ArrayType):
         kind = kind.element

@@ -45,8 +45,8 @@ def _is_no_followed_pointer(ev: Evaluator, name: str) -> bool:
     binding = ev.state.lookup(name)
     if not isinstance(binding, Variable) or not isinstance(binding.type, PointerType):
         return True
-    held = binding.object.cells.get(0)
-    return isinstance(held, Pointer) and held.object.space is Space.GLOBAL
+    value = binding.object.cells.get(0)
+    return isinstance(value, Pointer) and value.object.space is Space.GLOBAL
 
 
 def _holds_nothing_followed(ev: Evaluator, name: str) -> bool:
@@ -57,9 +57,9 @@ def _holds_nothing_followed(ev: Evaluator, name: str) -> bool:
     if not isinstance(binding, Variable):
         return False
     obj, kind = binding.object, binding.type
-    held = obj.cells.get(0)
-    if isinstance(held, Pointer):
-        obj, kind = held.object, held.target
+    value = obj.cells.get(0)
+    if isinstance(value, Pointer):
+        obj, kind = value.object, value.target
     while isinstance(kind, ArrayType):
         kind = kind.element
     return obj.space is not Space.LOCAL or isinstance(kind, OpaqueType) or is_floating(kind)

@@ -89,7 +89,7 @@ def at_block(
         number: which block.
         times: how often.
     """
-    made: list[Event | Fence] = []
+    result: list[Event | Fence] = []
     before = iter(_events(first))
     own = atom(f"{symbol.key} {number}", _LINE)
     for item in general:
@@ -103,10 +103,10 @@ def at_block(
             source = item.source
             if isinstance(source, AffineInt):
                 source = put_in(source, symbol, number)  # type: ignore[assignment]
-            made.append(replace(item, offset=offset, source=source, issued=item.issued * times))
+            result.append(replace(item, offset=offset, source=source, issued=item.issued * times))
         else:
-            made.append(item)
-    return made
+            result.append(item)
+    return result
 
 
 def _events(items: Iterable[Event | Fence]) -> list[Event]:

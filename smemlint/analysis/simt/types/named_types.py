@@ -119,8 +119,8 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         same = type_argument(ev, arguments[0])
         return unreferenced(same) if same and last in _WITHOUT_REFERENCE else same
     if last == "remove_pointer_t":
-        held = type_argument(ev, arguments[0])
-        return held.target if isinstance(held, PointerType) and not held.is_reference else held
+        own = type_argument(ev, arguments[0])
+        return own.target if isinstance(own, PointerType) and not own.is_reference else own
     if last in _SIGNS:
         kind = type_argument(ev, arguments[0])
         return IntType(kind.bits, _SIGNS[last]) if isinstance(kind, IntType) else None
@@ -134,8 +134,8 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
             return None
         return lay_out(name, [("", ArrayType(element, n), 0)])
     if last == "optional" and len(arguments) == 1 and not ev.state.unit.records.get(last):
-        held = type_argument(ev, arguments[0])
-        return None if held is None else lay_out(name, [("", held, 0), ("", BOOL, 0)])
+        content = type_argument(ev, arguments[0])
+        return None if content is None else lay_out(name, [("", content, 0), ("", BOOL, 0)])
     if last == "complex" and len(arguments) == 1:  # of thrust and cuda::std, aligned whole
         part = type_argument(ev, arguments[0])
         if isinstance(part, FloatType):

@@ -74,14 +74,14 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
         known: list[tuple[str, CType, int]] = [
             ("", b, 0) for b in bases if isinstance(b, RecordType)
         ]
-        made = _lay_out_members(ev, record.name, tree, known, record, arguments)
+        result = _lay_out_members(ev, record.name, tree, known, record, arguments)
     finally:
         state.frames.pop()
         del state.resolution.records[key]
         state.resolution.unfinished.discard(key)
-    made.statics.update({k: v for k, v in scope.items() if k not in made.statics})
-    records[key] = made
-    return made
+    result.statics.update({k: v for k, v in scope.items() if k not in result.statics})
+    records[key] = result
+    return result
 
 
 def local_record(ev: Evaluator, node: ir.Struct | ir.Union) -> CType:
@@ -89,10 +89,10 @@ def local_record(ev: Evaluator, node: ir.Struct | ir.Union) -> CType:
     found = _record_in_function(ev, node)
     if found is not None:
         return found
-    made = _lay_out_members(ev, node.name or "", node, [], None, ())
+    result = _lay_out_members(ev, node.name or "", node, [], None, ())
     if node.name:
-        ev.state.bind(node.name, made)
-    return made
+        ev.state.bind(node.name, result)
+    return result
 
 
 def _record_in_function(ev: Evaluator, node: ir.Struct | ir.Union) -> CType | None:
@@ -107,9 +107,9 @@ def _record_in_function(ev: Evaluator, node: ir.Struct | ir.Union) -> CType | No
     ]
     if not here or here[0].template:
         return None
-    made = record_type(ev, here[0], _visible(ev), ())
-    ev.state.bind(here[0].name, made)
-    return made
+    result = record_type(ev, here[0], _visible(ev), ())
+    ev.state.bind(here[0].name, result)
+    return result
 
 
 def _visible(ev: Evaluator) -> Scope:
@@ -156,10 +156,10 @@ def _lay_out_members(
         frame.leave_scope()
     union = isinstance(tree, ir.Union) or (record is not None and record.kind == "union")
     align = max(align, getattr(record, "alignment", 0) or 0, _struct_alignment(tree))
-    made = lay_out(name, fields, union=union, align=align, record=record, arguments=arguments)
-    made.statics.update(scope)
-    made.initial.update(initial)
-    return made
+    result = lay_out(name, fields, union=union, align=align, record=record, arguments=arguments)
+    result.statics.update(scope)
+    result.initial.update(initial)
+    return result
 
 
 def _nested_record(ev: Evaluator, decl: ir.Decl, outer: Record | None) -> CType | None:
@@ -174,9 +174,9 @@ def _nested_record(ev: Evaluator, decl: ir.Decl, outer: Record | None) -> CType 
     inner = next((r for r in ev.state.unit.records.get(node.name, ()) if r.scope == around), None)
     if inner is None or inner.template or not node.decls:
         return None
-    made = record_type(ev, inner, _visible(ev), ())
-    ev.state.frame.bind(node.name, made)
-    return made
+    result = record_type(ev, inner, _visible(ev), ())
+    ev.state.frame.bind(node.name, result)
+    return result
 
 
 def declared_alignment(ev: Evaluator, decl: ir.Decl) -> int:

@@ -139,16 +139,16 @@ class Expander:
                 out.append(token)
                 continue
             if macro.parameters is None:
-                made = self._replacement(macro, token, {}, token)
+                result = self._replacement(macro, token, {}, token)
             else:
                 found = self._arguments(macro, pending, tokens, i)
                 if found is None:
                     out.append(token)
                     continue
                 arguments, last, i = found
-                made = self._replacement(macro, token, arguments, last)
-            self._spend(len(made))
-            pending += reversed(made)
+                result = self._replacement(macro, token, arguments, last)
+            self._spend(len(result))
+            pending += reversed(result)
         return i
 
     def _spend(self, tokens: int) -> None:
@@ -252,7 +252,7 @@ class Expander:
         macro: Macro,
         arguments: dict[str, list[Token]],
         expanded: Callable[[str], list[Token]],
-        made: Callable[[Token], Token],
+        placed: Callable[[Token], Token],
     ) -> list[Token]:
         """Returns the body with arguments in place, those of `#` and `##` unexpanded."""
         out: list[Token] = []
@@ -262,28 +262,30 @@ class Expander:
             token = body[i]
             following = body[i + 1].text if i + 1 < len(body) else ""
             if token.text == "#" and following in arguments:
-                out.append(replace(made(token), kind="string", text=_quoted(arguments[following])))
+                out.append(
+                    replace(placed(token), kind="string", text=_quoted(arguments[following]))
+                )
                 i += 2
             elif token.text == "##" and out and following:
-                right = arguments[following] if following in arguments else [made(body[i + 1])]
+                right = arguments[following] if following in arguments else [placed(body[i + 1])]
                 is_rest = following == macro.variadic and out[-1].text == ","
                 if is_rest and not right:
                     out.pop()  # GNU: `, ## __VA_ARGS__` without arguments
                 elif is_rest:
                     out += expanded(following)
                 elif right:
-                    out[-1:] = [*_pasted(out[-1], right[0], made(token)), *right[1:]]
+                    out[-1:] = [*_pasted(out[-1], right[0], placed(token)), *right[1:]]
                 i += 2
             elif token.text in arguments:
                 if following == "##":
                     # An empty left operand leaves a placemarker: the right one stands alone.
-                    out += arguments[token.text] or [replace(made(token), text="")]
+                    out += arguments[token.text] or [replace(placed(token), text="")]
                 else:
                     out += expanded(token.text)
                 self._spend(len(arguments[token.text]))
                 i += 1
             else:
-                out.append(made(token))
+                out.append(placed(token))
                 i += 1
         return [token for token in out if token.text]
 

@@ -70,18 +70,18 @@ def converts_marked(*markers: str) -> Callable[[_Conversion], _Conversion]:
     return register
 
 
-def converts_parts(kind: type[c_ast.Node], made: type[ir.Node], **parts: _Part) -> None:
+def converts_parts(kind: type[c_ast.Node], result: type[ir.Node], **parts: _Part) -> None:
     """Registers the conversion of a node whose parts are converted one by one.
 
     Args:
         kind: the type of pycparser's node.
-        made: the type of what it becomes.
-        parts: how each attribute of the node is converted, in the order of the fields of `made`.
+        result: the type of what it becomes.
+        parts: how each attribute of the node is converted, in the order of the fields of `result`.
     """
 
     def convert(node: c_ast.Node) -> ir.Node:
         found = (part(getattr(node, name)) for name, part in parts.items())
-        return made(*found, at=place_of(node))
+        return result(*found, at=place_of(node))
 
     _CONVERSIONS[kind] = convert
 
