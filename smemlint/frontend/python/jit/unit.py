@@ -95,7 +95,7 @@ class PythonFunction:
         return frozenset()
 
     def qualifiers(self, name: str) -> frozenset[str]:
-        """Nothing: modules are no namespaces."""
+        """Returns no namespace: modules are none."""
         return frozenset(("",))
 
     @property
