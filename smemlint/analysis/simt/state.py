@@ -291,6 +291,7 @@ class State:
         loop_plans, definitions: what was found once of a node or name.
         node_facts: what was read off the nodes of the unit.
         sums: that were computed, of which the compiler makes others.
+        locals: objects of the calls under way, in the order of their declaration.
     """
 
     unit: Unit
@@ -326,8 +327,10 @@ class State:
     node_facts: NodeFacts = field(default_factory=NodeFacts)
     under_way: ir.Node | None = None
     sums: Sums = field(default_factory=Sums)
+    locals: list[Object] = field(default_factory=list)
     _chain: tuple[Frame | None, str] = (None, "")
     _active: tuple[Mask | None, bool] = (None, False)
+    _none: Mask | None = None
 
     # ---- names
 
@@ -347,6 +350,7 @@ class State:
     def new_local(self, name: str, type: CType, key: str, value: Value | None = None) -> Object:
         """Returns a fresh local object, with a first value."""
         obj = self.latest[key] = Object(name, type, Space.LOCAL, key, born=self.mask)
+        self.locals.append(obj)
         if value is not None:
             self.memory.write(obj, offset_of(0), type, value, self.mask)
         return obj
@@ -362,8 +366,10 @@ class State:
         return answer
 
     def none_active(self) -> Mask:
-        """Returns the empty mask."""
-        return np.zeros_like(self.mask)
+        """Returns the empty mask: always the same array, since none is changed in place."""
+        if self._none is None:
+            self._none = np.zeros_like(self.mask)
+        return self._none
 
     def loop_entry(self) -> LoopEntry:
         """Returns how a loop is entered that begins here."""

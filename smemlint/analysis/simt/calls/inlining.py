@@ -222,7 +222,7 @@ def entered_frame(
     state = ev.state
     caller, mask = state.frames, state.mask
     loops, state.loops = state.loops, []
-    assumed = len(state.assumptions)
+    assumed, declared = len(state.assumptions), len(state.locals)
     state.memory.begin()
     try:
         bound = [
@@ -243,7 +243,9 @@ def entered_frame(
         state.loops = loops
         held = (o.place or o.value for o in operands)
         reached = (h.object for h in (*held, frame.this) if isinstance(h, LValue | Pointer))
-        drop_guards(ev, assumed, state.memory.commit(), reached=frozenset(map(id, reached)))
+        written = state.memory.commit(frozenset(map(id, state.locals[declared:])))
+        del state.locals[declared:]
+        drop_guards(ev, assumed, written, reached=frozenset(map(id, reached)))
 
 
 def _bind_parameter(

@@ -7,7 +7,7 @@ condition is run, rolled back and joined with its alternative.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -69,12 +69,18 @@ class Memory:
             _put(obj, offset, old)
         return ends
 
-    def commit(self) -> UndoLog:
-        """Keeps everything since `begin`; returns the values from before."""
+    def commit(self, ended: Collection[int] = ()) -> UndoLog:
+        """Keeps everything since `begin`; returns the values from before.
+
+        Args:
+            ended: ids of objects whose lifetime ends here: what is open around need not undo them.
+        """
         journal = self._journals.pop()
         if self._journals:
+            outer = self._journals[-1]
             for key, entry in journal.items():
-                self._journals[-1].setdefault(key, entry)
+                if key[0] not in ended:
+                    outer.setdefault(key, entry)
         return journal
 
     @contextmanager
