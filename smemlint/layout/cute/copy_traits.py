@@ -146,7 +146,12 @@ def cp_async(bits: int, *, is_global: bool = False, is_zero_filling: bool = Fals
         bits: that one instruction copies.
         is_global: `CACHEGLOBAL` instead, which passes the L1 cache by.
         is_zero_filling: `ZFILL`: lanes without a predicate write zeros.
+
+    Raises:
+        CuteError: there is no such instruction.
     """
+    if bits not in (32, 64, 128):
+        raise CuteError(f"there is no cp.async of {bits} bits")
     name = f"SM80_CP_ASYNC_CACHE{'GLOBAL' if is_global else 'ALWAYS'}"
     name += "_ZFILL" if is_zero_filling else ""
     return _per_thread(f"{name}<{bits}b>", Mechanism.CP_ASYNC, bits, fills=is_zero_filling)

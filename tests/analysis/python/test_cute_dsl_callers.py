@@ -237,3 +237,32 @@ def test_odd_files_do_no_harm(tmp_path, text):
     files = {"kernels.py": columns() + "\nfrom launch import f\n", "launch.py": text}
     facts, _ = analysed(tmp_path, files)
     assert [k.instance.kernel for k in facts.kernels] == ["kernel"]
+
+
+@pytest.mark.parametrize(
+    ("call", "ways"),
+    [
+        ("Wider((8, 40))", [8]),
+        ("Wider((8, 40), 4)", [4]),
+        ("Wider(more=4, plan=(8, 40))", [4]),
+        ("Wider(**dict(more=4), plan=(8, 40))", []),
+    ],
+)
+def test_a_constructor_hands_its_arguments_on(tmp_path, call, ways):
+    """A pitch of 40 or 44 words; of a table that is not known, nobody knows which default holds."""
+    base = (
+        COLUMNS.replace("CHECK", "pass")
+        .replace('plan, *, mode="rows"', "plan, more=0")
+        .replace("plan[1]", "plan[1] + more")
+        .replace("class Columns:", "class Base:")
+    )
+    derived = """
+class Wider(Base):
+    def __init__(self, *args, mode="rows", **kwargs):
+        super().__init__(*args, **kwargs)
+        self.mode = mode
+"""
+    launch = f"from kernels import Wider\n\ndef make(x):\n    return cute.compile({call}, x)\n"
+    facts, _ = analysed(tmp_path, {"kernels.py": base + derived, "launch.py": launch})
+    decided = [a.ways for k in facts.kernels for a in k.accesses if a.certainty.is_decided]
+    assert decided == ways

@@ -503,3 +503,25 @@ def test_a_host_loop_ends_by_its_condition_or_where_a_jump_leaves_it(tmp_path, n
     """Rows of 33 or 64 words, which is not known (0 ways); of 33 and 32 by what a loop returns."""
     facts = facts_of(COLUMN.replace("NUMBER", number), tmp_path)
     assert [n for _, _, n in ways(facts)] == [expected]
+
+
+def test_a_copy_of_two_bytes_is_no_cp_async(tmp_path):
+    """cp.async copies 4, 8 or 16 bytes."""
+    program = """
+@cute.jit
+def run(a: cute.Tensor):
+    kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout(32), 16)
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.Float16)
+    copy = cute.make_tiled_copy_tv(atom, cute.make_layout(32), cute.make_layout(1)).get_slice(tx)
+    cute.copy(copy, copy.partition_S(a), copy.partition_D(s))
+
+run(from_dlpack(torch.empty(32, dtype=torch.float16)))
+"""
+    (kernel,) = facts_of(program, tmp_path).kernels
+    left = [*kernel.not_analysed, *(a for a in kernel.accesses if not a.certainty.is_decided)]
+    assert len(left) == 1

@@ -75,6 +75,7 @@ class Siblings:
         self._interpret = interpret
         self._scopes: dict[str, Scope] = {}
         self.read: dict[str, None] = {}
+        self._interpreted: set[str] = set()
         self.left_out: set[str] = set()
 
     def text_of(self, node: ast.AST) -> PythonText:
@@ -107,7 +108,7 @@ class Siblings:
     def _scope(self, path: str) -> Scope:
         if path not in self._scopes:
             self._scopes[path] = {}  # ends recursion
-            if len(self.read) >= MAX_LAYOUT_FILES:
+            if len(self._interpreted) >= MAX_LAYOUT_FILES:
                 if _makes_swizzles(path, self._home.sandbox):
                     self.left_out.add(path)
                 return {}
@@ -123,5 +124,6 @@ class Siblings:
             except NotPython:
                 return {}
             belong(text)
+            self._interpreted.add(path)
             self._scopes[path] = self._interpret(text)
         return self._scopes[path]

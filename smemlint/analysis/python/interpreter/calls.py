@@ -16,11 +16,13 @@ from smemlint.analysis.python.interpreter.objects import (
 )
 from smemlint.analysis.python.interpreter.values import (
     REST,
+    REST_OF_NAMES,
     UNKNOWN,
     BoundMethod,
     Class,
     Function,
     Instance,
+    Key,
     Scope,
     Scopes,
     Super,
@@ -43,21 +45,28 @@ def arguments_by_name(names: Sequence[str], arguments: Sequence[Value]) -> Scope
 def bind_parameters(
     interpreter: Interpreter, function: Function, arguments: Sequence[Value], named: Scope
 ) -> Scope:
-    """Returns the parameters of a call: given, else their defaults, else not known."""
+    """Returns the parameters of a call: given, else their defaults, else not known.
+
+    Where the names of arguments are not known, nobody knows which default is taken.
+    """
     spec = function.node.args
     parameters = parameters_of(spec)
     names = [p.name for p in parameters if not p.is_keyword]
+    is_open = REST_OF_NAMES in named
     scope: Scope = {
-        p.name: UNKNOWN if p.default is None else interpreter.evaluate(p.default, function.scopes)
+        p.name: UNKNOWN
+        if p.default is None or is_open
+        else interpreter.evaluate(p.default, function.scopes)
         for p in parameters
     }
-    for extra in (spec.vararg, spec.kwarg):
-        if extra is not None:
-            scope[extra.arg] = UNKNOWN
+    others: dict[Key, Value] = {n: value for n, value in named.items() if n not in scope}
     scope.update(arguments_by_name(names, arguments))
     scope.update((k, v) for k, v in named.items() if k in scope)
-    if spec.vararg is not None and REST not in arguments:
-        scope[spec.vararg.arg] = tuple(arguments[len(names) :])
+    if spec.vararg is not None:
+        is_known = REST not in arguments
+        scope[spec.vararg.arg] = tuple(arguments[len(names) :]) if is_known else UNKNOWN
+    if spec.kwarg is not None:
+        scope[spec.kwarg.arg] = UNKNOWN if is_open else others
     return scope
 
 

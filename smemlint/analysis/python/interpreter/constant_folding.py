@@ -7,7 +7,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Key, Value, is_known
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    Key,
+    Symbol,
+    Value,
+    is_known,
+)
 from smemlint.limits import sizes
 from smemlint.limits.budgets import MAX_ITEMS, MAX_OPERAND, MAX_RANGE_END
 from smemlint.limits.errors import TooLarge
@@ -179,7 +186,7 @@ def _is_small_call(name: str, arguments: list[Value]) -> bool:
 
 def item_of(container: _Container | dict[Key, Value], key: Value) -> Value:
     """Returns an item of a container; not known where it has none of this key."""
-    if not isinstance(key, int | str | DType):
+    if not isinstance(key, int | str | DType | Symbol):
         return UNKNOWN
     if isinstance(container, dict):
         return container.get(key, UNKNOWN)

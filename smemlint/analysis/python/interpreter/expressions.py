@@ -137,8 +137,14 @@ def evaluate_dict(interpreter: Interpreter, node: ast.Dict, scopes: Scopes) -> V
     """Returns a dictionary, unless one of its keys is not known."""
     found: dict[Key, Value] = {}
     for key, item in zip(node.keys, node.values, strict=True):
-        name = interpreter.evaluate(key, scopes) if key is not None else UNKNOWN
-        if not isinstance(name, str | int | DType):
+        if key is None:  # `**table`
+            table = interpreter.evaluate(item, scopes)
+            if not isinstance(table, dict):
+                return UNKNOWN
+            found |= table
+            continue
+        name = interpreter.evaluate(key, scopes)
+        if not isinstance(name, str | int | DType | Symbol):
             return UNKNOWN
         found[name] = interpreter.evaluate(item, scopes)
     require_tree(found.values())

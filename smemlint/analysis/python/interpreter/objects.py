@@ -6,7 +6,14 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
-from smemlint.analysis.python.interpreter.values import Class, Function, Instance, Scope
+from smemlint.analysis.python.interpreter.values import (
+    REST_OF_NAMES,
+    UNKNOWN,
+    Class,
+    Function,
+    Instance,
+    Scope,
+)
 from smemlint.frontend.python.syntax_walk import called_names
 
 _GENERATES_INIT = ("dataclass", "aggregate", "NamedTuple")
@@ -55,7 +62,7 @@ def fields_of(owner: Class) -> tuple[str, ...]:
 def initialize_fields(instance: Instance, arguments: Scope) -> None:
     """Executes a generated `__init__`: each field gets its argument, else its default."""
     for name in fields_of(instance.type):
-        default = instance.type.member(name)
+        default = UNKNOWN if REST_OF_NAMES in arguments else instance.type.member(name)
         instance.attributes[name] = arguments.get(name, default)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Constant: TypeAlias = "bool | int | float | complex | str | bytes | range | EllipsisType | None"
 """Immutable values of Python, which stand for themselves."""
-Key: TypeAlias = "int | str | DType"
+Key: TypeAlias = "int | str | DType | Symbol"
 """Keys of dictionaries that are followed."""
 Value: TypeAlias = (
     "Constant | list[Value] | tuple[Value, ...] | dict[Key, Value] | Unknown | Symbol | DType"
@@ -48,6 +48,8 @@ UNKNOWN = Unknown()
 SEVERAL = Unknown.because(ReasonCode.UNKNOWN_CONDITION, "it is one of several values")
 REST = Unknown.because(ReasonCode.UNKNOWN_VALUE, "how many arguments there are is not known")
 """Ends the positional arguments of a call behind an unpacked sequence that is not known."""
+REST_OF_NAMES = "**"
+"""Stands among the named arguments of a call for an unpacked table that is not known."""
 
 
 class ModelValue:

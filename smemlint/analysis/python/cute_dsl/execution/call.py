@@ -254,6 +254,6 @@ def executed(handler: Handler, call: Call) -> Value:
     if call.name in _VIEWS:
         for value in call.given.positional:
             tensor = payload_of(value)
-            if isinstance(tensor, cute.Tensor) and tensor.is_shared:
+            if isinstance(tensor, cute.Tensor | UnknownTensor):
                 return Cute(UnknownTensor(tensor.space, text, object=array_of(tensor)))
     return Unknown.because(ReasonCode.NOT_MODELLED, text)

@@ -16,7 +16,14 @@ from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
     storage,
     tensor_functions,
 )
-from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, METHODS, Call, executed
+from smemlint.analysis.python.cute_dsl.execution.call import (
+    FUNCTIONS,
+    METHODS,
+    Call,
+    executed,
+    needed_tensor,
+    reason_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
 from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F401
     blackwell,
@@ -39,6 +46,8 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Partial,
     Pointer,
     Prepared,
+    UnknownTensor,
+    array_of,
     layout_of,
     payload_of,
 )
@@ -49,6 +58,7 @@ from smemlint.analysis.python.interpreter.calls import call, member
 from smemlint.analysis.python.interpreter.constant_folding import call_string_method
 from smemlint.analysis.python.interpreter.values import (
     REST,
+    REST_OF_NAMES,
     UNKNOWN,
     BoundMethod,
     Class,
@@ -77,6 +87,10 @@ _LIBRARIES = ("cutlass.", "cute.", "math.", "quack.")
 _INTEGER_TYPES = frozenset(
     ("Int64", "Int32", "Int16", "Int8", "Uint64", "Uint32", "Uint16", "Uint8", "Boolean")
 )
+_PARTS = frozenset((
+    "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile",
+))  # fmt: skip
+"""Methods of slices of threads that give parts of a tensor."""
 _UNIFORM = ("pipeline", "Scheduler", "Barrier", "PersistentTile", "cpasync", "tcgen05")
 """Parts of names whose objects are the same for all threads of a warp."""
 
@@ -86,6 +100,13 @@ def _is_constructed_by_a_library(owner: Class) -> bool:
     bases = owner.node.bases
     is_known = len(bases) == 1 and ast.unparse(bases[0]).rpartition(".")[2] in FUNCTIONS
     return is_known and owner.member("__init__") is UNKNOWN
+
+
+def _part_of(value: Value, partition: Unknown) -> Value:
+    """Returns what a partition that is not known makes of a tensor: it lies in the same memory."""
+    tensor = needed_tensor(value)
+    reason = reason_of(partition, "how it is partitioned is not known")
+    return Cute(UnknownTensor(tensor.space, reason, object=array_of(tensor)))
 
 
 def _is_jit(callee: Value) -> bool:
@@ -112,9 +133,11 @@ class Program:
 
     def evaluate_call(self, interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> Value:
         """Returns the result of a call."""
-        return self.apply(
-            interpreter, *expressions.call_of(interpreter, node, scopes), node, scopes
-        )
+        callee, arguments, named = expressions.call_of(interpreter, node, scopes)
+        for table in (k.value for k in node.keywords if k.arg is None):
+            if not isinstance(interpreter.evaluate(table, scopes), dict):
+                named[REST_OF_NAMES] = UNKNOWN
+        return self.apply(interpreter, callee, arguments, named, node, scopes)
 
     def apply(
         self,
@@ -181,6 +204,8 @@ class Program:
         """Returns the result of calling a function or class of the program, or what is unknown."""
         if isinstance(callee, Unknown):
             name = ast.unparse(node.func)
+            if name.rpartition(".")[2] in _PARTS and arguments:
+                return _part_of(arguments[0], callee)
             if name.rpartition(".")[2] not in METHODS | FUNCTIONS:
                 self._leave(name, arguments, named, node)
         if isinstance(callee, Class):

@@ -246,14 +246,29 @@ def completed(
         guess: the guess.
         run: the execution.
         owner: the class.
-        arguments: positional ones; they get names where the constructor is known.
+        arguments: positional ones.
         named: the others.
     """
-    init = owner.member("__init__")
-    if not isinstance(init, Function):
+    constructors = list(_constructors(owner))
+    if not constructors:
         return arguments, named
-    names = [p.name for p in parameters_of(init.node.args)[1:] if not p.is_keyword]
+    names = [p.name for p in parameters_of(constructors[-1].args)[1:] if not p.is_keyword]
     given = calls.arguments_by_name(names, arguments) | named
     unknown = {name for name, value in given.items() if isinstance(value, Unknown)}
-    guessed = guess.arguments(run, init.node, is_method=True, only=unknown)
-    return [], given | guessed
+    for constructor in constructors:
+        given |= guess.arguments(run, constructor, is_method=True, only=unknown)
+    positional = [given.pop(name) for name in names[: len(arguments)]]
+    return [*positional, *arguments[len(names) :]], given
+
+
+def _constructors(owner: Class) -> Iterator[ast.FunctionDef]:
+    """Yields the constructor of a class, and where it takes `*args`, those that it hands them to.
+
+    The last one names the positional arguments.
+    """
+    for base in owner.linearization():
+        init = base.members.get("__init__")
+        if isinstance(init, Function):
+            yield init.node
+            if init.node.args.vararg is None:
+                return
