@@ -67,7 +67,7 @@ def run_everything(patch: pytest.MonkeyPatch) -> None:
         TILES,
         *(program(7, k).cuda for k in range(20)),
         *(pytest.param(program(7, k).cuda, marks=pytest.mark.slow) for k in range(20, 60)),
-        *(path.read_text() for path in KERNELS),
+        *(pytest.param(path.read_text(), marks=pytest.mark.slow) for path in KERNELS),
     ],
 )
 def test_facts_do_not_hang_on_what_is_left_out(text, monkeypatch):

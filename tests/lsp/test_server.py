@@ -63,7 +63,10 @@ def command() -> list[str]:
     return [sys.executable, "-c", code + "sys.exit(main(['lsp']))"]
 
 
-@pytest_lsp.fixture(params=["utf-16", "utf-8"], config=ClientServerConfig(server_command=command()))
+@pytest_lsp.fixture(
+    params=["utf-16", pytest.param("utf-8", marks=pytest.mark.slow)],
+    config=ClientServerConfig(server_command=command()),
+)
 async def client(request, lsp_client: LanguageClient, tmp_path):
     lsp_client.encoding = request.param
     lsp_client.folder = tmp_path
