@@ -73,3 +73,52 @@ def test_a_header_in_brackets_has_the_template_arguments_of_its_launch(written, 
     assert dict(kernel.instance.template)["DType"] == "double"
     assert all(a.certainty.is_decided for a in kernel.accesses)
     assert [p.wavefronts for a in kernel.accesses for p in a.patterns] == [32, 32]
+
+
+KERNEL = """#pragma once
+template <int N>
+__global__ void k(float* a) {
+  __shared__ float s[32 * N];
+  s[threadIdx.x * N] = a[threadIdx.x];
+}
+"""
+
+
+def instances_of(files, tmp_path):
+    """Returns the template argument and the wavefronts of each instance of `k`."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    facts, crashed = analyze(find_sources([str(tmp_path)]), Settings())
+    assert not crashed
+    found = {
+        (k.instance.template[0][1], k.accesses[0].patterns[0].wavefronts) for k in facts.kernels
+    }
+    assert len(found) == len(facts.kernels)
+    return found
+
+
+def test_a_header_that_a_condition_keeps_out_of_all_units_is_a_unit_of_its_own(tmp_path):
+    launch = "void run(float* a) { k<32><<<1, 32>>>(a); }\n"
+    files = {"k.cuh": KERNEL + launch, "a.cu": '#if 0\n#include "k.cuh"\n#endif\n'}
+    assert instances_of(files, tmp_path) == {("32", 32)}
+
+
+def test_of_units_that_call_each_others_launchers_the_one_with_the_body_evaluates(tmp_path):
+    files = {
+        "k.cuh": KERNEL,
+        "go.h": '#include "k.cuh"\ntemplate <int N> void go(float* a) { k<N><<<1, 32>>>(a); }\n',
+        "impl.h": "void run(float* a) { go<16>(a); }\n",
+        "calls.h": "void run(float*);\nvoid all(float* a) { run(a); }\n",
+        "helper.cu": '#include "go.h"\n#include "impl.h"\n',
+        "main.cu": '#include "go.h"\n#include "calls.h"\n',
+    }
+    assert instances_of(files, tmp_path) == {("16", 16)}
+
+
+def test_files_that_nvcc_compiles_come_before_those_of_the_host(tmp_path):
+    files = {
+        "k.cuh": KERNEL,
+        "a.cpp": '#include "k.cuh"\nvoid f(float* a) { k<8><<<1, 32>>>(a); }\n',
+        "b.cu": '#include "k.cuh"\nvoid g(float* a) { k<4><<<1, 32>>>(a); }\n',
+    }
+    assert instances_of(files, tmp_path) == {("4", 4)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from smemlint.analysis.program.units import ProgramIndex
 from smemlint.frontend.heuristics import LAUNCH, instantiated_includes, may_touch_shared
@@ -12,6 +12,8 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
 
+_OF_NVCC = ".cu"
+"""How the names of files end that a compiler takes for CUDA without being told to."""
 _LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel")
 
 
@@ -36,10 +38,17 @@ class MainFiles:
         """Returns the place of a main file among those that a file's kernels are evaluated with.
 
         None where it is none of them. A file that holds no shared memory itself goes with every
-        unit that includes it.
+        unit that includes it. The last is the
+        file itself, where a condition keeps it out of the units of all others.
         """
-        mains = self.of.get(path, (main,))
+        mains = (*self.of.get(path, (main,)), path)
         return mains.index(main) if main in mains else None
+
+    def beginning_with(self, main: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yields the included files whose first main file this is, each with all of them."""
+        for path, mains in self.of.items():
+            if mains[0] == main and path != main:
+                yield path, mains
 
     def evaluating(self, path: str) -> list[str]:
         """Returns the main files of all units in which a file's kernels are evaluated."""
@@ -68,6 +77,7 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
     chosen: dict[str, tuple[str, ...]] = {}
     for path in shared:
         mains = _not_included(path, includers)
+        mains = [m for m in mains if m.endswith(_OF_NVCC)] or mains
         mains.sort(key=lambda p: (not _LAUNCHES.search(index.read(p) or ""), p))
         chosen[path] = tuple(mains[:MAX_MAIN_FILES]) or (path,)
     return MainFiles(chosen, includers)

@@ -148,7 +148,8 @@ class Project:
         where = Span(path, 1, 1, 1, 1)
         with _deep_recursion(), self.guard.protect(where):
             if path in self.main_files.paths:
-                self._evaluate_unit(self.index.unit(path), kernels, notes)
+                for unit in (self.index.unit(path), *self._units_of_left_out(path)):
+                    self._evaluate_unit(unit, kernels, notes)
         layouts += (use for kernel in kernels for use in kernel.layouts)
         with self.guard.protect(where):
             notes += defined_elsewhere(self.index, path)
@@ -158,6 +159,16 @@ class Project:
                 layouts += (u for u in written if self._is_of_the_run(u.span))
         notes += self.guard.taken_notes()
         return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))
+
+    def _units_of_left_out(self, main: str) -> Iterator[Unit]:
+        """Yields the units of files that are in the unit of none of their main files.
+
+        They are included on a condition that is not met, as that of another platform.
+        """
+        for path, mains in self.main_files.beginning_with(main):
+            units = map(self.index.unit, mains)
+            if not any(path in map(posixpath.normpath, unit.files) for unit in units):
+                yield self.index.unit(path)
 
     def alone(self, path: str) -> tuple[Facts, Dependencies]:
         """Returns the facts of one task as if it were the first, and what they rest on."""
@@ -250,12 +261,14 @@ class Project:
         launchers = instances.uncalled_launchers(function) if mains else []
         if not launchers:
             return False
-        uses = use_of(f.name for f in launchers)
-        own = set(map(posixpath.normpath, unit.files))  # in which nothing calls a launcher
+        own = {*map(posixpath.normpath, unit.files), *self.index.files_below(unit.path)}
 
         def uses_one(main: str) -> bool:
-            files = (f for f in self.index.files_below(main) if f not in own)
-            return any(uses.search(self.index.read(file) or "") for file in files)
+            files = self.index.files_below(main)
+            callable_there = [f.name for f in launchers if posixpath.normpath(f.span.path) in files]
+            uses = use_of(callable_there)
+            further = (f for f in files if f not in own) if callable_there else ()
+            return any(uses.search(self.index.read(file) or "") for file in further)
 
         return any(map(uses_one, mains))
 
