@@ -175,11 +175,20 @@ def _compared(access: Access, same: Sequence[Access], counted: Counted) -> Measu
     spent = sum(a.wavefronts.mean * a.instructions for a in same if a.wavefronts) / total
     ideal = sum(a.ideal.mean * a.instructions for a in same if a.ideal) / total
     measured = seen / best * ideal
-    is_equal = abs(measured - spent) <= TOLERANCE * spent
+    is_equal = _is_within_bounds(same, seen / best) or abs(measured - spent) <= TOLERANCE * spent
     if counted.program.guessed and not is_equal:
         return untold(access, _guessed_call(counted.program.guessed, measured))
     verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
     return Measurement(verdict, round(spent, 3), measured, 0.0, counted.device)
+
+
+def _is_within_bounds(accesses: Sequence[Access], ways: float) -> bool:
+    """Returns whether the accesses of a line have a range of ways, and the ways are within it."""
+    bounds = [a.bounds for a in accesses if a.bounds is not None]
+    if len(bounds) < len(accesses):
+        return False
+    least, most = min(b.least for b in bounds), max(b.most for b in bounds)
+    return (1 - TOLERANCE) * least <= ways <= (1 + TOLERANCE) * most
 
 
 def _guessed_call(names: Sequence[str], measured: float) -> str:
