@@ -106,9 +106,10 @@ def mark_open_stores(instructions: Iterable[Event], bases: Mapping[int, int]) ->
             continue
         assert isinstance(first.offset, AffineInt)
         size = largest_slot(first, first.offset, bases.get(id(first.object), 0))
-        if size > first.width and any(w > first.width for w in fused_widths(stores, size)):
+        widest = max(fused_widths(stores, size), default=0)
+        if widest > first.width:
             for event in events:
-                event.may_fuse = True
+                event.may_fuse = widest
 
 
 def _parts(instructions: Iterable[Event]) -> Iterator[_Part]:
@@ -137,7 +138,7 @@ def _mark_slot(slotted: Sequence[tuple[int, _Part]], size: int) -> None:
         made = {e.width for e in fused_slot(present, size // width, width) if e.issued}
         if made != {part.instruction.width for part in ahead}:
             for part in ahead:
-                part.instruction.may_fuse = max(part.instruction.may_fuse, *made)
+                part.instruction.may_fuse = max(part.instruction.may_fuse, max(made, default=0))
         slotted = others
 
 

@@ -141,3 +141,12 @@ def test_stores_on_such_a_condition_are_open_too(condition, certainty):
     text = KERNEL % (UNROLLED % f"if ({condition}) s[8 * t + i] = w;")
     *_, stored = [a for a in accesses_of(text) if a.kind is AccessKind.STORE]
     assert (stored.certainty, stored.wavefronts.mean) == (certainty, 8)
+
+
+def test_the_bounds_of_such_stores_are_those_of_both_widths():
+    """Of 4 warps: 8 STS of 8 wavefronts, or 2 STS.128 of 8 where 4 are ideal."""
+    text = KERNEL % (UNROLLED % "if (n) s[8 * t + i] = w;")
+    *_, stored = [a for a in accesses_of(text) if a.kind is AccessKind.STORE]
+    bounds = stored.bounds
+    assert bounds is not None
+    assert (bounds.least, bounds.most, bounds.wavefronts, bounds.ideal) == (2, 8, 64, 32)
