@@ -62,7 +62,7 @@ class UnderAlignedArray(Rule):
 
 
 def _places(kernel: KernelFacts) -> dict[Span, tuple[int, SharedArray | None]]:
-    """Returns by byte where static arrays begin, and what precedes them; empty when unsure.
+    """Returns the byte where each static array begins, what precedes it; empty when unsure.
 
     The order is that of declarations inside the kernel. Arrays that nothing reads may be left out
     by the compiler, and arrays of one element are placed elsewhere: nothing is said behind them.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from smemlint.facts.places import Certainty
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smemlint.facts.layouts import LayoutUse
-    from smemlint.facts.places import Instance, SharedArray, Span
+    from smemlint.facts.places import Certainty, Instance, SharedArray, Span
     from smemlint.reasons import Assumption, Reason
 
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 from dataclasses import field
 
+# The modules below register what they call.
 from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
     atoms,
     copies,
@@ -74,8 +75,6 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
-
-# The modules below register what they call.
 from smemlint.frontend.python.syntax_walk import called_names
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
