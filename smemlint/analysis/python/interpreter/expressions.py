@@ -33,6 +33,7 @@ from smemlint.analysis.python.interpreter.dispatch import evaluates
 from smemlint.analysis.python.interpreter.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.values import (
     REST,
+    REST_OF_NAMES,
     UNKNOWN,
     BoundMethod,
     Class,
@@ -121,7 +122,7 @@ def items_of(
 def keywords_of(
     interpreter: Interpreter, keywords: Sequence[ast.keyword], scopes: Scopes
 ) -> dict[str, Value]:
-    """Returns values by name; those of an unpacked table that is known are among them."""
+    """Returns values by name; `REST_OF_NAMES` among them where an unpacked table is not known."""
     named: dict[str, Value] = {}
     for keyword in keywords:
         value = interpreter.evaluate(keyword.value, scopes)
@@ -129,6 +130,8 @@ def keywords_of(
             named[keyword.arg] = value
         elif isinstance(value, dict):
             named |= {k: v for k, v in value.items() if isinstance(k, str)}
+        else:
+            named[REST_OF_NAMES] = UNKNOWN
     return named
 
 

@@ -59,7 +59,6 @@ from smemlint.analysis.python.interpreter.calls import call, member
 from smemlint.analysis.python.interpreter.constant_folding import call_string_method
 from smemlint.analysis.python.interpreter.values import (
     REST,
-    REST_OF_NAMES,
     UNKNOWN,
     BoundMethod,
     Class,
@@ -133,9 +132,6 @@ class Program:
     def evaluate_call(self, interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> Value:
         """Returns the result of a call."""
         callee, arguments, named = expressions.call_of(interpreter, node, scopes)
-        for table in (k.value for k in node.keywords if k.arg is None):
-            if not isinstance(interpreter.evaluate(table, scopes), dict):
-                named[REST_OF_NAMES] = UNKNOWN
         return self.apply(interpreter, callee, arguments, named, node, scopes)
 
     def apply(
