@@ -10,7 +10,12 @@ from __future__ import annotations
 import posixpath
 import re
 
-from smemlint.frontend.line_searches import at_line_begins, quoted_includes
+from smemlint.frontend.line_searches import (
+    LAUNCH,
+    at_line_begins,
+    launched_names,
+    quoted_includes,
+)
 
 _SHORTEST_MACRO = 4
 _KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
@@ -40,9 +45,6 @@ _LANELESS = (
 )  # fmt: skip
 ROUNDED_UP_QUOTIENTS = ("ceildiv", "div_up", "divUp", "DivUp", "CeilDiv", "ceilDiv", "div_ceil")
 """Functions of unread headers, as `raft::ceildiv(a, b)`: nothing else has these names."""
-LAUNCH = r"<<[ \t]*+<"
-"""Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
-_LAUNCHED = re.compile(r"\b(?P<name>[A-Za-z_]\w*+)\s*+(?:<[^;{}()<]{0,500}>\s*+)?" + LAUNCH)
 _CALLED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\(")
 _INSTANTIATES = re.compile(
     r"template\b(?:(?![ \t]*+(?:<|$))|[ \t]*+<[ \t]*+>\s*+(?!(?:struct|class|union)\b))", re.M
@@ -52,6 +54,10 @@ _LIBRARY_KERNEL = re.compile(
 )
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
+_CUDA_SWITCH = re.compile(
+    r"(?:^|_)(?:USE|WITH|HAVE|HAS|ENABLE|BUILD)_(?:CUDA|GPU)$"
+    r"|(?:^|_)(?:CUDA|GPU)_(?:ENABLED?|FOUND|SUPPORT|AVAILABLE|BACKEND)$"
+)
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
 _ROW_NAMES = frozenset(
     ("n", "h", "hidden", "hidden_size", "hidden_dim", "cols", "n_cols", "num_cols")
@@ -129,6 +135,14 @@ def names_device(specifier: str) -> bool:
 # ---- code for other hardware
 
 
+def switches_cuda(macro: str) -> bool:
+    """Returns whether a macro is named after a build with CUDA: `K2_WITH_CUDA`, `_CUDA_ENABLED`.
+
+    Who builds a kernel defines it, by CMake as a rule, in words that are not followed.
+    """
+    return _CUDA_SWITCH.search(macro) is not None
+
+
 def is_hip_file(path: str) -> bool:
     """Returns whether a file's name says that it is HIP's: `gemm.hip`, `settle_hip.cpp`."""
     return _HIP_FILE.search(posixpath.basename(path)) is not None
@@ -198,9 +212,9 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
     heads = (head["head"] for head in _KERNEL_HEAD.finditer(text))
     defined = {name for head in heads for name in _CALLED.findall(head)}
     found: dict[str, int] = {}
-    for launch in _LAUNCHED.finditer(text):
-        if launch["name"] not in defined:
-            found.setdefault(launch["name"], launch.start())
+    for name, start in launched_names(text):
+        if name not in defined:
+            found.setdefault(name, start)
     return found
 
 
@@ -260,7 +274,7 @@ def names_another(text: str, kernel: str) -> bool:
         return True
     if re.search(rf"\bauto\b[\s&*]*+\b{re.escape(kernel)}\b\s*+=", text):
         return True
-    is_launched = any(m["name"] == kernel for m in _LAUNCHED.finditer(text))
+    is_launched = any(name == kernel for name, _ in launched_names(text))
     return not is_launched and declares_variable(text, kernel)
 
 

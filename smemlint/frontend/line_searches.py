@@ -1,10 +1,15 @@
-"""Searches of whole texts for what begins a line: directives, declarations."""
+"""Searches of whole texts: for what begins a line, for launches."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from smemlint.limits.budgets import MAX_LAUNCHED_NAME
+
+LAUNCH = r"<<[ \t]*+<"
+"""Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
+_NAME_AT_END = re.compile(r"[A-Za-z_]\w*+\Z")
 _INCLUDES = re.compile(r'#[ \t]*+include[ \t]*+(?:"([^"\n]++)"|<([^>\n]++)>)')
 
 
@@ -30,3 +35,27 @@ def includes(text: str) -> Iterator[tuple[str, bool]]:
 def quoted_includes(text: str) -> Iterator[str]:
     """Yields the files that a text names in `#include "file"`, in order, of all its branches."""
     return (name for name, is_quoted in includes(text) if is_quoted)
+
+
+def launched_names(text: str) -> Iterator[tuple[str, int]]:
+    """Yields the names in front of launches, with their places: `k` of `k<f<int>, 3><<<..>>>`."""
+    for launch in re.finditer(LAUNCH, text):
+        first = max(launch.start() - MAX_LAUNCHED_NAME, 0)
+        before = text[first : launch.start()].rstrip()
+        if before.endswith(">"):
+            before = before[: _opening_bracket(before)].rstrip()
+        name = _NAME_AT_END.search(before)
+        if name is not None:
+            yield name[0], first + name.start()
+
+
+def _opening_bracket(text: str) -> int:
+    """Returns where the `<` is that a text's last `>` closes; 0 where none does."""
+    depth = 0
+    for i in range(len(text) - 1, -1, -1):
+        depth += (text[i] == ">") - (text[i] == "<")
+        if depth == 0:
+            return i
+        if text[i] in ";{}":
+            break
+    return 0

@@ -16,7 +16,7 @@ from hashlib import blake2b
 
 from smemlint.facts import Span
 from smemlint.frontend.cuda.lexer.tokens import LineMap, lex_file
-from smemlint.frontend.heuristics import LAUNCH
+from smemlint.frontend.line_searches import LAUNCH
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.pragmas import MARK
 

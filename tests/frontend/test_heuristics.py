@@ -39,6 +39,9 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.names_amd_module: (
         ("triton.experimental.gluon.language.amd.cdna3", "gl.amd"), ("amd", "gluon.nvidia"),
     ),
+    heuristics.switches_cuda: (
+        ("USE_CUDA", "K2_WITH_CUDA", "_CUDA_ENABLED", "HAVE_GPU"), ("DEBUG_CUDA", "CUDA_FORCESTL", "FAST"),
+    ),
     heuristics.may_touch_shared: (
         ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)", "make_smem_ptr(p)", "cutlass::device_kernel<K>",
          "__cvta_generic_to_shared(p)", "cutlass::kernel_launch<K>"),

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from smemlint.analysis.program.units import ProgramIndex
-from smemlint.frontend.heuristics import LAUNCH, instantiated_includes, may_touch_shared
+from smemlint.frontend.heuristics import instantiated_includes, may_touch_shared
+from smemlint.frontend.line_searches import LAUNCH
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path

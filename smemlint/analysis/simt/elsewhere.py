@@ -64,10 +64,11 @@ def _undefined(
     """Yields a note for each launched kernel that only a missing include can define."""
     unit, text = index.unit(path), index.read(path) or ""
     missing = ", ".join(unit.not_found)
-    files = {*index.sources, *unit.files} if missing else ()
+    kernels = {f.name for f in unit.functions if f.is_kernel} if missing else set()
     for name, start in launches.items() if missing else ():
-        is_defined = any(defines_kernel(index.read(file) or "", name) for file in files)
-        if not is_defined and not declares_variable(text, name):
+        if name in kernels or declares_variable(text, name):
+            continue
+        if not any(defines_kernel(index.read(file) or "", name) for file in index.sources):
             reason = f"`{name}` is defined in no file that was read; not found: {missing}"
             where = _place(path, text, start, len(name))
             yield NotAnalysed(where, "", Reason(ReasonCode.MISSING, reason))

@@ -103,6 +103,10 @@ def test_a_header_of_one_folder_below_is_read_and_one_of_none_or_two_is_missing(
         "template <class F> void go(F kernel, float* a) { kernel<<<1, 64>>>(a); }",
         "void go(void (*kernel)(float*), float* a) { kernel<<<1, 64>>>(a); }",
         "__global__ void kernel(float* a) {}\nvoid go(float* a) { kernel<<<1, 64>>>(a); }",
+        "#define KERNEL __global__ void\n"
+        "KERNEL kernel(float* a) {}\nvoid go(float* a) { kernel<<<1, 64>>>(a); }",
+        "template <class F> __global__ void kernel(float* a) {}\n"
+        "void go(float* a) { kernel<Traits<float>><<<1, 64>>>(a); }",
     ],
 )
 def test_a_launched_parameter_or_own_kernel_is_defined_in_no_missing_file(launch, tmp_path):

@@ -234,3 +234,10 @@ def test_unbalanced_conditionals_are_said() -> None:
     assert [n.reason.code for n in run("#endif\nx").notices] == ["syntax"]
     assert [n.reason.code for n in run("#if 1\nx").notices] == ["syntax"]
     assert out("#if 0\nx") == "" and out("#else\nx\n#elif 1\ny") == "x y"
+
+
+def test_a_build_without_cuda_is_not_read() -> None:
+    assert out("#ifdef K2_WITH_CUDA\ncuda\n#else\nfake\n#endif") == "cuda"
+    assert out("#ifndef USE_CUDA\nfake\n#else\ncuda\n#endif") == "cuda"
+    assert out("#ifdef FAST\nfast\n#else\nplain\n#endif") == "plain"
+    assert out("#undef USE_CUDA\n#ifdef USE_CUDA\ncuda\n#else\nfake\n#endif") == "fake"

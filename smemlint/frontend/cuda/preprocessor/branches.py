@@ -7,6 +7,7 @@ branch wins, because kernels behind `#ifdef SOME_FEATURE` are to be seen.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from smemlint.frontend.cuda.preprocessor.conditions import (
     NOTHING_DEFINED,
@@ -18,6 +19,7 @@ from smemlint.frontend.cuda.preprocessor.conditions import (
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
 from smemlint.frontend.cuda.preprocessor.macros import Expander
 from smemlint.frontend.cuda.preprocessor.options import SPECIFIERS, UNDEFINED
+from smemlint.frontend.heuristics import switches_cuda
 from smemlint.limits.budgets import MAX_BRANCHES
 
 _KNOWN_QUESTIONS = frozenset(
@@ -66,7 +68,9 @@ class BranchChoice:
             condition = self.condition(prepared, k)
             value, is_assumed = truth(condition, self._assumptions)
             text = self.text(prepared, k)
-            if value is None and self._default_build_reads_another(prepared, k, end):
+            if value is None and (
+                _is_for_the_host(condition) or self._default_build_reads_another(prepared, k, end)
+            ):
                 self._assumptions.assume(condition, False)
                 against.append(f"!({text})")
             elif value is None and not self._only_picks_a_value(prepared, k, end):
@@ -141,9 +145,10 @@ class BranchChoice:
         elsewhere adds code that no other branch replaces, it stays assumed.
         """
         condition = self.condition(prepared, k)
-        if condition[0] != "name" or not str(condition[1]).startswith("defined "):
+        name = _name_asked_for(condition)
+        if not name or switches_cuda(name):
             return False
-        if self.headers_are_missing or str(condition[1])[8:] in prepared.added_by:
+        if self.headers_are_missing or name in prepared.added_by:
             return False
         other = self._default_of(prepared, k, end)
         if other is None:
@@ -171,3 +176,14 @@ class BranchChoice:
         if name in self._undefined or name in self._own_names or UNDEFINED.fullmatch(name):
             return False
         return None
+
+
+def _name_asked_for(condition: Condition) -> str:
+    """Returns `X` of a condition `defined X`; an empty text of all others."""
+    text = str(condition[1]) if condition[0] == "name" else ""
+    return text[8:] if text.startswith("defined ") else ""
+
+
+def _is_for_the_host(condition: Condition) -> bool:
+    """Returns whether a condition holds where a project is built without CUDA only."""
+    return condition[0] == "!" and switches_cuda(_name_asked_for(cast("Condition", condition[1])))
