@@ -21,6 +21,10 @@ Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a
   the other sum stands it may be computed in front of it; sums of integers and of pointers may
   be made of each other; and a constant that is added to the other
   sum may leave none. What becomes of these is open.
+- An array of classes, half and __nv_bfloat16 among them, is such a `b` where an int multiplies: of
+  half, `s[128 * t + i]` behind `s[t]` are LDS.U16. Behind `s[t + 1]`, in 64 bits or unsigned it is
+  not; nor are built-in vectors and numbers. `s[128 * t]` behind `s[t]` and `s[8 * t]` is or is not
+  by their order, `s[t << 7]` is not: they are open.
 """
 
 from __future__ import annotations
@@ -29,7 +33,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
-from smemlint.analysis.simt.domain.scev import Scev, Terms, power_of_two
+from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, Terms, power_of_two
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SUMS
 
@@ -113,6 +118,32 @@ class Sums:
         self._remember(keys, form, bits, is_open=is_open)
         if pointer is not None:
             self._remember(either, form, bits, is_open=True)
+        return form
+
+    def of_index(self, index: Scev, array: Hashable, *, is_first: bool, may_be_made: bool) -> Scev:
+        """Returns the form of an index into an array of classes, in bytes, and remembers it.
+
+        Args:
+            index: its form.
+            array: what it is told apart by.
+            is_first: it has no constant part; those with one are computed as those without.
+            may_be_made: it is a product of signed integers of 32 bits.
+        """
+        if len(index.terms) != 1:
+            return index
+        key, factor, divisor = _key_of(CONSTANT, index, I32.bits, index.terms[0][1], array)
+        before = [s for s in reversed(self._known.get(key, ())) if not s.is_open]
+        same = next((s for s in before if s.factor == factor), None)
+        if same is not None or not is_first:
+            return same.form if same is not None else index
+        form = index
+        if before and may_be_made:
+            step = power_of_two(factor - before[0].factor) * divisor
+            form = _lowered(index, min(before[0].form.ptxas_alignment, step), is_open=True)
+        if len(self._log) < MAX_SUMS:
+            computed = _Sum(form, factor, self._count + 1, is_open=False)
+            self._known.setdefault(key, []).append(computed)
+            self._log.append((key, computed))
         return form
 
     def _made_of_another(

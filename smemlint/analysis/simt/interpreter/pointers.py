@@ -6,7 +6,16 @@ from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.slots import position_of
 from smemlint.analysis.simt.domain import data_ranges
-from smemlint.analysis.simt.domain.ctypes import I32, I64, ArrayType, CType, is_sized
+from smemlint.analysis.simt.domain.ctypes import (
+    BF16,
+    HALF,
+    I32,
+    I64,
+    ArrayType,
+    CType,
+    RecordType,
+    is_sized,
+)
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
@@ -97,6 +106,8 @@ def advance(
         ev.state.sums.rows.add((_start_of(pointer.object, offset), scev_of(offset).terms))
     elif form is not None and is_computed and sign > 0:
         offset.form = _advanced_scev(ev, pointer, step, offset)
+    if pointer.object.space is Space.SHARED and _is_class(pointer.target):
+        offset.form = _class_scev(ev, pointer.object, index, offset)
     return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
 
 
@@ -131,6 +142,27 @@ def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineI
         form, whole = replace(form, is_open=True), replace(whole, is_open=True)
     result = ev.state.sums.rewritten(start, by, whole, I32.bits, place, is_open=has_constant)
     return form if result is whole else scaled(result, size)
+
+
+def _is_class(kind: CType) -> bool:
+    """Returns whether LLVM sees a class: a half and a class of the source, no built-in vector."""
+    if isinstance(kind, RecordType):
+        return kind.record is not None
+    return kind in (HALF, BF16)
+
+
+def _class_scev(ev: Evaluator, obj: Object, index: AffineInt, to: AffineInt) -> Scev:
+    """Returns the form of a place in an array of classes, which another place may be made of."""
+    form = scev_of(to)
+    if not ev.policy.tracks_scev or ev.state.trace.is_muted:
+        return form
+    is_signed = index.type.signed and index.type.bits == I32.bits
+    return ev.state.sums.of_index(
+        form,
+        _start_of(obj, AffineInt(0, I64)),
+        is_first=position_of(to, 0) == 0,
+        may_be_made=is_signed or not scev_of(index).terms,
+    )
 
 
 def _start_of(obj: Object, offset: AffineInt) -> tuple[str, int]:

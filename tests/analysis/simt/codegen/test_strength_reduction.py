@@ -199,3 +199,56 @@ def test_pointers_whose_sums_may_be_rewritten_are_open(before):
     found = accesses_of(POINTER_KERNEL % ("s + 64 * w", before))
     loads = [a for a in found if a.kind is AccessKind.LOAD]
     assert {a.certainty for a in loads} == {Certainty.SAMPLED}
+
+
+CLASSES = """\
+struct Word { float v; };
+struct Pair { float a, b; };
+__global__ void k(TYPE *o, const TYPE *p, int n) {
+  __shared__ TYPE s[2048];
+  int t = threadIdx.x, l = t & 31;
+  unsigned u = t;
+  long z = t;
+  BEFORE;
+  __syncthreads();
+  #pragma unroll
+  for (int i = 0; i < 4; ++i) o[i * 128 + t] = s[(INDEX) + i];
+}
+void go(TYPE *a, int n) { k<<<1, 16>>>(a, a, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "before", "index", "width", "is_open"),
+    [
+        ("half", "s[t] = p[t]", "128 * t", 2, True),
+        ("half", "s[t] = p[t]", "4 * t", 2, False),
+        ("half", "s[10 * t] = p[t]", "128 * t", 4, True),
+        ("half", "s[t] = p[t]; s[8 * t] = p[t + 9]", "128 * t", 2, True),
+        ("half", "s[t + 1] = p[t]; s[t] = p[t]", "128 * t", 2, True),
+        ("half", "s[threadIdx.x] = p[t]", "128 * t", 2, True),
+        ("half", "s[l] = p[t]", "64 * l", 2, True),
+        ("half", "half *q = s + t; *q = p[t]", "128 * t", 2, True),
+        ("__nv_bfloat16", "s[t] = p[t]", "128 * t", 2, True),
+        ("Word", "s[t] = p[t]", "128 * t", 4, True),
+        ("Word", "s[10 * t] = p[t]", "128 * t", 8, True),
+        ("Pair", "s[t].a = 1", "4 * t", 8, True),
+        ("half", "s[1] = p[t]", "128 * t", 8, False),
+        ("half", "s[t + 1] = p[t]", "128 * t", 8, False),
+        ("half", "s[t] = p[t]", "128 * t + 32", 8, False),
+        ("half", "s[t] = p[t]", "4 * l", 8, False),
+        ("half", "if (n) s[t] = p[t]", "128 * t", 8, False),
+        ("half", "s[u] = p[t]", "128 * u", 8, False),
+        ("half", "s[z] = p[t]", "128 * z", 8, False),
+        ("unsigned short", "s[t] = p[t]", "128 * t", 8, False),
+        ("float", "s[t] = p[t]", "128 * t", 16, False),
+        ("float2", "s[t] = p[t]", "2 * t", 16, False),
+    ],
+)
+def test_indexes_of_arrays_of_classes_are_made_of_earlier_ones(
+    type_: str, before: str, index: str, width: int, is_open: bool
+) -> None:
+    text = CLASSES.replace("BEFORE", before).replace("INDEX", index).replace("TYPE", type_)
+    found = [a for a in accesses_of(text) if a.kind is AccessKind.LOAD]
+    assert {p.width for a in found for p in a.patterns if p.count} == {width}
+    assert {a.certainty is Certainty.SAMPLED for a in found} == {is_open}
