@@ -122,3 +122,33 @@ def test_files_that_nvcc_compiles_come_before_those_of_the_host(tmp_path):
         "b.cu": '#include "k.cuh"\nvoid g(float* a) { k<4><<<1, 32>>>(a); }\n',
     }
     assert instances_of(files, tmp_path) == {("4", 4)}
+
+
+GO = KERNEL + "template <int N> void go(float* a) { k<N><<<1, 32>>>(a); }\n"
+
+
+def test_units_whose_headers_call_each_others_launcher_evaluate_the_kernel(tmp_path):
+    files = {
+        "k.cuh": GO,
+        "a.cuh": '#include "k.cuh"\ninline void wrap_a(float* a) { go<32>(a); }\n',
+        "b.cuh": '#include "k.cuh"\ninline void wrap_b(float* a) { go<16>(a); }\n',
+        "a.cu": '#include "a.cuh"\n',
+        "b.cu": '#include "b.cuh"\n',
+    }
+    assert instances_of(files, tmp_path) == {("32", 32), ("16", 16)}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        '#include "k.cuh"\n// go<32>(a);\n',
+        '#include "k.cuh"\n#if 0\nvoid f(float* a) { go<32>(a); }\n#endif\n',
+        '#if 0\n#include "k.cuh"\nvoid f(float* a) { go<32>(a); }\n#endif\n',
+    ],
+)
+def test_a_kernel_is_not_left_to_a_unit_that_only_seems_to_launch_it(other, tmp_path):
+    for name, text in {"k.cuh": GO, "a.cu": '#include "k.cuh"\n', "b.cu": other}.items():
+        (tmp_path / name).write_text(text)
+    facts, crashed = analyze(find_sources([str(tmp_path)]), Settings())
+    assert not crashed
+    assert [len(kernel.accesses) for kernel in facts.kernels] == [1]

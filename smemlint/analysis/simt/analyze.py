@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.program.memo import AnalysisScope, Memo
 from smemlint.analysis.program.roots import MainFiles, main_files
-from smemlint.analysis.program.units import ProgramIndex, use_of
+from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.program.user_input import UserInput
 from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.elsewhere import defined_elsewhere
@@ -24,6 +24,7 @@ from smemlint.analysis.simt.kernel.further_launches import further_launches
 from smemlint.analysis.simt.launches.host_runs import launches_of
 from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
 from smemlint.analysis.simt.launches.instances import Instances
+from smemlint.analysis.simt.launches.launching_units import LaunchingUnits
 from smemlint.analysis.simt.shared_functions import names_defined_in, new_words, touches_shared
 from smemlint.analysis.simt.unreached import reaches_nothing, unreached, unreached_under_guesses
 from smemlint.analysis.simt.written_layouts import written_layouts
@@ -230,10 +231,10 @@ class Project:
                     Reason(ReasonCode.MISSING, f"includes were not found: {missing_files}"),
                 )
             )
-        instances = self._instances(unit)
+        units = LaunchingUnits(self.index, self.main_files, self._instances)
         found = [_Found() for _ in functions]
         evaluations = [
-            self._evaluate_function(unit, function, instances, own)
+            self._evaluate_function(unit, function, units, own)
             for function, own in zip(functions, found, strict=True)
         ]
         try:
@@ -245,40 +246,21 @@ class Project:
             for own in found:
                 kernels += own.kernels
                 notes += own.notes
-        if instances.unsearched:
-            files = "file that names" if instances.unsearched == 1 else "files that name"
-            text = f"{instances.unsearched} further {files} its kernels: not searched for launches"
+        unsearched = units.instances(unit).unsearched
+        if unsearched:
+            files = "file that names" if unsearched == 1 else "files that name"
+            text = f"{unsearched} further {files} its kernels: not searched for launches"
             reason = Reason(ReasonCode.LEFT_OUT, text)
             notes.append(NotAnalysed(Span(unit.path, 1, 1, 1, 1), "", reason))
 
-    def _is_launched_elsewhere(self, unit: Unit, function: Function, instances: Instances) -> bool:
-        """Returns whether a header's kernel is launched by another unit it is evaluated in.
-
-        That is one that calls a launching function of a header, which this unit does not.
-        """
-        path = posixpath.normpath(function.span.path)
-        mains = [m for m in self.main_files.evaluating(path) if m != unit.path]
-        launchers = instances.uncalled_launchers(function) if mains else []
-        if not launchers:
-            return False
-        own = {*map(posixpath.normpath, unit.files), *self.index.files_below(unit.path)}
-
-        def uses_one(main: str) -> bool:
-            files = self.index.files_below(main)
-            callable_there = [f.name for f in launchers if posixpath.normpath(f.span.path) in files]
-            uses = use_of(callable_there)
-            further = (f for f in files if f not in own) if callable_there else ()
-            return any(uses.search(self.index.read(file) or "") for file in further)
-
-        return any(map(uses_one, mains))
-
     def _evaluate_function(
-        self, unit: Unit, function: Function, instances: Instances, found: _Found
+        self, unit: Unit, function: Function, units: LaunchingUnits, found: _Found
     ) -> Iterator[None]:
         """Adds the facts of a kernel, instance by instance, and gives way to others after each."""
+        instances = units.instances(unit)
         groups: list[list[KernelTask]] = []
         with self.guard.protect(function.span, function.name):
-            if self._is_launched_elsewhere(unit, function, instances):
+            if units.is_left(function, unit):
                 return
             groups = instances.of(function)
         budget = InstanceBudget()

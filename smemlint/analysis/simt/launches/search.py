@@ -237,7 +237,7 @@ class _Climb:
     Args:
         search: what earlier searches found.
         kernel: whose launches are searched for.
-        wanted: what of them is to be known.
+        expected: what of them is to be known.
     """
 
     def __init__(self, search: LaunchSearch, kernel: Function, expected: Wanted) -> None:
