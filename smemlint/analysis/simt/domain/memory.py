@@ -153,12 +153,9 @@ class Memory:
         """
         at = offset.constant
         if at is not None:
-            if isinstance(value, Aggregate) and value.cells:
-                for inner, cell in value.cells.items():
-                    self._write_cell(obj, at + inner, cell, mask)
-            elif isinstance(value, Unknown) and type.__class__ in _PARTED:
-                for inner in islice(_scalars(type), MAX_SCATTER):
-                    self._write_cell(obj, at + inner, value, mask)
+            if isinstance(value, Aggregate | Unknown):
+                for cell, part in _cells_written(obj, at, type, value).items():
+                    self._write_cell(obj, cell, part, mask)
             else:
                 self._write_cell(obj, at, value, mask)
             return
@@ -210,6 +207,33 @@ class Memory:
         if old is not None and mask is not obj.born:
             value = masked_update(mask, value, old)
         self.set_cell(obj, at, value)
+
+
+def _cells_written(
+    obj: Object, at: int, type: CType, value: Aggregate | Unknown
+) -> dict[int, Value]:
+    """Returns what a write leaves in cells; none of its bytes keeps a value from before."""
+    if isinstance(value, Aggregate):
+        written = {at + inner: cell for inner, cell in value.cells.items()} or {at: value}
+        if not _has_inner_parts(type):
+            return written
+        text = f"`{obj.name}` was overwritten by an object whose arrays are not followed"
+        rest = Unknown.because(ReasonCode.NOT_MODELLED, text)
+    else:
+        if type.__class__ not in _PARTED:
+            return {at: value}
+        written = {at + inner: value for inner in islice(_scalars(type), MAX_SCATTER)}
+        rest = value
+    end = at + max(type.size, 1)
+    older = (cell for cell in obj.cells if at <= cell < end and cell not in written)
+    return {**written, **dict.fromkeys(older, rest)}
+
+
+def _has_inner_parts(type: CType) -> bool:
+    """Returns whether a part of a type lies in more cells than one itself."""
+    if isinstance(type, ArrayType):
+        return type.element.__class__ in _PARTED
+    return isinstance(type, RecordType) and any(m.type.__class__ in _PARTED for m in type.members)
 
 
 def _scalars(type: CType) -> Iterator[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from conftest import accesses_of
 
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, Certainty
 from smemlint.reasons import ReasonCode
 
 KERNEL = """
@@ -86,3 +86,22 @@ __global__ void k(float *o, int n) {
 }
 void run(float *o, int n) { k<<<1, 128>>>(o, n); }""")
     assert access.reason.code is ReasonCode.UNKNOWN_ADDRESS
+
+
+@pytest.mark.parametrize("source", ["in[0]", "unread(n)"])
+def test_no_member_of_an_overwritten_record_keeps_its_value(source):
+    (access,) = accesses_of(
+        """
+struct Part { int many[80]; int stride[2]; };
+struct P { Part part; int last; };
+__device__ P unread(int n);
+__global__ void k(const P *in, int n) {
+  __shared__ float s[4096];
+  P p;
+  p.part.stride[1] = 32;
+  p = SOURCE;
+  s[threadIdx.x * p.part.stride[1]] = 1;
+}
+void run(P *in, int n) { k<<<1, 128>>>(in, n); }""".replace("SOURCE", source)
+    )
+    assert (access.certainty, access.wavefronts) == (Certainty.UNKNOWN, None)
