@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
+from smemlint.frontend import ir
 
 _KINDS = (AccessKind.LOAD, AccessKind.STORE, AccessKind.ATOMIC)
 
@@ -18,21 +21,62 @@ def within_array(event: Event) -> Event:
 
     Of `if (threadIdx.x < count) x = sums[threadIdx.x * BLOCK];` with `sums[BLOCK * 7]` at most
     seven threads are in a program that is right, whatever `count` is. Where no thread stays
-    inside, it is the index that was not understood, and the event is left as it is.
+    inside, it is the index that was not understood, and the event is left as it is. An array that
+    is a member of a structure ends before the structure does.
     """
     array = event.object.shared if event.object is not None else None
-    size = array.bytes if array is not None else None
     offset = event.offset
     if (
-        not size
+        array is None
+        or not array.bytes
         or not event.may_diverge
         or event.kind not in _KINDS
         or not isinstance(offset, AffineInt)
         or offset.terms
     ):
         return event
-    begin = np.asarray(offset.base, np.int64)
-    inside = event.mask & (begin >= 0) & (begin <= size - (event.width - event.spare))
+    begin = np.broadcast_to(np.asarray(offset.base, np.int64), event.mask.shape)
+    start, end = _indexed_member(event, begin) or (0, array.bytes)
+    inside = event.mask & (begin >= start) & (begin <= end - (event.width - event.spare))
     if not inside.any() or np.array_equal(inside, event.mask):
         return event
     return replace(event, mask=inside)
+
+
+def _indexed_member(event: Event, begin: NDArray[np.int64]) -> tuple[int, int] | None:
+    """Returns where the member lies that an access indexes; None where it indexes none.
+
+    `s->cache[i].level` indexes `cache`: the first thread's address tells which one of the object.
+    """
+    name, kind = _name_of_indexed(event.node), event.object.type if event.object else None
+    if not name or not event.mask.any():
+        return None
+    first, base = int(begin[event.mask].min()), 0
+    while isinstance(kind, ArrayType | RecordType) and kind.size:
+        if isinstance(kind, ArrayType):
+            if not kind.element.size:
+                return None
+            base += (first - base) // kind.element.size * kind.element.size
+            kind = kind.element
+            continue
+        within = first - base
+        held = next((m for m in kind.members if m.offset <= within < m.offset + m.type.size), None)
+        if held is None:
+            return None
+        base += held.offset
+        if held.name == name and isinstance(held.type, ArrayType):
+            return base, base + held.type.size
+        kind = held.type
+    return None
+
+
+def _name_of_indexed(node: ir.Node) -> str:
+    """Returns the member that an lvalue indexes first: `cache` of `s->cache[i].level`."""
+    while True:
+        match node:
+            case ir.ArrayRef(name=ir.StructRef(field=ir.ID(name))):
+                return name
+            case ir.ArrayRef(name=within) | ir.StructRef(name=within):
+                node = within
+            case _:
+                return ""

@@ -1,0 +1,31 @@
+"""Threads outside of an array that is a member: a divergent condition lets none of them through."""
+
+import pytest
+from conftest import facts_of
+
+KERNEL = """
+struct Info {{ int a[7]; int level; int b[6]; }};
+struct State {{ int head[3]; Info cache[9]; int tail[400]; }};
+__global__ void k(State *g, int n) {{
+  __shared__ State states[2];
+  State *s = &states[1];
+  {statement}
+}}
+void f(State *g, int n) {{ k<<<1, 32>>>(g, n); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "wavefronts"),
+    [
+        ("if (threadIdx.x < n) s->cache[threadIdx.x].level = n;", 1),  # 9 threads, 56 bytes apart
+        ("if (n > 3) s->cache[threadIdx.x].level = n;", 2),  # all threads or none
+        ("if (threadIdx.x < n) s->cache[threadIdx.x].b[3] = n;", 1),
+        ("if (threadIdx.x < n) s->tail[threadIdx.x * 32] = n;", 13),
+        ("if (threadIdx.x < n) ((int *)s)[threadIdx.x * 32] = n;", 17),  # bytes of all members
+    ],
+)
+def test_threads_stay_in_the_member_that_is_indexed(statement, wavefronts):
+    (kernel,) = facts_of(KERNEL.format(statement=statement)).kernels
+    (access,) = kernel.accesses
+    assert access.wavefronts.max == wavefronts
