@@ -93,10 +93,12 @@ def _load_selected(
         del one[-1], other[-1]  # nothing follows
     if len(one) != len(other) or _END in one:
         return False
-    steps = list(zip(one, other, strict=True))
-    nodes = [(a, b) for a, b in steps if not isinstance(a, str) and not isinstance(b, str)]
-    if any(a != b for a, b in steps if (a, b) not in nodes):
-        return False
+    nodes: list[tuple[ir.Node, ir.Node]] = []
+    for a, b in zip(one, other, strict=True):
+        if not isinstance(a, str) and not isinstance(b, str):
+            nodes.append((a, b))
+        elif a != b:
+            return False
     loads, others = list(_loads(ours)), list(_loads(theirs))
     if not len(loads) == _events(ours) == len(others) == _events(theirs):
         return False
@@ -107,16 +109,21 @@ def _load_selected(
         return False
     if not all(_may_be_selected(a, b) for a, b in found):
         return False
-    for a, b in found:
-        assert isinstance(a.offset, AffineInt) and isinstance(b.offset, AffineInt)
-        if a.object is not b.object or len(found) > len(nodes):
-            a.offset = b.offset = Unknown(_SELECTED)
-            continue
-        base = np.where(a.mask, a.offset.base, b.offset.base)
-        made = AffineInt(base, a.offset.type, a.offset.terms)
-        made.form = chosen_scev(a.offset, b.offset, made)
-        a.offset, a.mask, b.issued = made, a.mask | b.mask, 0
+    for load, other_load in found:
+        _select(load, other_load, is_known=len(found) == len(nodes))
     return True
+
+
+def _select(a: Event, b: Event, *, is_known: bool) -> None:
+    """Makes one load of two; what it costs across arrays, or of a class object, is not known."""
+    assert isinstance(a.offset, AffineInt) and isinstance(b.offset, AffineInt)
+    if a.object is not b.object or not is_known:
+        a.offset = b.offset = Unknown(_SELECTED)
+        return
+    base = np.where(a.mask, a.offset.base, b.offset.base)
+    selected = AffineInt(base, a.offset.type, a.offset.terms)
+    selected.form = chosen_scev(a.offset, b.offset, selected)
+    a.offset, a.mask, b.issued = selected, a.mask | b.mask, 0
 
 
 def _events(items: Items) -> int:

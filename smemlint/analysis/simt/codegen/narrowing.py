@@ -56,7 +56,7 @@ def _loading(declaration: ir.Decl) -> ir.Node | None:
 
 
 def _uses(node: ir.Node, names: Mapping[str, ir.Node]) -> Iterator[tuple[str, str | None]]:
-    """Returns the uses of the names: the member that is read, or None for any other use."""
+    """Yields the uses of the names: the member that is read, or None for any other use."""
     match node:
         case ir.ID() if node.name in names:
             yield node.name, None

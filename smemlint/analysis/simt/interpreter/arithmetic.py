@@ -44,9 +44,9 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         return _apply_to_pointers(ev, op, a, b)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return wandering_range(op, a, b) or operated_data(op, a, b) or propagated(a, b)
+    state.trace.part(conversion_path(a, b))
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         state.spend(1)
-        state.trace.part(conversion_path(a, b))
         if op in COMPARISONS:
             return Unknown.because(
                 ReasonCode.DATA, "a condition on a floating-point number", is_data=True
@@ -55,7 +55,6 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         if op == "/" and isinstance(result, FloatValue) and not _is_product(node):
             state.trace.part(quotient_path(result.type))
         return result
-    state.trace.part(conversion_path(a, b))
     if state.loops:
         state.spend_on(node)
     return Unknown.because(

@@ -192,7 +192,6 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     ):
         return number(short, BOOL)
     right = _right_operand(ev, node, left)
-    may_hold, holds = truth_bounds(left)
     if isinstance(left, AffineInt) and isinstance(right, AffineInt):
         op = "&" if node.op == "&&" else "|"
         both = state.domain.bitwise(op, left, right)
@@ -205,6 +204,7 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     if left.is_uniform and right.is_uniform:
         return Unknown(unknown.reason, unknown.is_data, is_uniform=True)
     is_data = any(isinstance(v, Unknown) and v.is_data for v in (left, right))
+    may_hold, holds = truth_bounds(left)
     other_may, other_does = truth_bounds(right)
     combine = np.logical_and if node.op == "&&" else np.logical_or
     return lane_predicate(

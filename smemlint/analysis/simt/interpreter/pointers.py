@@ -136,9 +136,7 @@ def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineI
         return form
     start, by, whole = (each for each in forms if each is not None)
     has_constant = position_of(step, 0) != 0
-    if (
-        start.terms and by.is_rewritten
-    ):  # LLVM adds the parts of the index to the pointer in another order
+    if start.terms and by.is_rewritten:  # LLVM may add the index's parts one by one
         form, whole = replace(form, is_open=True), replace(whole, is_open=True)
     result = ev.state.sums.rewritten(start, by, whole, I32.bits, place, is_open=has_constant)
     return form if result is whole else scaled(result, size)

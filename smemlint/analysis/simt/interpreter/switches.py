@@ -175,7 +175,7 @@ def _in_no_case(subject: str) -> Assumption:
 
 
 def _join_masks(ev: Evaluator, mask: Mask, ends: Sequence[End], has_returned: bool) -> None:
-    """Returns the threads that any case leaves behind it; where others lose some, it is assumed."""
+    """Goes on with the threads that any case leaves; where others lose some, that is assumed."""
     staying = ev.state.none_active()
     for end in ends:
         staying = staying | end.mask

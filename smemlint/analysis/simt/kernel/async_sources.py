@@ -113,7 +113,7 @@ def _shifts(offset: AffineInt, width: int) -> range:
 
 
 def _pitches_named(offset: AffineInt) -> Iterator[Assumption]:
-    """Returns what holds, of each sum that a lane multiplies, where lanes move by lines."""
+    """Yields what holds, of each sum that a lane multiplies, where lanes move by lines."""
     sums: dict[tuple[bytes, int], list[tuple[Symbol, int]]] = {}
     for symbol, step, factors in _moving(offset):
         sign = 1 if factors[np.flatnonzero(factors)[0]] > 0 else -1
@@ -137,7 +137,7 @@ def _shifts_named(offset: AffineInt) -> Iterator[Assumption]:
 
 
 def _moving(offset: AffineInt) -> Iterator[tuple[Symbol, int, NDArray[np.int64]]]:
-    """Returns the symbols that move lanes apart, with their least move and each lane's."""
+    """Yields the symbols that move lanes apart, with their least move and each lane's."""
     for symbol, factor in offset.terms:
         if not isinstance(factor, int) and not isinstance(symbol, Conditional):
             yield symbol, int(np.gcd.reduce(np.abs(factor))), np.asarray(factor, np.int64)
@@ -149,7 +149,7 @@ def _period(symbol: Symbol, step: int) -> int:
 
 
 def _pitches(symbols: Sequence[tuple[Symbol, int]], width: int) -> Iterator[dict[str, int]]:
-    """Returns values of the symbols that move lanes apart, one a class.
+    """Yields values of the symbols that move lanes apart, one a class.
 
     Those that move a thread's address off a multiple of the width would fault.
     """
