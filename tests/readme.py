@@ -58,9 +58,9 @@ def picture() -> str:
     variables = style[1][: style[1].index("body {")]
     rules = re.findall(r"^\.(?:map text|grid|cool|hot|line|crowded) .*$", style[1], re.M)
     parts = [
-        f"<text class='title' x='{440 * i + 44}' y='24'>{said}</text>"
+        f"<text class='title' x='{440 * i + 44}' y='24'>{heading}</text>"
         f"<svg x='{440 * i}' y='32' class='map' {drawing}</svg>"
-        for i, (said, drawing) in enumerate(figures)
+        for i, (heading, drawing) in enumerate(figures)
     ]
     title = ".title { fill: var(--ink); font: 600 14px system-ui, sans-serif; }"
     font = ".map text { font-family: ui-monospace, Menlo, Consolas, monospace; }"

@@ -100,18 +100,18 @@ def _outcome(action: Any) -> object:
         return type(error)
 
 
-def _instances(made: Any) -> list[Any]:
+def _instances(cls: Any) -> list[Any]:
     """Instances with few and many arguments, those that a class takes."""
     attempts = [
-        lambda: made(),
-        lambda: made(1),
-        lambda: made(1),
-        lambda: made(1, 9),
-        lambda: made(2, "b") if "str" in made.__annotations__.values() else made(2, 8),
-        lambda: made(x=1),
-        lambda: made(x=1, y=5),
-        lambda: made(1, kind="z"),
-        lambda: made(1, 2, 3, (4,), [5]),
+        lambda: cls(),
+        lambda: cls(1),
+        lambda: cls(1),
+        lambda: cls(1, 9),
+        lambda: cls(2, "b") if "str" in cls.__annotations__.values() else cls(2, 8),
+        lambda: cls(x=1),
+        lambda: cls(x=1, y=5),
+        lambda: cls(1, kind="z"),
+        lambda: cls(1, 2, 3, (4,), [5]),
     ]
     return [_outcome(attempt) for attempt in attempts]
 
@@ -120,16 +120,16 @@ def _instances(made: Any) -> list[Any]:
 def test_same_behaviour(name: str) -> None:
     """Construction, text, equality, order, hashes and copies are those of the library."""
 
-    def behaviour(made: Any) -> list[object]:
+    def behaviour(cls: Any) -> list[object]:
         found: list[object] = []
-        instances = _instances(made)
+        instances = _instances(cls)
         for one in instances:
             is_class = isinstance(one, type)
             found += [one if is_class else repr(one)]
             if is_class:
                 continue
             found += [
-                _outcome(lambda one=one: hash(one) if made.__hash__ is not object.__hash__ else 0),
+                _outcome(lambda one=one: hash(one) if cls.__hash__ is not object.__hash__ else 0),
                 fields(one) and _outcome(lambda one=one: setattr(copy.copy(one), "x", 5)),
                 fields(one) and _outcome(lambda one=one: delattr(copy.copy(one), "x")),
                 _outcome(lambda one=one: repr(replace(one, x=11))),
@@ -149,14 +149,14 @@ def test_same_behaviour(name: str) -> None:
 def test_same_attributes(name: str) -> None:
     """Fields, positional patterns, slots, signatures and defaults are those of the library."""
     lazy, library = _BOTH["lazy"][name], _BOTH["library"][name]
-    told = ("name", "type", "init", "repr", "hash", "compare", "kw_only", "default")
+    attributes = ("name", "type", "init", "repr", "hash", "compare", "kw_only", "default")
 
-    def described(made: Any) -> list[object]:
-        slots = set().union(*(getattr(c, "__slots__", ()) for c in made.__mro__))
-        names = [str(p) for p in inspect.signature(made).parameters]
-        default = _outcome(lambda: made.y if "__slots__" not in vars(made) else None)
-        shown = [[getattr(f, t) for t in told] for f in fields(made)]
-        return [shown, made.__match_args__, slots, names, default, made.__hash__ is None]
+    def described(cls: Any) -> list[object]:
+        slots = set().union(*(getattr(c, "__slots__", ()) for c in cls.__mro__))
+        names = [str(p) for p in inspect.signature(cls).parameters]
+        default = _outcome(lambda: cls.y if "__slots__" not in vars(cls) else None)
+        shown = [[getattr(f, t) for t in attributes] for f in fields(cls)]
+        return [shown, cls.__match_args__, slots, names, default, cls.__hash__ is None]
 
     assert described(lazy) == described(library)
     assert lazy.__qualname__.endswith(f"_classes.<locals>.{name}")

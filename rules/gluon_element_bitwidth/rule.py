@@ -28,18 +28,18 @@ class GluonElementBitwidth(Rule):
         bits = dict(layout.parameters).get("element_bitwidth")
         if layout.family != "nvmma" or bits is None or not layout.element_bytes:
             return
-        value = 8 * layout.element_bytes
-        if bits == value:
+        actual = 8 * layout.element_bytes
+        if bits == actual:
             return
         yield self.finding(
-            f"`element_bitwidth` is {bits}, the memory holds elements of {value} bits",
+            f"`element_bitwidth` is {bits}, the memory holds elements of {actual} bits",
             layout.span,
             notes=(
                 "Triton accepts it silently; the swizzle is then not the one of "
-                f"`swizzle_byte_width` for {value}-bit elements",
+                f"`swizzle_byte_width` for {actual}-bit elements",
                 *layout.assumptions,
             ),
-            help=f"write `element_bitwidth={value}`",
+            help=f"write `element_bitwidth={actual}`",
         )
 
 

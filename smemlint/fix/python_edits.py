@@ -141,15 +141,15 @@ class _Editor(_Transformer):
             return updated_node
         place = self._positions[original_node]
         start, end = self._offset(place.start), self._offset(place.end)
-        held = [r for r in self.left if start <= r.start and r.end <= end]
-        if not held:
+        replacements = [r for r in self.left if start <= r.start and r.end <= end]
+        if not replacements:
             return updated_node
         token = self._text[start:end]
-        replaced = _replaced(token, start, held)
+        replaced = _replaced(token, start, replacements)
         changed = _with_text(updated_node, replaced)
         if changed is None:
             return updated_node
-        self.left.difference_update(held)
+        self.left.difference_update(replacements)
         return changed
 
     def _with_sum(self, original: cst.Element, updated: Node) -> Node:
@@ -159,16 +159,16 @@ class _Editor(_Transformer):
         """
         place = self._positions[original.value]
         start, end = self._offset(place.start), self._offset(place.end)
-        held = [r for r in self.left if start <= r.start and r.end <= end]
-        if not held:
+        replacements = [r for r in self.left if start <= r.start and r.end <= end]
+        if not replacements:
             return updated
         try:
-            value = cst.parse_expression(_replaced(self._text[start:end], start, held))
+            value = cst.parse_expression(_replaced(self._text[start:end], start, replacements))
         except (cst.ParserSyntaxError, RecursionError):
             return updated
         if not (isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add)):
             return updated
-        self.left.difference_update(held)
+        self.left.difference_update(replacements)
         return updated.with_changes(value=value)
 
     def _offset(self, position: CodePosition) -> int:

@@ -218,9 +218,9 @@ def _tile(bits: int, *, transposed: bool) -> _MatrixTile | None:
         return _MatrixTile((1, 2, 4), (), 1) if bits == 16 else None
     if bits > 32:
         return None
-    value = 32 // bits
-    registers = tuple(1 << b for b in range(value.bit_length() - 1))
-    return _MatrixTile((value, 2 * value), registers, 0)
+    per_word = 32 // bits
+    registers = tuple(1 << b for b in range(per_word.bit_length() - 1))
+    return _MatrixTile((per_word, 2 * per_word), registers, 0)
 
 
 def _matrices(

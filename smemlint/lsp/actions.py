@@ -41,18 +41,18 @@ class Offer:
     applies_edits: bool = False
 
     def actions(
-        self, wanted: types.Range, kinds: Sequence[str] | None = None
+        self, requested: types.Range, kinds: Sequence[str] | None = None
     ) -> list[types.CodeAction]:
         """Returns quick fixes for the findings that a range touches, and what fixes the whole file.
 
         Args:
-            wanted: the range.
+            requested: the range.
             kinds: that are asked for; all by default.
         """
         found: list[types.CodeAction] = []
         if _is_wanted(types.CodeActionKind.QuickFix, kinds):
             for finding in self.analysis.findings:
-                if _touch(self.places.range(finding.span), wanted):
+                if _touch(self.places.range(finding.span), requested):
                     found += self._of(finding)
         if _is_wanted(FIX_ALL, kinds):
             found += self._of_file(is_touched=bool(found) or kinds is not None)

@@ -169,12 +169,12 @@ def outside(units: Sequence[Unit], texts: Mapping[str, str]) -> bytes:
 
 def digest(*texts: str) -> bytes:
     """Returns the digest of some texts, which their lengths keep apart."""
-    made = blake2b(digest_size=32)
+    state = blake2b(digest_size=32)
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
-        made.update(b"%d " % len(data))
-        made.update(data)
-    return made.digest()
+        state.update(b"%d " % len(data))
+        state.update(data)
+    return state.digest()
 
 
 def _is_called_by_name(function: Function) -> bool:

@@ -42,7 +42,7 @@ def hover(
     return types.Hover(types.MarkupContent(kind, value), places.range(innermost))
 
 
-def hints(analysis: Analysis, places: Places, wanted: types.Range) -> list[types.InlayHint]:
+def hints(analysis: Analysis, places: Places, requested: types.Range) -> list[types.InlayHint]:
     """Returns `32-way` behind every access of the range that takes more wavefronts than it must."""
     costliest: dict[Span, float] = {}
     for access in analysis.accesses:
@@ -55,7 +55,7 @@ def hints(analysis: Analysis, places: Places, wanted: types.Range) -> list[types
             padding_left=True,
         )
         for span, ways in sorted(costliest.items())
-        if wanted.start.line <= span.end_line - 1 <= wanted.end.line
+        if requested.start.line <= span.end_line - 1 <= requested.end.line
     ]
 
 

@@ -122,8 +122,8 @@ class KeptResults:
         }
         if self._path in changed and self._is_of_tokens and text.digest == kept.text.digest:
             words = self.tokens_of(now[self._path].text).comment_words
-            told = words ^ kept.comment_words
-            if not kept.may_matter(told):
+            differing = words ^ kept.comment_words
+            if not kept.may_matter(differing):
                 changed.discard(self._path)
         return changed
 

@@ -272,8 +272,10 @@ class Server(LanguageServer):
         options = types.DidChangeWatchedFilesRegistrationOptions(
             [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
         )
-        wanted = types.Registration("watch", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-        self.client_register_capability(types.RegistrationParams([wanted]))
+        registration = types.Registration(
+            "watch", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options
+        )
+        self.client_register_capability(types.RegistrationParams([registration]))
 
 
 class _VisibleFormatter(logging.Formatter):

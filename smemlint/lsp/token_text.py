@@ -111,12 +111,12 @@ class VisibleText:
     @staticmethod
     def of(text: TokenText, pieces: Sequence[tuple[int, int]]) -> VisibleText:
         """Returns what is seen of a text."""
-        made = blake2b(digest_size=32)
+        digest = blake2b(digest_size=32)
         for start, stop in pieces:
             data = "\0".join(text.marks[start:stop]).encode("utf-8", "surrogatepass")
-            made.update(b"%d " % len(data))
-            made.update(data)
-        return VisibleText(text.places, tuple(pieces), made.digest())
+            digest.update(b"%d " % len(data))
+            digest.update(data)
+        return VisibleText(text.places, tuple(pieces), digest.digest())
 
     @staticmethod
     def whole(text: TokenText) -> VisibleText:

@@ -83,8 +83,8 @@ def copy_verdicts(
     copies = [a for a in accesses if a.kind is AccessKind.ASYNC_COPY]
     if not copies:
         return {}
-    expected = dict.fromkeys(c for a in copies for p in a.patterns if (c := copy_of(a, p)))
-    chosen = list(expected)[:_MOST]
+    distinct = dict.fromkeys(c for a in copies for p in a.patterns if (c := copy_of(a, p)))
+    chosen = list(distinct)[:_MOST]
     if not chosen:
         return {id(a): untold(a, _NO_SOURCE) for a in copies}
     try:

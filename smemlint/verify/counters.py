@@ -74,10 +74,10 @@ def count(request: dict[str, Any], folder: Path) -> dict[str, Any]:
         Failed: a step of this program fails.
         CannotCount: a tool is missing, or may not be used.
     """
-    expected = [("ncu", _NO_COUNTERS)]
+    tools = [("ncu", _NO_COUNTERS)]
     if "nvcc" in request["build"]:
-        expected.append(("nvcc", "install the CUDA toolkit"))
-    for tool, hint in expected:
+        tools.append(("nvcc", "install the CUDA toolkit"))
+    for tool, hint in tools:
         if shutil.which(tool) is None:
             raise CannotCount(f"`{tool}` is not installed", hint)
     module = _report_module()

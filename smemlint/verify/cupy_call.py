@@ -44,12 +44,12 @@ def run(call: dict[str, Any]) -> None:
         most = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
         shared = most - kernel.shared_size_bytes
     kernel.max_dynamic_shared_size_bytes = shared
-    content, arguments = [], []
+    buffers, arguments = [], []
     for dtype, value in call["arguments"]:
         if dtype.startswith("*"):
             memory = cupy.cuda.alloc(call["room"])
             memory.memset(call["fill"] if dtype == "*f" else 0, call["room"])
-            content.append(memory)
+            buffers.append(memory)
             arguments.append(numpy.uint64(memory.ptr))
         else:
             arguments.append(numpy.dtype(dtype).type(value))

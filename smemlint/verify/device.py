@@ -83,8 +83,8 @@ def measure(patterns: Iterable[Pattern], device: int, engine: Engine) -> Measure
     by_form: dict[Form, dict[Pattern, None]] = {}
     for pattern in patterns:
         by_form.setdefault(pattern.form, {})[pattern] = None
-    for form, expected in by_form.items():
-        expected.update((known.pattern, None) for known in yardsticks(form))
+    for form, of_form in by_form.items():
+        of_form.update((known.pattern, None) for known in yardsticks(form))
     answer = engine(
         {
             "device": device,
@@ -95,17 +95,17 @@ def measure(patterns: Iterable[Pattern], device: int, engine: Engine) -> Measure
             "launches": [
                 {
                     "kernel": form.name,
-                    "offsets": [p.offsets for p in expected],
-                    "masks": [p.mask for p in expected],
+                    "offsets": [p.offsets for p in of_form],
+                    "masks": [p.mask for p in of_form],
                 }
-                for form, expected in by_form.items()
+                for form, of_form in by_form.items()
             ],
         }
     )
     readings = {
         pattern: reading_of(rounds, COMPANION if pattern.form.is_accompanied else 0)
-        for expected, cycles in zip(by_form.values(), answer["cycles"], strict=True)
-        for pattern, rounds in zip(expected, cycles, strict=True)
+        for of_form, cycles in zip(by_form.values(), answer["cycles"], strict=True)
+        for pattern, rounds in zip(of_form, cycles, strict=True)
     }
     doubts = {form: message for form in by_form if (message := _doubt(form, readings))}
     return Measured(answer["about"], answer["seconds"], readings, doubts)

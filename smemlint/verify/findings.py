@@ -81,8 +81,8 @@ def verify(
         key: _replays(access, settings.arch)
         for key, access in (*accesses.items(), *((id(a), a) for a in healed.values()))
     }
-    expected = [p for found in replays.values() for _, p in found if isinstance(p, Pattern)]
-    measured = measure(expected, settings.device, engine or engine_process(settings.verify_timeout))
+    patterns = [p for found in replays.values() for _, p in found if isinstance(p, Pattern)]
+    measured = measure(patterns, settings.device, engine or engine_process(settings.verify_timeout))
     require_arch(settings.arch, measured.about["arch"])
     verdicts = {key: _worst(found, measured) for key, found in replays.items()}
     counters = counters or script_process("counters.py", settings.verify_timeout * 4)
@@ -99,7 +99,7 @@ def verify(
 
     findings = [with_measurement(f) for f in result.findings]
     findings = with_notices(findings, {key: (a, verdicts[key]) for key, a in accesses.items()})
-    summary = _summary([verdicts[key] for key in accesses], len(set(expected)), measured)
+    summary = _summary([verdicts[key] for key in accesses], len(set(patterns)), measured)
     return replace(result, findings=tuple(findings)), summary
 
 

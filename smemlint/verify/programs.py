@@ -138,16 +138,16 @@ class Programs:
 
     @cached_property
     def _texts(self) -> list[Embedded]:
-        expected = [
+        sources = [
             source
             for source in self._sources
             if is_python_path(source.path) and _HOLDS_TEXT.search(source.text)
         ]
-        if not expected:
+        if not sources:
             return []
         from smemlint.analysis.python.cupy.analysis import texts_of
 
-        return [text for source in expected for text in texts_of(source, self._settings)]
+        return [text for source in sources for text in texts_of(source, self._settings)]
 
     def _cupy_program(self, texts: Sequence[Embedded], instance: Instance) -> Program:
         """Returns the program of the first text that has the instance."""

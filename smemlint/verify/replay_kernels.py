@@ -90,14 +90,14 @@ def forms() -> dict[str, Form]:
     return {form.name: form for form in (*plain, *accompanied, *matrices, *atomics)}
 
 
-def source(expected: Iterable[Form]) -> str:
+def source(chosen: Iterable[Form]) -> str:
     """Returns CUDA C++ of the kernels of some forms.
 
     Each takes the byte offsets (patterns, 32) and the lane masks (patterns), and writes the cycles
     that one block took: (patterns, 2 * rounds), over `few` and `many` repeats in turn. `zero` is
     0, which the compiler cannot know, so that nothing is the same from one repeat to the next.
     """
-    return _PRELUDE + "".join(_kernel(form) for form in expected)
+    return _PRELUDE + "".join(_kernel(form) for form in chosen)
 
 
 def _kernel(form: Form) -> str:

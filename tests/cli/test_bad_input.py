@@ -136,12 +136,12 @@ def closed(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", ["closed", "closed/c.cu"])
 def test_a_named_path_that_nobody_may_look_at_is_an_error(closed, capsys, path):
     assert main(["check", "--no-cache", path]) == 2
-    said = f"smemlint: error: {path}: cannot be read: Permission denied\n"
-    assert capsys.readouterr().err == said
+    message = f"smemlint: error: {path}: cannot be read: Permission denied\n"
+    assert capsys.readouterr().err == message
 
 
 def test_a_folder_that_cannot_be_walked_is_said(closed, capsys):
     assert main(["check", "--no-cache", "--output-format", "concise"]) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[0] == "closed:1:1: SML901 note: not analysed: cannot be read: Permission denied"
-    assert said[1].startswith("k.cu:3:22: SML101")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "closed:1:1: SML901 note: not analysed: cannot be read: Permission denied"
+    assert lines[1].startswith("k.cu:3:22: SML101")

@@ -159,8 +159,8 @@ def test_a_disk_that_is_full_is_no_internal_error(tmp_path, arguments):
             check=False,
             env=env,
         )
-    said = "smemlint: error: standard output: cannot be written: No space left on device\n"
-    assert (done.returncode, done.stderr) == (2, said)
+    message = "smemlint: error: standard output: cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, message)
     for other in (
         "check --show-files k.cu",
         "rule SML101",
@@ -172,7 +172,7 @@ def test_a_disk_that_is_full_is_no_internal_error(tmp_path, arguments):
                 [sys.executable, "-m", "smemlint", *other.split()],
                 cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=env,
             )  # fmt: skip
-        assert (done.returncode, done.stderr) == (2, said)
+        assert (done.returncode, done.stderr) == (2, message)
     closed = ["bash", "-c", '"$@" >&-', "bash", *command]
     done = subprocess.run(
         closed, cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False, env=env
@@ -250,7 +250,7 @@ void run(float *o) {{ k<<<1, 64>>>(o, 32); }}
 
 
 @pytest.mark.parametrize(
-    ("before", "arguments", "said"),
+    ("before", "arguments", "assumption"),
     [
         ("", [], "block (64, 1, 1) (launch at k.cu:5)"),
         ("", ["--block-dim", "32"], "block (32, 1, 1) (given by `block-dim`)"),
@@ -258,13 +258,13 @@ void run(float *o) {{ k<<<1, 64>>>(o, 32); }}
         ("// smemlint: launch(block=(8))\n", ["--block-dim", "32"], "block (8, 1, 1) (given by its `launch` pragma)"),
     ],
 )  # fmt: skip
-def test_a_finding_says_who_gave_the_block(smemlint, tmp_path, before, arguments, said):
+def test_a_finding_says_who_gave_the_block(smemlint, tmp_path, before, arguments, assumption):
     (tmp_path / "k.cu").write_text(BLOCKS.format(before))
     _, out, _ = smemlint("check", "k.cu", "--output-format", "json", *arguments)
     finding = next(f for f in json.loads(out)["findings"] if f["code"] == "SML101")
     line = 6 if before else 5
     passed = f"`n` = 32 as passed at the launch at k.cu:{line}"
-    assert finding["access"]["assumptions"] == [said, passed]
+    assert finding["access"]["assumptions"] == [assumption, passed]
 
 
 def test_directories_are_walked_without_links(smemlint, tmp_path):
@@ -295,19 +295,21 @@ def test_a_flag_that_may_be_bare_takes_no_path_for_its_value(smemlint, tmp_path)
     code, _, err = smemlint("check", "--add-ignore", "k.cu")
     assert (code, err) == (0, "added 0 ignore pragmas\n")
     assert smemlint("check", "--add-ignore", "none.cu")[0] == 2
-    said = smemlint("check", "--verify-gpu=kernels", "k.cu")[2]
-    assert said.splitlines()[1] == "  hint: did you mean `kernel`?"
+    errors = smemlint("check", "--verify-gpu=kernels", "k.cu")[2]
+    assert errors.splitlines()[1] == "  hint: did you mean `kernel`?"
     code, _, err = smemlint("check", "--verify-gpu", "none.cu")
     assert code == 2 and "none.cu: no such file or directory" in err
 
 
 def test_an_unknown_option_is_told_the_nearest(smemlint):
-    said = "smemlint check: error: unknown argument `--selct`\n  hint: did you mean `--select`?\n"
-    assert smemlint("check", "--selct", "SML1") == (2, "", said)
+    message = (
+        "smemlint check: error: unknown argument `--selct`\n  hint: did you mean `--select`?\n"
+    )
+    assert smemlint("check", "--selct", "SML1") == (2, "", message)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             ("chekc",),
@@ -334,8 +336,8 @@ def test_an_unknown_option_is_told_the_nearest(smemlint):
         ),
     ],
 )
-def test_errors_on_the_command_line_say_what_to_do(smemlint, arguments, said):
-    assert smemlint(*arguments) == (2, "", f"{said}\n")
+def test_errors_on_the_command_line_say_what_to_do(smemlint, arguments, message):
+    assert smemlint(*arguments) == (2, "", f"{message}\n")
 
 
 def test_an_error_of_the_system_is_not_blamed_on_standard_output(monkeypatch, capsys):
@@ -344,8 +346,8 @@ def test_an_error_of_the_system_is_not_blamed_on_standard_output(monkeypatch, ca
 
     monkeypatch.setattr("smemlint.sources.discovery.find_sources", find_sources)
     assert main(["check", "--isolated", "."]) == 2
-    said = "smemlint: internal error: OSError: [Errno 12] Cannot allocate memory\n"
-    assert capsys.readouterr().err.startswith(said)
+    message = "smemlint: internal error: OSError: [Errno 12] Cannot allocate memory\n"
+    assert capsys.readouterr().err.startswith(message)
 
 
 def test_debug_shows_the_traceback_of_a_defect_that_costs_one_file(monkeypatch, capsys, tmp_path):

@@ -42,9 +42,9 @@ def test_launches_come_from_the_source_and_all_lines_are_confirmed(smemlint, tmp
     )
     rows = json.loads(out)["accesses"]
     assert (code, len(rows), {(a["confirmed"], a["from"]) for a in rows}) == (0, 10, {(True, None)})
-    told = (folder / "told").read_text().split()
-    assert told[:5] == ["-ptx", "-arch=sm_90", "-O3", "-lineinfo", "-w"]
-    assert {"-DN=3", f"-I{tmp_path}/inc", f"{tmp_path}/transpose.cu"} <= set(told)
+    arguments = (folder / "told").read_text().split()
+    assert arguments[:5] == ["-ptx", "-arch=sm_90", "-O3", "-lineinfo", "-w"]
+    assert {"-DN=3", f"-I{tmp_path}/inc", f"{tmp_path}/transpose.cu"} <= set(arguments)
     assert list(tmp_path.iterdir()) == [tmp_path / "transpose.cu"]  # nothing is left beside it
 
 

@@ -24,13 +24,15 @@ ROOT = Path(__file__).resolve().parents[2]
 )
 def test_words_that_may_follow(tmp_path, line, offered, not_offered):
     answer = tmp_path / "answer"
-    told = {
+    variables = {
         "_ARGCOMPLETE": "1",
         "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
         "_ARGCOMPLETE_IFS": "\n",
         "COMP_LINE": line,
         "COMP_POINT": str(len(line)),
     }
-    subprocess.run([sys.executable, "-m", "smemlint"], cwd=ROOT, env=os.environ | told, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "smemlint"], cwd=ROOT, env=os.environ | variables, check=True
+    )
     found = {word.strip() for word in answer.read_text().split("\n")}
     assert offered <= found and not found & not_offered

@@ -122,8 +122,8 @@ def test_foreign_actions_are_pinned_by_commit():
 def test_dependencies_have_upper_bounds():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
-    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
-    assert [name for name in wanted if "<" not in name] == []
+    required = [*project["dependencies"], *(name for extra in extras for name in extra)]
+    assert [name for name in required if "<" not in name] == []
 
 
 def script(path: Path, body: str) -> None:

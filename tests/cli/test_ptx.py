@@ -237,7 +237,7 @@ def test_a_fixed_source_is_not_compared_with_the_code_of_before(smemlint, tmp_pa
     (tmp_path / "transpose.ptx").write_text(PTX.read_text())
     arguments = ("transpose.cu", "--ptx", "transpose.ptx", "--block-dim", "32,8")
     _, before, _ = smemlint("check", *arguments)
-    _, after, said = smemlint("check", *arguments, "--fix", "--unsafe-fixes")
+    _, after, errors = smemlint("check", *arguments, "--fix", "--unsafe-fixes")
     assert (tmp_path / "transpose.cu").read_text() != SOURCE.read_text()
     assert ("transpose.ptx" in before, "transpose.ptx" in after) == (True, False)
-    assert "1 file of compiled code left aside" in said
+    assert "1 file of compiled code left aside" in errors

@@ -342,8 +342,8 @@ __global__ void k(float *out, int K) {
 def test_assumptions_of_pragmas_and_of_the_configuration_decide_accesses(smemlint, tmp_path):
     write(tmp_path, a_cu=STRIDED)
     assert "1 not" in smemlint("check", ".")[2]
-    said = "// smemlint: assume(K % 64 == 0, K >= 0) tiles are whole\n"
-    write(tmp_path, a_cu=said + STRIDED)
+    pragma = "// smemlint: assume(K % 64 == 0, K >= 0) tiles are whole\n"
+    write(tmp_path, a_cu=pragma + STRIDED)
     _, out, err = smemlint("check", ".")
     assert "2-way bank conflict writing `s`" in out and "1 shared access decided" in err
     assert "`K % 64 == 0` (your assumption)" in out and "`K >= 0` (your assumption)" in out
@@ -409,7 +409,7 @@ def test_globs_match_as_those_of_python_do():
     for _ in range(3_000):
         pattern = "".join(source.choices(pieces, k=source.randint(1, 6)))
         text = "".join(source.choices("aab*[].\n", k=source.randint(1, 6)))
-        wanted = fnmatchcase(text, pattern.rstrip("/"))
-        assert matches(text, (pattern,)) == wanted, (text, pattern)
-        count += wanted
+        expected = fnmatchcase(text, pattern.rstrip("/"))
+        assert matches(text, (pattern,)) == expected, (text, pattern)
+        count += expected
     assert count > 200

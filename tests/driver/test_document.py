@@ -25,7 +25,7 @@ void go(float *g) { own<<<1, 64>>>(g); uses<<<1, 64>>>(g); last<<<1, 64>>>(g); }
 }
 
 
-def told(result: Result) -> list[tuple[Span, str, str, tuple[str, ...]]]:
+def shown(result: Result) -> list[tuple[Span, str, str, tuple[str, ...]]]:
     """Returns the findings as they are shown."""
     return [(f.span, f.code, f.message, f.notes) for f in result.findings]
 
@@ -50,7 +50,7 @@ def test_kernels_that_cannot_come_to_a_document_are_not_evaluated(name, evaluate
     )
     result = conclude(find(request), request)
     assert sorted({k.instance.kernel for k in result.facts.kernels}) == evaluated
-    assert told(result) == [f for f in told(whole) if f[0].path == path]
+    assert shown(result) == [f for f in shown(whole) if f[0].path == path]
     assert bool(result.findings) == (name in ("put.cuh", "own.cuh"))
 
 

@@ -86,8 +86,8 @@ def test_a_unit_whose_process_is_killed_is_said_and_the_rest_goes_on(tmp_path, m
     conflicts = [f.span.path for f in result.findings if f.code == "SML101"]
     assert conflicts == ["f0.cu", "f1.cu", "f2.cu", "f4.cu", "f5.cu"]
     notes = [(f.span.path, f.message) for f in result.findings if f.code == "SML901"]
-    said = "not analysed: internal error: the process ended with signal 9"
-    assert notes == [("f3.cu", said)] and result.crashed
+    message = "not analysed: internal error: the process ended with signal 9"
+    assert notes == [("f3.cu", message)] and result.crashed
 
 
 def test_processes_end_with_the_one_that_began_them():

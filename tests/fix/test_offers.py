@@ -359,16 +359,16 @@ void run(float *o) { k<<<1, 256>>>(o); }
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "advice"),
     [
         ("s[threadIdx.x * (blockDim.x / 128)] = 1;", "--block-dim"),
         ("s[threadIdx.x * n] = 1;", "assume("),
     ],
 )
-def test_what_is_not_analysed_says_what_to_tell(body, said):
+def test_what_is_not_analysed_says_what_to_tell(body, advice):
     text = f"__global__ void k(float *g, int n) {{ __shared__ float s[4096]; {body} }}"
     (found,) = checked(text).findings
-    assert found.code == "SML901" and said in found.help
+    assert found.code == "SML901" and advice in found.help
 
 
 def test_a_shape_frees_the_array_in_every_block_that_is_tried(tmp_path):

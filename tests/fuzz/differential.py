@@ -143,8 +143,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(programs, Path(folder))
     bad = compared = 0
-    for k, made in programs.items():
-        for figure in figures(k, made.cuda, measured):
+    for k, generated in programs.items():
+        for figure in figures(k, generated.cuda, measured):
             compared += 1
             if not figure.is_wrong:
                 continue
@@ -153,7 +153,7 @@ def main() -> None:
             print(f"program {k}:{access.span.line}: {figure.claimed:g} claimed, {figure.measured}")
             print(f"  {access.certainty}: {access.conditions}")
             if bad < 6:
-                print("".join(f"{i:3} {x}\n" for i, x in enumerate(made.cuda.splitlines(), 1)))
+                print("".join(f"{i:3} {x}\n" for i, x in enumerate(generated.cuda.splitlines(), 1)))
     print(f"{len(programs)} programs, {compared} figures compared, {bad} wrong")
     sys.exit(bool(bad))
 

@@ -57,13 +57,13 @@ def main() -> None:
 def _reproduce(given: argparse.Namespace) -> None:
     from targets import feed, input_number
 
-    made = input_number(given.seed, given.only, is_real=True, is_hostile=given.hostile)
-    print(f"# {made.kind} {made.suffix}", file=sys.stderr)
-    sys.stdout.buffer.write(made.data + b"\n")
+    source = input_number(given.seed, given.only, is_real=True, is_hostile=given.hostile)
+    print(f"# {source.kind} {source.suffix}", file=sys.stderr)
+    sys.stdout.buffer.write(source.data + b"\n")
     sys.stdout.flush()
     began = time.process_time()
     try:
-        print(f"# {feed(made, given.time_limit)}", file=sys.stderr)
+        print(f"# {feed(source, given.time_limit)}", file=sys.stderr)
     finally:
         print(f"# {time.process_time() - began:.3f} s", file=sys.stderr)
 
@@ -76,19 +76,19 @@ def _work(given: argparse.Namespace) -> None:
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what is printed by mistake does not mix with the protocol
     for number in range(given.start, given.start + given.inputs):
-        made = input_number(given.seed, number, is_real=True, is_hostile=given.hostile)
+        source = input_number(given.seed, number, is_real=True, is_hostile=given.hostile)
         out.write(f"{number}\n")
         began = time.process_time()
         outcome, failure = "", ""
         try:
-            outcome = feed(made, given.time_limit)
+            outcome = feed(source, given.time_limit)
         except Exception:
             failure = traceback.format_exc()
         spent = time.process_time() - began
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        said = {"number": number, "kind": made.kind, "outcome": outcome}
-        said |= {"s": round(spent, 4), "kib": memory}
-        out.write(json.dumps(said | ({"failure": failure} if failure else {})) + "\n")
+        record = {"number": number, "kind": source.kind, "outcome": outcome}
+        record |= {"s": round(spent, 4), "kib": memory}
+        out.write(json.dumps(record | ({"failure": failure} if failure else {})) + "\n")
 
 
 class _Counts:
@@ -103,15 +103,15 @@ class _Counts:
         self.slow: list[tuple[float, int]] = []
         self.peak = 0
 
-    def add(self, said: dict[str, Any]) -> None:
+    def add(self, record: dict[str, Any]) -> None:
         """One input's line."""
-        self.kinds[said["kind"]] += 1
-        self.outcomes[said["outcome"]] += 1
-        self.seconds[said["kind"]] += said["s"]
-        self.peak = max(self.peak, said["kib"])
-        self.slow = sorted([*self.slow, (said["s"], said["number"])])[-5:]
-        if "failure" in said:
-            self.fail(said["number"], said["failure"])
+        self.kinds[record["kind"]] += 1
+        self.outcomes[record["outcome"]] += 1
+        self.seconds[record["kind"]] += record["s"]
+        self.peak = max(self.peak, record["kib"])
+        self.slow = sorted([*self.slow, (record["s"], record["number"])])[-5:]
+        if "failure" in record:
+            self.fail(record["number"], record["failure"])
 
     def fail(self, number: int, what: str) -> None:
         """An input that broke something, kept with its text."""
@@ -138,11 +138,11 @@ class _Counts:
 def _drive(given: argparse.Namespace) -> None:
     began = time.monotonic()
     counts = _Counts(given.out)
-    number, end, told = given.start, given.start + given.inputs, given.start
+    number, end, reported = given.start, given.start + given.inputs, given.start
     while number < end:
         number = _one_process(given, number, min(_A_PROCESS, end - number), counts)
-        if number - told >= 20_000:
-            told = number
+        if number - reported >= 20_000:
+            reported = number
             print(f"[{number}] {counts.report(time.monotonic() - began)}", flush=True)
     print(counts.report(time.monotonic() - began))
     sys.exit(1 if counts.failures or any(s > SLOW for s, _ in counts.slow) else 0)

@@ -60,7 +60,7 @@ class Server:
     """A server in a process of its own, with everything that it says."""
 
     folder: Path
-    said: SimpleQueue[dict[str, Any]] = field(default_factory=SimpleQueue)
+    messages: SimpleQueue[dict[str, Any]] = field(default_factory=SimpleQueue)
 
     def __post_init__(self) -> None:
         code = (
@@ -80,7 +80,7 @@ class Server:
             self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
             self.process.stdin.flush()
         except OSError as error:
-            raise Failure(f"the server is gone: {self.told()}") from error
+            raise Failure(f"the server is gone: {self.last_errors()}") from error
 
     def seconds(self) -> float:
         """Processor time so far."""
@@ -90,7 +90,7 @@ class Server:
             return 0.0
         return sum(map(int, stat.rpartition(")")[2].split()[11:13])) / 100
 
-    def told(self) -> str:
+    def last_errors(self) -> str:
         """The end of what it wrote to standard error."""
         return (self.folder / "stderr").read_text(errors="replace")[-3000:]
 
@@ -102,7 +102,7 @@ class Server:
                 name, _, value = line.partition(b":")
                 length = int(value) if name == b"Content-Length" else length
                 line = self.process.stdout.readline()
-            self.said.put(json.loads(self.process.stdout.read(length)))
+            self.messages.put(json.loads(self.process.stdout.read(length)))
 
 
 class Client:
@@ -145,19 +145,19 @@ class Client:
         self.settle()
         self._notify("exit", None)
         code = self._server.process.wait(_MOST_WAIT)
-        told = self._server.told()
-        if code != 0 or "Traceback" in told or "internal error" in told:
-            raise Failure(f"exit code {code}: {told}")
+        errors = self._server.last_errors()
+        if code != 0 or "Traceback" in errors or "internal error" in errors:
+            raise Failure(f"exit code {code}: {errors}")
 
     def settle(self) -> None:
         """Waits until everything asked was answered, and judges the answers."""
         start, wall = self._server.seconds(), time.monotonic()
         while self._asked:
             try:
-                self._judge(self._server.said.get(timeout=0.5))
+                self._judge(self._server.messages.get(timeout=0.5))
             except Empty:
                 if self._server.process.poll() is not None:
-                    raise Failure(f"the server ended: {self._server.told()}") from None
+                    raise Failure(f"the server ended: {self._server.last_errors()}") from None
                 spent = self._server.seconds() - start
                 if spent > SLOW or time.monotonic() - wall > _MOST_WAIT:
                     waits = sorted(self._asked.values())
@@ -196,9 +196,9 @@ class Client:
 
         seed, is_real = self._inputs
         self._next += 1
-        made = input_number(seed, self._next, is_real=is_real)
-        text = made.data.decode("utf-8", "replace")
-        suffix = self._random.choice((made.suffix, ".cu", ".cuh", ".py", ".ipynb", ".metal", ""))
+        source = input_number(seed, self._next, is_real=is_real)
+        text = source.data.decode("utf-8", "replace")
+        suffix = self._random.choice((source.suffix, ".cu", ".cuh", ".py", ".ipynb", ".metal", ""))
         name = f"d{self._random.randrange(8)}{suffix}"
         where = self._random.random()
         uri = (self._server.folder / name).as_uri()

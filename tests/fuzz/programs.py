@@ -81,13 +81,13 @@ class _Writer:
     def condition(self) -> str:
         left = self.random.choice(("t", "n", "n", "n + t", "(t & 3)", "(n & 3)", self.name()))
         operator = self.random.choice(("<", "<=", "==", "!=", ">"))
-        made = f"({left} {operator} {self.constant()})"
+        condition = f"({left} {operator} {self.constant()})"
         pick = self.random.random()
         if pick < 0.1:
-            return f"({made} && {self.condition()})"
+            return f"({condition} && {self.condition()})"
         if pick < 0.2:
-            return f"({made} || {self.condition()})"
-        return f"(!{made})" if pick < 0.25 else made
+            return f"({condition} || {self.condition()})"
+        return f"(!{condition})" if pick < 0.25 else condition
 
     # ---- statements
 

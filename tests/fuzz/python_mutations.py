@@ -74,11 +74,11 @@ def _pick(random: Random, nodes: Sequence[ast.AST], kind: type[ast.AST]) -> ast.
 def _places(tree: ast.AST, kind: type[ast.AST]) -> list[tuple[list[ast.AST], int]]:
     """Where nodes of a kind stand in lists: the list and the index."""
     return [
-        (held, index)
+        (children, index)
         for node in ast.walk(tree)
-        for _, held in ast.iter_fields(node)
-        if isinstance(held, list)
-        for index, item in enumerate(held)
+        for _, children in ast.iter_fields(node)
+        if isinstance(children, list)
+        for index, item in enumerate(children)
         if isinstance(item, kind)
     ]
 
@@ -116,7 +116,9 @@ def _expression(random: Random, tree: ast.Module, others: Sequence[ast.AST]) -> 
     """Another expression in the place of one, from this program, another, or of an odd kind."""
     nodes = list(ast.walk(tree))
     parent = random.choice(nodes)
-    fields = [(name, held) for name, held in ast.iter_fields(parent) if isinstance(held, ast.expr)]
+    fields = [
+        (name, child) for name, child in ast.iter_fields(parent) if isinstance(child, ast.expr)
+    ]
     odd = ast.parse(random.choice(_EXPRESSIONS), mode="eval").body
     source = random.choice((nodes, others, [odd]))
     new = _pick(random, source, ast.expr)
@@ -137,18 +139,18 @@ def _argument(random: Random, tree: ast.Module, others: Sequence[ast.AST]) -> No
     """Drops, doubles or moves arguments of a call."""
     call = _pick(random, list(ast.walk(tree)), ast.Call)
     if isinstance(call, ast.Call):
-        held = random.choice([h for h in (call.args, call.keywords) if h] or [call.args])
-        if held:
-            at = random.randrange(len(held))
-            held[at : at + 1] = random.choice(([], [held[at]] * 2))  # type: ignore[list-item]
-            random.shuffle(held)
+        arguments = random.choice([h for h in (call.args, call.keywords) if h] or [call.args])
+        if arguments:
+            at = random.randrange(len(arguments))
+            arguments[at : at + 1] = random.choice(([], [arguments[at]] * 2))  # type: ignore[list-item]
+            random.shuffle(arguments)
 
 
 def _drop(random: Random, tree: ast.Module, others: Sequence[ast.AST]) -> None:
     places = _places(tree, ast.stmt)
     if places:
-        held, index = random.choice(places)
-        held[index : index + 1] = [] if len(held) > 1 else [ast.Pass()]
+        block, index = random.choice(places)
+        block[index : index + 1] = [] if len(block) > 1 else [ast.Pass()]
 
 
 def _insert(random: Random, tree: ast.Module, others: Sequence[ast.AST]) -> None:
@@ -156,19 +158,19 @@ def _insert(random: Random, tree: ast.Module, others: Sequence[ast.AST]) -> None
     places = _places(tree, ast.stmt)
     new = _pick(random, random.choice((list(ast.walk(tree)), others)), ast.stmt)
     if places and new is not None:
-        held, index = random.choice(places)
-        if new is not tree and not any(n is held for n in ast.walk(new)):
-            held.insert(index, ast.parse(ast.unparse(new)).body[0])
+        block, index = random.choice(places)
+        if new is not tree and not any(n is block for n in ast.walk(new)):
+            block.insert(index, ast.parse(ast.unparse(new)).body[0])
 
 
 def _wrap(random: Random, tree: ast.Module, others: Sequence[ast.AST]) -> None:
     places = _places(tree, ast.stmt)
     if places:
-        held, index = random.choice(places)
+        block, index = random.choice(places)
         outer = ast.parse(random.choice(_WRAPPERS)).body[0]
         inside = _places(outer, ast.Pass)
-        inside[0][0][inside[0][1]] = held[index]
-        held[index] = outer
+        inside[0][0][inside[0][1]] = block[index]
+        block[index] = outer
 
 
 _CHANGES: tuple[Change, ...] = (

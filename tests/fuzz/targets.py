@@ -94,7 +94,7 @@ def feed(given: Input, limit: float = 30.0) -> str:
 
 
 def _program(suffix: str) -> Callable[[Random, Seeds], tuple[str, str]]:
-    def made(random: Random, known: Seeds) -> tuple[str, str]:
+    def generate(random: Random, known: Seeds) -> tuple[str, str]:
         short = known.short[suffix]
         pool = random.choice((known.own[suffix], short))
         seed = min(random.choices(pool, k=2), key=len)  # short ones cost less and break as well
@@ -104,7 +104,7 @@ def _program(suffix: str) -> Callable[[Random, Seeds], tuple[str, str]]:
             return suffix, mutated_program(random, seed, short, known.short[".cu"])
         return suffix, mutated(random, seed, short)
 
-    return made
+    return generate
 
 
 def _pragma(random: Random, known: Seeds) -> tuple[str, str]:

@@ -14,6 +14,8 @@ from programs import program
 def test_figures_of_random_kernels_are_what_their_threads_do(tmp_path):
     programs = {k: program(1, k) for k in range(60)}
     measured = measure(programs, tmp_path)
-    compared = [f for k, made in programs.items() for f in figures(k, made.cuda, measured)]
+    compared = [
+        f for k, generated in programs.items() for f in figures(k, generated.cuda, measured)
+    ]
     assert len(compared) > 50
     assert [f for f in compared if f.is_wrong] == []

@@ -13,16 +13,16 @@ CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
 
 
 def test_inputs_are_the_same_in_every_run_and_of_every_kind():
-    made = [input_number(7, i) for i in range(200)]
-    assert made == [input_number(7, i) for i in range(200)]
-    assert {m.kind for m in made} == set(KINDS)
-    assert len({m.data for m in made}) > 150
+    inputs = [input_number(7, i) for i in range(200)]
+    assert inputs == [input_number(7, i) for i in range(200)]
+    assert {m.kind for m in inputs} == set(KINDS)
+    assert len({m.data for m in inputs}) > 150
 
 
 def test_inputs_of_grammars_are_the_same_in_every_run_and_of_every_kind():
-    made = [input_number(7, i, is_hostile=True) for i in range(200)]
-    assert made == [input_number(7, i, is_hostile=True) for i in range(200)]
-    assert {m.kind for m in made} == set(HOSTILE) and len({m.data for m in made}) > 190
+    inputs = [input_number(7, i, is_hostile=True) for i in range(200)]
+    assert inputs == [input_number(7, i, is_hostile=True) for i in range(200)]
+    assert {m.kind for m in inputs} == set(HOSTILE) and len({m.data for m in inputs}) > 190
 
 
 @pytest.mark.slow

@@ -42,8 +42,8 @@ def rows(report: Path) -> list[dict[str, object]]:
 
 def cupy_version() -> str:
     """The installed CuPy, whatever CUDA it is for."""
-    held = importlib.metadata.packages_distributions().get("cupy", ["cupy"])
-    return f"{held[0]} {importlib.metadata.version(held[0])}"
+    names = importlib.metadata.packages_distributions().get("cupy", ["cupy"])
+    return f"{names[0]} {importlib.metadata.version(names[0])}"
 
 
 def main() -> None:

@@ -28,11 +28,11 @@ def layout(text: str) -> Layout:
     return Layout(shape, stride)
 
 
-def fingerprint(made: Layout | ComposedLayout) -> str:
+def fingerprint(result: Layout | ComposedLayout) -> str:
     total = 0
-    for offset in made.offsets().tolist():
+    for offset in result.offsets().tolist():
         total = (total * 1000003 + offset) % 2**64
-    return f"{made.size} {made.cosize} {total}"
+    return f"{result.size} {result.cosize} {total}"
 
 
 def swizzle_answer(one: Swizzle) -> str:
@@ -107,8 +107,8 @@ def test_pycute_agrees() -> None:
             continue
         if theirs.size() != int(recorded.split()[0]):  # rounds otherwise than the headers
             continue
-        made = getattr(cute, operation)(*mine)
-        assert [theirs(i) for i in range(theirs.size())] == made.offsets().tolist()
+        ours = getattr(cute, operation)(*mine)
+        assert [theirs(i) for i in range(theirs.size())] == ours.offsets().tolist()
         compared += 1
     assert compared >= 500
     for b, m, s in ((3, 4, 3), (2, 0, 5), (1, 2, -4)):

@@ -37,13 +37,13 @@ def ours(entry: list[Any]) -> Lowering:
 
 
 def digests(found: tuple[Instructions, ...]) -> dict[str, list[Any]]:
-    said = {}
+    counts = {}
     for one in found:
         lanes = 8 * one.matrices or 32
         rows = [np.ascontiguousarray(a[:, :lanes]).tobytes() for a in one.addresses]
         digest = hashlib.sha256(b"".join(sorted(rows))).hexdigest()[:16]
-        said[f"{one.kind} {one.width} {one.matrices}"] = [len(rows), digest]
-    return said
+        counts[f"{one.kind} {one.width} {one.matrices}"] = [len(rows), digest]
+    return counts
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +52,19 @@ def lowerings() -> list[tuple[list[Any], Lowering]]:
 
 
 def test_every_decided_access_has_exactly_the_addresses_of_the_ptx(lowerings):
-    said: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     wrong = []
     for entry, lowering in lowerings:
         if lowering.doubt:
-            said["in doubt"] += 1
+            counts["in doubt"] += 1
             continue
-        said["decided"] += 1
-        said[lowering.instructions[0].kind] += 1
+        counts["decided"] += 1
+        counts[lowering.instructions[0].kind] += 1
         if digests(lowering.instructions) != entry[-1]:
             wrong.append(entry)
     assert wrong == []
     assert RECORD["triton"] == "3.9.0"
-    assert said == {
+    assert counts == {
         "decided": 1645, "in doubt": 93, "store": 789, "load": 779, "ldmatrix": 39, "stmatrix": 38,
     }  # fmt: skip
 
@@ -81,14 +81,14 @@ def excess(lowering: Lowering) -> int:
 
 def test_tritons_own_counter_beside_ours(lowerings):
     """It counts too little where the swizzle lands inside a word, too much where vectors merge."""
-    said: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
     for entry, lowering in lowerings:
         count = entry[-2]
         if lowering.doubt or lowering.instructions[0].kind not in ("load", "store"):
             continue
         if count is None:
-            said["refuses"] += 1
+            verdicts["refuses"] += 1
             continue
         mine = excess(lowering)
-        said["too few" if count < mine else "too many" if count > mine else "equal"] += 1
-    assert said == {"equal": 872, "too few": 20, "too many": 7, "refuses": 669}
+        verdicts["too few" if count < mine else "too many" if count > mine else "equal"] += 1
+    assert verdicts == {"equal": 872, "too few": 20, "too many": 7, "refuses": 669}

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def run(capsys: pytest.CaptureFixture[str], command: str) -> tuple[int, list[str], str]:
     code = main(["swizzle", *command.split()])
-    said = capsys.readouterr()
-    return code, said.out.splitlines(), said.err
+    output = capsys.readouterr()
+    return code, output.out.splitlines(), output.err
 
 
 def test_show_draws_the_banks_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,9 +35,9 @@ def test_a_missing_guard_is_said_once_and_changes_nothing(tmp_path, missing):
     (tmp_path / "a.cu").write_text(KERNEL)
     code, out, err = run(tmp_path)
     assert (code, len(err)) == (1, 1)
-    said = run(tmp_path, *(WITHOUT[name] for name in missing))
-    assert (said[0], said[1], len(said[2])) == (code, out, 1 + bool(missing))
-    assert said[2][-1:] == err
+    output = run(tmp_path, *(WITHOUT[name] for name in missing))
+    assert (output[0], output[1], len(output[2])) == (code, out, 1 + bool(missing))
+    assert output[2][-1:] == err
 
 
 def test_both_are_named(monkeypatch):

@@ -127,7 +127,7 @@ CASES = {
     [pytest.param(c, marks=pytest.mark.slow) if c == "a long host function" else c for c in CASES],
 )
 def test_what_a_limit_cuts_off_is_said(tmp_path, smemlint, case):
-    files, wanted, count = CASES[case]
+    files, expected, count = CASES[case]
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     _, out, err = smemlint("check", "--no-cache", "--isolated", "--output-format", "json", ".")
@@ -136,7 +136,7 @@ def test_what_a_limit_cuts_off_is_said(tmp_path, smemlint, case):
     places = {
         (f["file"], f["line"]): set(map(int, re.findall(r"\d+", f["message"]))) for f in notes
     }
-    for path, line, number in wanted:
+    for path, line, number in expected:
         assert number is None or number in places[path, line], places
     assert re.search(rf"\b{count} notes?\b", err), err
     listed = json.loads(smemlint("analyze", "--isolated", "--output-format", "json", ".")[1])

@@ -49,10 +49,10 @@ def test_no_error_handler_on_the_way_holds_it_up():
 def test_a_limit_that_strikes_where_nothing_can_be_raised_strikes_again(monkeypatch):
     heard = []
     monkeypatch.setattr(sys, "unraisablehook", heard.append)
-    held, seen = Held(), []
-    kept = weakref.ref(held, lambda _: (seen.append("began"), busy(30), seen.append("ended")))
+    instance, seen = Held(), []
+    kept = weakref.ref(instance, lambda _: (seen.append("began"), busy(30), seen.append("ended")))
     with pytest.raises(OutOfTime), TimeLimit(0.05):
-        del held
+        del instance
         assert kept() is None
         seen.append("went on")
         busy(30)
@@ -62,10 +62,10 @@ def test_a_limit_that_strikes_where_nothing_can_be_raised_strikes_again(monkeypa
 def test_other_errors_there_are_still_heard_of(monkeypatch):
     heard = []
     monkeypatch.setattr(sys, "unraisablehook", lambda lost: heard.append(lost.exc_type))
-    held = Held()
-    kept = weakref.ref(held, lambda _: 1 // 0)
+    instance = Held()
+    kept = weakref.ref(instance, lambda _: 1 // 0)
     with TimeLimit(30):
-        del held
+        del instance
     assert kept() is None
     assert heard == [ZeroDivisionError]
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)

@@ -37,27 +37,27 @@ def expected(text: str) -> list[tuple[int, str, str]]:
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         marker = re.search(r"(?://|# ?)(~ SML\d+ .*)$", line)
-        for code, said in re.findall(r"~ (SML\d+) ([^~]*)", marker[1] if marker else ""):
-            found.append((number, code, said.strip()))
+        for code, message in re.findall(r"~ (SML\d+) ([^~]*)", marker[1] if marker else ""):
+            found.append((number, code, message.strip()))
     return found
 
 
 @pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
 def test_bad_kernels_give_exactly_the_marked_findings(found, smemlint):
     for kernel in kernels_of(found.folder, "bad"):
-        wanted = expected(kernel.read_text())
-        assert wanted, "a bad kernel has at least one marker"
+        marked = expected(kernel.read_text())
+        assert marked, "a bad kernel has at least one marker"
         _, out, _ = smemlint("check", str(kernel), "--output-format", "json")
         got = json.loads(out)["findings"]
-        assert [(f["line"], f["code"]) for f in got] == [(n, c) for n, c, _ in wanted]
-        for finding, (_, _, said) in zip(got, wanted, strict=True):
+        assert [(f["line"], f["code"]) for f in got] == [(n, c) for n, c, _ in marked]
+        for finding, (_, _, message) in zip(got, marked, strict=True):
             assert finding["help"] or finding["fix"] or finding["code"] in THEMSELVES, finding
             figures = finding["message"], *finding["notes"]
-            if re.fullmatch(r"\d+/\d+", said):
-                spent, ideal = said.split("/")
+            if re.fullmatch(r"\d+/\d+", message):
+                spent, ideal = message.split("/")
                 assert any(f"{spent} wavefronts instead of {ideal}" in t for t in figures)
             else:
-                assert any(said in text for text in figures), figures
+                assert any(message in text for text in figures), figures
 
 
 @pytest.mark.parametrize("found", ENTRIES, ids=NAMES)

@@ -40,7 +40,7 @@ def test_the_closest_word_decides(settings, conflict, contention):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "message"),
     [
         ("select", ["bank-conflit"], "unknown rule `bank-conflit`\n  hint: did you mean `bank-conflict`?"),
         ("ignore", ["SML777"], "unknown rule `SML777`\n  hint: `smemlint rule` lists them"),
@@ -50,9 +50,9 @@ def test_the_closest_word_decides(settings, conflict, contention):
         ("max-ways", {"SML1": 2}, "unknown rule `SML1`\n  hint: `smemlint rule` lists them"),
     ],
 )  # fmt: skip
-def test_a_rule_that_does_not_exist_is_an_error_with_the_nearest(option, value, said):
+def test_a_rule_that_does_not_exist_is_an_error_with_the_nearest(option, value, message):
     with pytest.raises(ConfigError) as raised:
         Configuration({option: [value]}, isolated=True, require_rules=require_known_rules).for_file(
             "k.cu"
         )
-    assert str(raised.value) == f"--{option}: {said}"
+    assert str(raised.value) == f"--{option}: {message}"

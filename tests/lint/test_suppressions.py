@@ -24,7 +24,7 @@ def kept(text: str, *findings: Finding, path: str = "k.cu", **options):
     return suppress(findings, [path], lambda _: text, **options)
 
 
-def said(result) -> list[tuple[str, int, str]]:
+def reported(result) -> list[tuple[str, int, str]]:
     return [(f.code, f.span.line, f.message) for f in result.findings if f.code.startswith("SML9")]
 
 
@@ -96,14 +96,14 @@ def test_the_reason_is_kept():
     ],
 )  # fmt: skip
 def test_unused_and_malformed_pragmas_are_said(text, expected):
-    assert said(kept(text)) == [expected]
+    assert reported(kept(text)) == [expected]
 
 
 def test_a_rule_that_is_not_reported_makes_no_pragma_unused():
     def reports(code: str, name: str, path: str) -> bool:
         return code != "SML101"
 
-    assert said(kept("// smemlint: ignore[SML101, SML401]\ns;\n", reports=reports)) == [
+    assert reported(kept("// smemlint: ignore[SML101, SML401]\ns;\n", reports=reports)) == [
         ("SML902", 1, "`ignore[SML401]` suppresses nothing")
     ]
 
@@ -111,7 +111,7 @@ def test_a_rule_that_is_not_reported_makes_no_pragma_unused():
 def test_a_reason_can_be_required():
     text = "s; // smemlint: ignore[SML101]\nt; // smemlint: ignore[SML101] known\n"
     result = kept(text, finding(1), finding(2), require_reason=lambda path: True)
-    assert said(result) == [("SML903", 1, "`ignore` gives no reason")]
+    assert reported(result) == [("SML903", 1, "`ignore` gives no reason")]
 
 
 def apply(text: str, result) -> str:
@@ -191,7 +191,7 @@ def test_what_may_mean_several_things_is_left_to_its_author(text):
 def test_of_several_rules_only_the_unused_one_goes():
     text = "s[i]; // smemlint: ignore[SML401, SML101] why\n"
     result = kept(text, finding(1))
-    assert said(result) == [("SML902", 1, "`ignore[SML401]` suppresses nothing")]
+    assert reported(result) == [("SML902", 1, "`ignore[SML401]` suppresses nothing")]
     notes = [f for f in result.findings if f.code == "SML902"]
     assert apply(text, type(result)(tuple(notes))) == "s[i]; // smemlint: ignore[SML101] why\n"
 

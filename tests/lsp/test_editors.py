@@ -119,8 +119,8 @@ def version_of(program: str) -> tuple[int, ...]:
     if shutil.which(program) is None:
         return (0,)
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    said = re.search(r"(\d+)\.(\d+)", done.stdout)
-    return tuple(map(int, said.groups())) if said is not None else (0,)
+    found = re.search(r"(\d+)\.(\d+)", done.stdout)
+    return tuple(map(int, found.groups())) if found is not None else (0,)
 
 
 @pytest.fixture
@@ -187,8 +187,8 @@ class Screen:
 
     def wait_for(self, text: str) -> None:
         """Reads what is drawn until some text was, colours and blanks left out."""
-        wanted, end = "".join(text.split()).encode(), time.monotonic() + 30
-        while wanted not in _NO_TEXT.sub(b"", self._drawn):
+        expected, end = "".join(text.split()).encode(), time.monotonic() + 30
+        while expected not in _NO_TEXT.sub(b"", self._drawn):
             left = end - time.monotonic()
             assert select.select([self._terminal], [], [], max(left, 0))[0], self._drawn
             self._drawn += os.read(self._terminal, 1 << 16)

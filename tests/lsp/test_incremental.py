@@ -37,13 +37,13 @@ void run(float *out) {
 def found(text: str, memory: IncrementalMemo) -> list[object]:
     source = Source("k.cu", text)
     first = next(analyses("k.cu", [source], Configuration(isolated=True), memory))
-    said = [(f.code, f.span, f.message, f.notes, f.certainty) for f in first.findings]
-    return [*said, *((a.span, a.ways, a.certainty, a.assumptions) for a in first.accesses)]
+    findings = [(f.code, f.span, f.message, f.notes, f.certainty) for f in first.findings]
+    return [*findings, *((a.span, a.ways, a.certainty, a.assumptions) for a in first.accesses)]
 
 
-def figures(said: list[object]) -> list[object]:
+def figures(rows: list[object]) -> list[object]:
     """Without the notes, which name the bank."""
-    return [row[:3] for row in said]  # type: ignore[index]
+    return [row[:3] for row in rows]  # type: ignore[index]
 
 
 def test_a_kernel_is_not_evaluated_again_when_another_one_changes():

@@ -47,9 +47,9 @@ def answers(data: bytes) -> list[dict[str, object]]:
 def test_without_pygls_it_says_what_to_install():
     done = served(b"", "sys.modules['pygls'] = None")
     assert done.returncode == 2
-    said = done.stderr.decode()
-    assert "the language server needs `pygls`" in said or "needs `lsprotocol`" in said
-    assert "hint: pip install 'smemlint[lsp]'" in said and "Traceback" not in said
+    errors = done.stderr.decode()
+    assert "the language server needs `pygls`" in errors or "needs `lsprotocol`" in errors
+    assert "hint: pip install 'smemlint[lsp]'" in errors and "Traceback" not in errors
 
 
 def test_a_client_is_told_what_to_install():

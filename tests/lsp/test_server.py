@@ -284,9 +284,9 @@ async def test_a_setting_that_does_not_exist_is_complained_of(client: LanguageCl
         client.workspace_did_change_configuration(changed)
         client.workspace_did_change_configuration(changed)  # which is not said again
         (found,) = await diagnostics(client, uri)
-        said = f"settings of the editor: {where}: {what}"
-        assert found.message.startswith(f"not analysed: {said}")
-        assert client.messages[-1].message.startswith(f"smemlint: {said}")
+        message = f"settings of the editor: {where}: {what}"
+        assert found.message.startswith(f"not analysed: {message}")
+        assert client.messages[-1].message.startswith(f"smemlint: {message}")
     assert len(client.messages) == 4
     client.workspace_did_change_configuration(
         types.DidChangeConfigurationParams({"other-server": {"a": 1}})
@@ -313,10 +313,10 @@ async def test_a_broken_configuration_is_said_as_long_as_it_is(client: LanguageC
     (fine,) = await diagnostics(client, uri)
     file = client.folder / "smemlint.toml"
     event = types.FileEvent(file.as_uri(), types.FileChangeType.Changed)
-    told = types.DidChangeWatchedFilesParams([event])
+    changed = types.DidChangeWatchedFilesParams([event])
     for times in (1, 2):
         file.write_text('\narchh = "sm_90"\n')
-        client.workspace_did_change_watched_files(told)
+        client.workspace_did_change_watched_files(changed)
         for version in (2, 3):
             (found,) = await diagnostics(client, uri)
             assert found.message.startswith("not analysed: ")
@@ -328,7 +328,7 @@ async def test_a_broken_configuration_is_said_as_long_as_it_is(client: LanguageC
             change(client, uri, KERNEL, 2 * times + version)
         assert len(client.messages) == times  # when it breaks, not with each edit
         file.write_text('arch = "sm_90"\n')
-        client.workspace_did_change_watched_files(told)
+        client.workspace_did_change_watched_files(changed)
         assert await diagnostics(client, uri) == [fine]
 
 
@@ -471,7 +471,7 @@ async def test_a_file_beside_may_change_go_and_come_back(client: LanguageClient)
     kernel, host = KERNEL[: KERNEL.index("void run")], KERNEL[KERNEL.index("void run") :]
     uri = opened(client, kernel, "k.cuh")
     event = types.FileEvent(launch.as_uri(), types.FileChangeType.Changed)
-    told = types.DidChangeWatchedFilesParams([event])
+    changed = types.DidChangeWatchedFilesParams([event])
     for shape, ways in (
         ("dim3(32, 32)", ["32-way"]),
         ("dim3(4, 8)", ["8-way", "4-way"]),
@@ -481,7 +481,7 @@ async def test_a_file_beside_may_change_go_and_come_back(client: LanguageClient)
             launch.write_text('#include "k.cuh"\n' + host.replace("dim3(32, 32)", shape))
         else:
             launch.unlink()
-        client.workspace_did_change_watched_files(told)
+        client.workspace_did_change_watched_files(changed)
         found = await diagnostics(client, uri)
         assert [f.message.split(" ")[0] for f in found] == ways or ways is None
     assert not any("run.cu" in f.message for f in found)

@@ -14,9 +14,9 @@ def tuples(value: Any) -> Any:
     return tuple(tuples(v) for v in value) if isinstance(value, list) else value
 
 
-def register_layout(said: list[Any], shape: tuple[int, ...]) -> RegisterLayout:
+def register_layout(record: list[Any], shape: tuple[int, ...]) -> RegisterLayout:
     """A recorded register layout."""
-    name, *rest = said
+    name, *rest = record
     match name:
         case "blocked":
             return Blocked(*(tuples(r) for r in rest))
@@ -29,9 +29,9 @@ def register_layout(said: list[Any], shape: tuple[int, ...]) -> RegisterLayout:
     raise ValueError(name)
 
 
-def shared_view(said: list[Any], shape: tuple[int, int], bits: int) -> SharedView:
+def shared_view(record: list[Any], shape: tuple[int, int], bits: int) -> SharedView:
     """A recorded shared layout on a shape."""
-    name, *rest = said
+    name, *rest = record
     match name:
         case "swizzled":
             swizzled = SwizzledShared(*(tuples(r) for r in rest))

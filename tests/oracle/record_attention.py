@@ -80,11 +80,11 @@ def main() -> None:
                     extents = {"M": 128, "N": 64, "D": depth}
                     row = {"arch": f"sm_{arch}", "type": kind, "v": major, **extents}
                     try:
-                        made = compiled(arch, kind, major, extents)
+                        kernel = compiled(arch, kind, major, extents)
                     except Exception as error:
                         print(row, error, file=sys.stderr)
                         continue
-                    found.append(row | {"shared": shared_of(made)})
+                    found.append(row | {"shared": shared_of(kernel)})
     tiles = []
     for arch, kind in ((90, "fp8e4nv"), (90, "i8"), (90, "fp32"), (100, "fp32")):
         for tile, warps in TILES:
@@ -95,8 +95,8 @@ def main() -> None:
                 )
             except Exception as error:
                 print(row, error, file=sys.stderr)
-    said = {"triton": triton.__version__, "attention": found, "tiles": tiles}
-    print(json.dumps(said, indent=1))
+    record = {"triton": triton.__version__, "attention": found, "tiles": tiles}
+    print(json.dumps(record, indent=1))
 
 
 if __name__ == "__main__":

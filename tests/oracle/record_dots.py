@@ -71,8 +71,8 @@ MARKS = {
 
 def specialized(value: int, mark: Mark) -> tuple[str, str | int | None]:
     """The type of a parameter and what is known of it, as `create_function_from_signature`."""
-    made = native_specialize_impl(CUDABackend, value, False, mark.specializes, mark.aligns)
-    return (mark.annotation, *made[1:]) if mark.annotation else made
+    result = native_specialize_impl(CUDABackend, value, False, mark.specializes, mark.aligns)
+    return (mark.annotation, *result[1:]) if mark.annotation else result
 
 
 def compiled(
@@ -108,14 +108,14 @@ def compiled(
     return triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
 
 
-def shared_of(made: Any) -> dict[str, list[int]]:
+def shared_of(kernel: Any) -> dict[str, list[int]]:
     """By kind and width: how many instructions, and wavefronts of the worst pass."""
-    said: dict[str, list[int]] = {}
-    for access in shared_accesses(made.asm["ptx"], 4, skip=True):
-        held = said.setdefault(f"{access.kind} {access.width}", [0, 0])
-        held[0] += 1
-        held[1] = max(held[1], worst_pass(access))
-    return said
+    figures: dict[str, list[int]] = {}
+    for access in shared_accesses(kernel.asm["ptx"], 4, skip=True):
+        figure = figures.setdefault(f"{access.kind} {access.width}", [0, 0])
+        figure[0] += 1
+        figure[1] = max(figure[1], worst_pass(access))
+    return figures
 
 
 TILES = (
@@ -132,9 +132,9 @@ def main() -> None:
             for major in ("k", "n"):
                 if arch < 89 and kind == "fp8e4nv":
                     continue
-                made = compiled(arch, kind, major, 3)
-                row = {"arch": f"sm_{arch}", "type": kind, "b": major, "shared": shared_of(made)}
-                found.append(row | {"bytes": made.metadata.shared})
+                kernel = compiled(arch, kind, major, 3)
+                row = {"arch": f"sm_{arch}", "type": kind, "b": major, "shared": shared_of(kernel)}
+                found.append(row | {"bytes": kernel.metadata.shared})
     strides = []
     for arch in (80, 90, 100):
         for label, marks in MARKS.items():

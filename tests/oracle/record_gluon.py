@@ -75,8 +75,10 @@ def ptx_of(
     signature = {"x_ptr": f"*{kind}", "y_ptr": f"*{kind}", "v": kind}
     signature |= dict.fromkeys(constants, "constexpr")
     source = GluonASTSource(kernel, signature, constants, {(1,): [["tt.divisibility", 16]]})
-    made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": WARPS})
-    return made.asm["ptx"]
+    compiled = triton.compile(
+        source, target=GPUTarget("cuda", 90, 32), options={"num_warps": WARPS}
+    )
+    return compiled.asm["ptx"]
 
 
 def shuffled_bases(rng: random.Random, shape: list[int], mixed: int) -> list[list[int]]:
@@ -131,9 +133,9 @@ def random_shared(rng: random.Random, shape: list[int], bits: int) -> list[Any]:
     return ["bases", shuffled_bases(rng, shape, rng.choice([0, 0, 0, 2]))]
 
 
-def theirs(said: list[Any], shape: list[int], bits: int) -> Any:
+def theirs(record: list[Any], shape: list[int], bits: int) -> Any:
     """A recorded layout as Gluon's."""
-    name, *rest = said
+    name, *rest = record
     match name:
         case "blocked":
             return gl.BlockedLayout(*rest)
@@ -205,10 +207,10 @@ class Counter:
         """Wavefronts beyond one of the worst pass; None where Triton does not say."""
         if isinstance(shared, gl.PaddedSharedLayout):
             return None  # it would abort the process
-        made = self._builder
+        builder = self._builder
         try:
-            return made.get_shared_bank_conflicts(
-                registers._to_ir(made), shared._to_ir(made), shape, bits
+            return builder.get_shared_bank_conflicts(
+                registers._to_ir(builder), shared._to_ir(builder), shape, bits
             )
         except Exception:
             return None
@@ -233,11 +235,13 @@ def main() -> None:
             refused += 1
             print(step, layout, stored, type(error).__name__, str(error)[:90], file=sys.stderr)
             continue
-        for name, said, registers in (("store", stored, one), ("load", loaded, two)):
+        for name, access, registers in (("store", stored, one), ("load", loaded, two)):
             mine = [a for a in accesses if a.kind[0] == name[0]]
             count = None if step else counter.count(registers, shared, shape, bits)
             steps = [step] if step else []
-            found.append([name, steps, layout, said, shape, whole[-2:], bits, count, digests(mine)])
+            found.append(
+                [name, steps, layout, access, shape, whole[-2:], bits, count, digests(mine)]
+            )
     print(f"{len(found)} accesses, {refused} kernels refused", file=sys.stderr)
     lines = ",\n".join(json.dumps(f, separators=(",", ":")) for f in found)
     print(f'{{"triton":"{triton.__version__}","accesses":[\n{lines}\n]}}')

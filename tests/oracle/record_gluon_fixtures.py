@@ -48,22 +48,24 @@ def main() -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules["gluon_kernels"] = module
     spec.loader.exec_module(module)
-    said: dict[str, Any] = {}
+    kernels: dict[str, Any] = {}
     for name, kernel in vars(module).items():
         if not isinstance(kernel, GluonJITFunction) or name in SKIPPED:
             continue
         kinds = {"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32"}
         signature = {a: kinds[a] for a in kernel.arg_names}
         source = GluonASTSource(kernel, signature, {})
-        made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
+        compiled = triton.compile(
+            source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4}
+        )
         lines: dict[str, Any] = {}
-        for access in shared_accesses(made.asm["ptx"], 4):
+        for access in shared_accesses(compiled.asm["ptx"], 4):
             misaligned = bool((access.addresses % access.width).any())
             figure = [access.kind, access.width, 0 if misaligned else worst_pass(access)]
-            held = lines.setdefault(str(access.line), figure)
-            held[2] = 0 if misaligned else max(held[2], figure[2])
-        said[name] = lines
-    print(json.dumps({"triton": triton.__version__, "kernels": said}, indent=1))
+            worst = lines.setdefault(str(access.line), figure)
+            worst[2] = 0 if misaligned else max(worst[2], figure[2])
+        kernels[name] = lines
+    print(json.dumps({"triton": triton.__version__, "kernels": kernels}, indent=1))
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def main() -> None:
             if vec > shape[order[0]]:
                 continue
             one = gl.SwizzledSharedLayout(vec, per_phase, phases, list(order))
-            said = ["swizzled", [vec, per_phase, phases, list(order)]]
-            found.append([*said, list(shape), bases(one, shape)])
+            record = ["swizzled", [vec, per_phase, phases, list(order)]]
+            found.append([*record, list(shape), bases(one, shape)])
     for mode, bits, flipped in itertools.product((0, 32, 64, 128), (8, 16, 32), (False, True)):
         for shape in ((64, 64), (128, 64), (64, 128), (64, 256), (16, 32)):
             rows, columns = shape[::-1] if flipped else shape

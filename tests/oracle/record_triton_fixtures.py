@@ -61,11 +61,11 @@ def main() -> None:
     for arch in (80, 90, 100):
         rows = found.setdefault(f"sm_{arch}", {})
         for name, (pointers, constants) in KERNELS.items():
-            made = compiled(getattr(module, name), pointers, constants, arch)
-            said = rows.setdefault(name, {})
-            for access in shared_accesses(made.asm["ptx"], 4, skip=True):
+            kernel = compiled(getattr(module, name), pointers, constants, arch)
+            figures = rows.setdefault(name, {})
+            for access in shared_accesses(kernel.asm["ptx"], 4, skip=True):
                 key = f"{access.kind} {access.width}"
-                said[key] = max(said.get(key, 0), worst_pass(access))
+                figures[key] = max(figures.get(key, 0), worst_pass(access))
     print(json.dumps({"triton": triton.__version__, "worst": found}, indent=1))
 
 

@@ -61,7 +61,7 @@ def test_it_is_one_page_that_loads_nothing():
 
 def test_it_says_what_the_terminal_says():
     words = Outline(report("html")).words
-    for said in (
+    for message in (
         "checked 1 file: 3 shared accesses decided, 1 not; 1 warning, 1 note (1 suppressed)",
         "warp 0: 32 lanes reach 32 words in 1 bank, 32 wavefronts instead of 1",
         "now: 32 wavefronts, 1 at best",
@@ -70,7 +70,7 @@ def test_it_says_what_the_terminal_says():
         "   2 -   __shared__ float tile[32][32];",
         "   2 +   __shared__ float tile[32][33];",
     ):
-        assert said in words
+        assert message in words
 
 
 def test_the_map_has_a_cell_for_every_lane_and_bank():

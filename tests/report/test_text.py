@@ -177,12 +177,12 @@ def test_a_place_outside_the_text_is_still_reported():
 )  # fmt: skip
 def test_a_fix_shows_the_lines_that_it_changes(edits, expected):
     text = "a 32 b\nsecond\nthird\n"
-    made = [Edit(Span("k.cu", *place), new) for new, place in edits]
-    assert [(c.line, c.before, c.after) for c in changes(made, "k.cu", text)] == expected
+    changed = [Edit(Span("k.cu", *place), new) for new, place in edits]
+    assert [(c.line, c.before, c.after) for c in changes(changed, "k.cu", text)] == expected
 
 
 @pytest.mark.parametrize(
-    ("measurement", "said"),
+    ("measurement", "text"),
     [
         (
             Measurement(Verdict.CONFIRMED, 32, 32.0, 0.0, "H200"),
@@ -198,8 +198,8 @@ def test_a_fix_shows_the_lines_that_it_changes(edits, expected):
         ),
     ],
 )
-def test_measurements_are_said_with_both_figures(measurement, said):
-    assert measurement_text(measurement) == said
+def test_measurements_are_said_with_both_figures(measurement, text):
+    assert measurement_text(measurement) == text
 
 
 class Window(io.StringIO):

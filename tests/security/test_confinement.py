@@ -165,9 +165,9 @@ def test_python_imports_and_opened_texts_stay_in_the_repository(repository, smem
     )
     arguments = ("check", "k.py", "--no-cache", "--output-format", "json")
     shown = json.loads(smemlint(*arguments, cwd=repository)[1])["findings"]
-    said = " ".join(f["message"] for f in shown if f["code"] == "SML901")
-    assert "`helper.py`" in said
-    assert "`text.cu`" in said
+    messages = " ".join(f["message"] for f in shown if f["code"] == "SML901")
+    assert "`helper.py`" in messages
+    assert "`text.cu`" in messages
     assert SECRET[:5] not in json.dumps(shown)
 
 

@@ -65,17 +65,17 @@ def test_a_conflict_is_named_by_cell_and_line_in_it(smemlint, tmp_path):
 
 def test_json_says_cell_and_sarif_the_line_of_the_file(smemlint, tmp_path):
     (tmp_path / "n.ipynb").write_text(TRANSPOSE)
-    held = smemlint("check", "n.ipynb", "--output-format", "json")[1]
-    (finding,) = json.loads(held)["findings"]
+    output = smemlint("check", "n.ipynb", "--output-format", "json")[1]
+    (finding,) = json.loads(output)["findings"]
     place = {key: finding[key] for key in ("file", "cell", "line", "column", "end_column")}
     assert place == {"file": "n.ipynb", "cell": 3, "line": 6, "column": 39, "end_column": 69}
-    held = smemlint("analyze", "n.ipynb", "--output-format", "json")[1]
-    assert [(a["cell"], a["line"], a["column"]) for a in json.loads(held)["accesses"]] == [
+    output = smemlint("analyze", "n.ipynb", "--output-format", "json")[1]
+    assert [(a["cell"], a["line"], a["column"]) for a in json.loads(output)["accesses"]] == [
         (3, 4, 13),
         (3, 6, 39),
     ]
-    held = smemlint("check", "n.ipynb", "--output-format", "sarif")[1]
-    (result,) = json.loads(held)["runs"][0]["results"]
+    output = smemlint("check", "n.ipynb", "--output-format", "sarif")[1]
+    (result,) = json.loads(output)["runs"][0]["results"]
     region = result["locations"][0]["physicalLocation"]["region"]
     row = TRANSPOSE.split("\n")[region["startLine"] - 1]
     found = row[region["startColumn"] - 1 : region["endColumn"] - 1]
@@ -83,9 +83,9 @@ def test_json_says_cell_and_sarif_the_line_of_the_file(smemlint, tmp_path):
 
 
 def test_places_are_found_behind_escapes():
-    held = Notebook.of(TRANSPOSE)
-    row = next(i for i, r in enumerate(held.module.split("\n"), 1) if "__syncthreads" in r) - 1
-    place = held.in_file(Span("n.ipynb", row, 13, row, 17))
+    parsed = Notebook.of(TRANSPOSE)
+    row = next(i for i, r in enumerate(parsed.module.split("\n"), 1) if "__syncthreads" in r) - 1
+    place = parsed.in_file(Span("n.ipynb", row, 13, row, 17))
     text = TRANSPOSE.split("\n")[place.line - 1]
     assert text[place.column - 1 : place.end_column - 1] == "tile"
     assert "\\ud83d\\ude00" in text[: place.column]
@@ -103,8 +103,8 @@ def test_an_edit_changes_its_string_and_nothing_else(smemlint, tmp_path):
 
 
 def test_an_edit_with_quotes_and_line_ends_is_escaped():
-    held = Notebook.of(notebook(code("a = 1")))
-    edit = held.edit_in_file(Edit(Span("n.ipynb", 1, 5, 1, 6), '"x"\n'))
+    parsed = Notebook.of(notebook(code("a = 1")))
+    edit = parsed.edit_in_file(Edit(Span("n.ipynb", 1, 5, 1, 6), '"x"\n'))
     assert edit.text == r"\"x\"\n"
 
 
@@ -150,10 +150,10 @@ def test_cells_of_other_languages_and_broken_ones_are_left_out_and_said(smemlint
     assert Notebook.of(text).module == "\n" * 5
     (tmp_path / "n.ipynb").write_text(text)
     _status, stdout, _stderr = smemlint("check", "n.ipynb", *CONCISE)
-    said = [line.split(": ", 1) for line in stdout.splitlines()]
-    assert [place for place, _ in said] == ["n.ipynb:cell 1:1:1", "n.ipynb:cell 2:1:1"]
-    assert "cells of `%%cu` are not read" in said[0][1]
-    assert "'(' was never closed in line 1" in said[1][1]
+    notes = [line.split(": ", 1) for line in stdout.splitlines()]
+    assert [place for place, _ in notes] == ["n.ipynb:cell 1:1:1", "n.ipynb:cell 2:1:1"]
+    assert "cells of `%%cu` are not read" in notes[0][1]
+    assert "'(' was never closed in line 1" in notes[1][1]
 
 
 @pytest.mark.parametrize(

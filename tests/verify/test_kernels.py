@@ -355,7 +355,7 @@ def test_other_kernels_of_python_are_not_replayed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("failed", "said"),
+    ("failed", "message"),
     [
         ("it does not run: cudaErrorNoDevice: no CUDA-capable device is detected",
          "there is no GPU that CUDA can use"),
@@ -365,10 +365,10 @@ def test_other_kernels_of_python_are_not_replayed(tmp_path):
         ("it does not run: cudaErrorMemoryAllocation: out of memory", "the GPU is out of memory"),
     ],
 )  # fmt: skip
-def test_a_gpu_that_cannot_be_used_is_an_error(tmp_path, failed, said):
+def test_a_gpu_that_cannot_be_used_is_an_error(tmp_path, failed, message):
     path = tmp_path / "library.cu"
     path.write_text(LIBRARY)
-    with pytest.raises(GpuError, match=said):
+    with pytest.raises(GpuError, match=message):
         verified(path, lambda request: {"failed": failed})
 
 

@@ -50,8 +50,8 @@ def off_by_one_store(pattern):
 def test_a_finding_says_what_was_predicted_and_measured(check):
     code, out, err = check(recorded_engine, "--verify-gpu")
     assert code == 1
-    said = "predicted 32, measured 32.0 (NVIDIA H200, sm_90): confirmed"
-    assert f"= measured: {said}" in out
+    measured = "predicted 32, measured 32.0 (NVIDIA H200, sm_90): confirmed"
+    assert f"= measured: {measured}" in out
     assert (
         "verified on NVIDIA H200, sm_90: 2 patterns of 1 access: 1 confirmed, 0 refuted, "
         "0 not replayable (2.0 s, 1.5 s of it start-up)"
@@ -148,7 +148,7 @@ def fake(count="return 8", device="pass", enter="pass", zeros="pass", module="pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "said", "hint"),
+    ("text", "message", "hint"),
     [
         ("raise ModuleNotFoundError(name='cupy')", "CuPy is not installed", "smemlint[gpu]"),
         ("raise ImportError('libcuda.so.1: cannot open')", "libcuda.so.1", "smemlint[gpu]"),
@@ -180,7 +180,7 @@ def fake(count="return 8", device="pass", enter="pass", zeros="pass", module="pa
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_exits_2_and_says_what_to_do(
-    smemlint_process, tmp_path, monkeypatch, text, said, hint
+    smemlint_process, tmp_path, monkeypatch, text, message, hint
 ):
     import conftest
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_measured_exits_2_and_says_what_to_do(
         "check", "k.cu", "--verify-gpu", "--verify-timeout", "2", "--device", "7", "--no-cache"
     )
     assert (code, out) == (2, ""), err
-    assert said in err and hint in err
+    assert message in err and hint in err
     assert "Traceback" not in err
 
 

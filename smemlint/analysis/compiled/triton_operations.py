@@ -42,12 +42,12 @@ class _Form(NamedTuple):
 
     Attributes:
         kinds: of access that it becomes.
-        said: what it is, with the name of the tile.
+        text: what it is, with the name of the tile.
         advice: what changes how it is laid out.
     """
 
     kinds: tuple[AccessKind, ...]
-    said: str
+    text: str
     advice: str
 
 
@@ -146,7 +146,7 @@ def _operation(match: re.Match[str], line: str, stored: set[str]) -> Operation |
     form = _FORMS.get(match["head"])
     if form is None or (match["head"] == "ttg.local_alloc" and "alloc :" in line):
         return None
-    text = form.said
+    text = form.text
     if "#ttg.dot_op" in line.rpartition("->")[2]:
         text = _DOT
     elif match["head"] == "ttg.convert_layout" and line.split(" = ")[0].strip() in stored:

@@ -96,8 +96,8 @@ def test_what_takes_other_lines_for_another_pitch_is_named() -> None:
     assert by_pitch.wavefronts is not None
     assert fixed.wavefronts is not None
     assert (by_pitch.wavefronts.mean, fixed.wavefronts.mean) == (8.0, 4.0)
-    said = {"1040" in a.text for access in (fixed,) for a in access.assumptions}
-    assert said == {True}  # other numbers cost the same: the cost hangs on none
+    mentions = {"1040" in a.text for access in (fixed,) for a in access.assumptions}
+    assert mentions == {True}  # other numbers cost the same: the cost hangs on none
 
 
 def test_a_source_size_is_taken_to_be_whole() -> None:

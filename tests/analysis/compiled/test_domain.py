@@ -50,7 +50,7 @@ def check(pair: Pair, width: int = 32) -> None:
 def concrete(operation: str, p: NDArray[np.int64], q: NDArray[np.int64]) -> NDArray[np.int64]:
     """One operation on unsigned 32-bit numbers."""
     with np.errstate(over="ignore"):
-        made = {
+        result = {
             "add": lambda: p + q,
             "sub": lambda: p - q,
             "mul": lambda: p * q,
@@ -66,7 +66,7 @@ def concrete(operation: str, p: NDArray[np.int64], q: NDArray[np.int64]) -> NDAr
             "lt": lambda: (p < q).astype(np.int64),
             "eq": lambda: (p == q).astype(np.int64),
         }[operation]()
-    return np.asarray(made) & 0xFFFFFFFF
+    return np.asarray(result) & 0xFFFFFFFF
 
 
 def abstract(operation: str, x: Value, y: Value) -> Value:
@@ -136,9 +136,9 @@ def pairs(draw: st.DrawFn, depth: int = 4) -> Pair:
         return draw(leaves())
     operation = draw(st.sampled_from(OPERATIONS))
     x, y = draw(pairs(depth=depth - 1)), draw(pairs(depth=depth - 1))
-    made = Pair(abstract(operation, x.value, y.value), concrete(operation, x.lanes, y.lanes))
-    check(made)
-    return made
+    result = Pair(abstract(operation, x.value, y.value), concrete(operation, x.lanes, y.lanes))
+    check(result)
+    return result
 
 
 @pytest.mark.slow
@@ -190,5 +190,5 @@ def test_a_stage_of_a_ring_buffer_moves_all_lanes_alike(start: int) -> None:
 
 
 def test_a_row_times_an_unknown_pitch_is_not_known() -> None:
-    made = arithmetic.multiply(Value(LANES), uniform("pitch"))
-    assert made.is_top
+    result = arithmetic.multiply(Value(LANES), uniform("pitch"))
+    assert result.is_top

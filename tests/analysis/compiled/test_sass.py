@@ -89,8 +89,8 @@ def test_division_at_run_time(arch: str, rows: int) -> None:
     sites = run(arch, "run_time_division", (64, rows, 1))
     t = np.arange(64 * rows) % 64
     divisor = rows + 2
-    wanted = 4 * (t // divisor + t % divisor * 32)
-    assert (addresses(arch, sites, 25, AccessKind.STORE) == wanted).all()
+    expected = 4 * (t // divisor + t % divisor * 32)
+    assert (addresses(arch, sites, 25, AccessKind.STORE) == expected).all()
 
 
 def test_known_rounds_of_a_loop(arch: str) -> None:
@@ -123,8 +123,8 @@ def test_matrices(arch: str) -> None:
     sites = run(arch, "matrices", (32, 1, 1))
     (group,) = groups(sites, 72, AccessKind.LDMATRIX)
     t = np.arange(32)
-    wanted = TARGETS[arch].reserved + (t & 15) * 128 + (t >> 4) * 16
-    assert (group.addresses.reshape(-1) == wanted).all()
+    expected = TARGETS[arch].reserved + (t & 15) * 128 + (t >> 4) * 16
+    assert (group.addresses.reshape(-1) == expected).all()
     (site,) = [s for s in sites if s.kind is AccessKind.LDMATRIX]
     assert (site.matrices, site.width) == (4, 16)
 

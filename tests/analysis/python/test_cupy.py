@@ -190,15 +190,15 @@ def test_what_is_no_python_is_said(text: str) -> None:
     ],
 )
 def test_literals_are_read_as_python_reads_them(written: str, text: str) -> None:
-    made = literal(written, Position("p", 1, 1))
-    assert made == text
-    assert sum(run.length for run in made.runs) == len(text)
-    assert all(made.place(i) is not None for i in range(len(text)))
+    result = literal(written, Position("p", 1, 1))
+    assert result == text
+    assert sum(run.length for run in result.runs) == len(text)
+    assert all(result.place(i) is not None for i in range(len(text)))
 
 
 def test_a_module_of_compiled_code_is_said_by_its_reason() -> None:
-    said = "not-modelled"
-    assert _notes("m = cupy.RawModule(path='a.cubin')\n") == [(1, 5, said)]
+    code = "not-modelled"
+    assert _notes("m = cupy.RawModule(path='a.cubin')\n") == [(1, 5, code)]
     assert _notes("m = cupy.RawModule()\n") == []
 
 
@@ -261,18 +261,18 @@ def test_a_file_that_a_program_compiles_with_macros_is_not_judged_bare(smemlint,
         "m.get_function('k')((1,), (32,), (0,))\n"
     )
     for _ in range(2):  # the second time from the cache
-        said = smemlint("check", ".", "--output-format", "concise")
+        output = smemlint("check", ".", "--output-format", "concise")
         assert (
-            said[1]
+            output[1]
             == "k.cu:3:5: SML101 warning: 2-way bank conflict writing `s` in `k` [assumed]\n"
         )
-    assert "1 shared access decided, 0 not" in said[2]
+    assert "1 shared access decided, 0 not" in output[2]
     (tmp_path / "main.py").write_text((tmp_path / "main.py").read_text().replace("=2", "=4"))
-    said = smemlint("check", ".", "--output-format", "concise")
-    assert "4-way" in said[1]
+    output = smemlint("check", ".", "--output-format", "concise")
+    assert "4-way" in output[1]
     (tmp_path / "k.cu").write_text(_KERNEL.replace("STEP", "STEP * 2"))
-    said = smemlint("check", ".", "--output-format", "concise")
-    assert "8-way" in said[1]  # the program is read again when its kernels' file changed
+    output = smemlint("check", ".", "--output-format", "concise")
+    assert "8-way" in output[1]  # the program is read again when its kernels' file changed
 
 
 _PIECES = """

@@ -207,7 +207,7 @@ def test_copies_are_split_where_the_ptx_splits_them(kernel):
     lines = VECTORS.read_text().splitlines()
     start = lines.index(f"def {kernel}():") + 1
     end = next((n for n, t in enumerate(lines[start:], start) if t.startswith("@")), len(lines))
-    narrowest = min(int(said.split()[1]) for said in WIDTHS[kernel])
+    narrowest = min(int(marker.split()[1]) for marker in WIDTHS[kernel])
     found = [f for f in check([Source(str(VECTORS))], Settings()).findings
              if start < f.span.line <= end and f.code in VECTOR_RULES]  # fmt: skip
     assert len(found) == (narrowest < 16)
@@ -352,9 +352,9 @@ class Copy(Base):
         smem.allocate_tensor(cutlass.Float16, layout, 1024)
 """
     for base, code in ((4, ["SML204"]), (3, [])):
-        held = text.replace("BASE", str(base))
-        assert bound(held, tmp_path) == [((3, base, 3), "elements", 2, (8, 64), (64, 1))]
-        assert [f.code for f in written(held, tmp_path, is_check=True)] == code
+        placed = text.replace("BASE", str(base))
+        assert bound(placed, tmp_path) == [((3, base, 3), "elements", 2, (8, 64), (64, 1))]
+        assert [f.code for f in written(placed, tmp_path, is_check=True)] == code
 
 
 def test_a_kernel_that_takes_more_steps_than_it_may_is_noted(tmp_path, monkeypatch):

@@ -74,9 +74,9 @@ def test_one_element_a_lane(pragma, figures):
 )
 def test_rows_of_16_bytes_go_where_the_swizzle_keeps_them(swizzle, wavefronts_of_a_column):
     """One 16-byte vector of each of 32 rows of 128 bytes: 4 wavefronts are ideal."""
-    said = ", ".join(map(str, swizzle))
+    parameters = ", ".join(map(str, swizzle))
     before = "offs = lanes[:, None] * 64 + tl.arange(0, 8)[None, :]"
-    pragma = f"swizzle({said}) shared(offs, dtype=fp16, block=(32, 8), vec=8)"
+    pragma = f"swizzle({parameters}) shared(offs, dtype=fp16, block=(32, 8), vec=8)"
     access = access_of(pragma, before)
     expected = Swizzle(*swizzle)(np.arange(32) * 64) * 2
     assert (access.worst.addresses == expected).all()
@@ -165,7 +165,7 @@ def test_a_comment_on_a_line_of_its_own_speaks_of_the_next_statement():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("shared(offs)", "of which type?"),
         ("shared(offs, dtype=half7)", "`half7` is not an element type"),
@@ -185,11 +185,11 @@ def test_a_comment_on_a_line_of_its_own_speaks_of_the_next_statement():
         ("swizzle(3, 3, 3) mine your shared(offs, dtype=fp16)", "is not understood"),
     ],
 )
-def test_malformed_declarations_say_what_to_write(text, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
+def test_malformed_declarations_say_what_to_write(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         offsets_in(text)
     (finding,) = check([source(text)], Settings()).findings
-    assert (finding.code, finding.span.line) == ("SML903", 10) and said in finding.message
+    assert (finding.code, finding.span.line) == ("SML903", 10) and message in finding.message
 
 
 def test_cuda_is_told_to_declare_its_array():

@@ -31,20 +31,20 @@ def facts_of(text: str, **settings: object) -> Facts:
 
 
 def test_findings_are_exactly_the_marked_ones(smemlint):
-    wanted = [
+    expected = [
         (number, *found)
         for number, line in enumerate(KERNELS.read_text().splitlines(), 1)
         for found in re.findall(r"# ?~ (SML\d+) (.*)$", line)
     ]
     _, out, _ = smemlint("check", str(KERNELS), "--output-format", "json")
     findings = json.loads(out)["findings"]
-    assert [(f["line"], f["code"]) for f in findings] == [(n, c) for n, c, _ in wanted]
-    for finding, (_, _, said) in zip(findings, wanted, strict=True):
+    assert [(f["line"], f["code"]) for f in findings] == [(n, c) for n, c, _ in expected]
+    for finding, (_, _, message) in zip(findings, expected, strict=True):
         texts = [finding["message"], *finding["notes"]]
-        if re.fullmatch(r"\d+/\d+", said):
-            spent, ideal = said.split("/")
-            said = f"{spent} wavefronts instead of {ideal}"
-        assert any(said in t for t in texts), texts
+        if re.fullmatch(r"\d+/\d+", message):
+            spent, ideal = message.split("/")
+            message = f"{spent} wavefronts instead of {ideal}"
+        assert any(message in t for t in texts), texts
 
 
 @pytest.mark.parametrize("kernel", RECORD["kernels"])
@@ -191,8 +191,8 @@ def test_the_advised_layout_frees_the_kernel_that_is_written_with_it(kernel):
     body = text[start:end]
     before = check([Source("k.py", HEAD + "@gluon.jit\n" + body)], Settings())
     (finding,) = [f for f in before.findings if f.code == "SML101"]
-    spent, wanted = ADVICE[kernel]
-    assert f"({wanted} wavefronts instead of {spent})" in finding.help
+    spent, least = ADVICE[kernel]
+    assert f"({least} wavefronts instead of {spent})" in finding.help
     (layout,) = re.findall(r"`(.*?)`:", finding.help)
     old = re.search(r"gl\.(?:Swizzled|NVMMA)SharedLayout\([^)]*\)", body)
     after = check(

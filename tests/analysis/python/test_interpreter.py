@@ -114,9 +114,9 @@ def test_an_object_of_unknown_history_keeps_what_only_its_making_sets():
     text = "class C:\n    def __init__(self):\n        self.a = 1\n        self.b = 2\n"
     text += "    def set(self):\n        self.b = 3\n"
     interpreter.run(ast.parse(text).body, (scope,))
-    held = instance_from_outside(interpreter, scope["C"])
-    assert held.attribute("a") == 1
-    assert held.attribute("b") is UNKNOWN
-    assert isinstance(held.type.member("set"), Function)
-    assert held.attribute("c") is UNKNOWN
-    assert not isinstance(held, Symbol)
+    instance = instance_from_outside(interpreter, scope["C"])
+    assert instance.attribute("a") == 1
+    assert instance.attribute("b") is UNKNOWN
+    assert isinstance(instance.type.member("set"), Function)
+    assert instance.attribute("c") is UNKNOWN
+    assert not isinstance(instance, Symbol)

@@ -63,8 +63,8 @@ def test_a_stride_is_reported_where_the_ptx_has_lost_its_vectors(row):
     )
     marks = row["marks"]
     if marks.startswith("do_not"):
-        said = marks.replace("[", "['").replace("]", "']")
-        text = text.replace("@triton.jit", f"@triton.jit({said})")
+        options = marks.replace("[", "['").replace("]", "']")
+        text = text.replace("@triton.jit", f"@triton.jit({options})")
     for line in SIGNATURES.get(marks, "").splitlines():
         name = line.strip().partition(":")[0]
         text = text.replace(f"    {name},\n", f"{line}\n")
@@ -98,8 +98,8 @@ def test_a_row_of_unknown_length_and_a_hint_are_silent():
     known = text.replace("b = torch.empty((k, n)", "b = torch.empty((64, 128)")
     hinted = known.replace("* sbk +", "* tl.multiple_of(sbk, 16) +")
     odd = text.replace("b = torch.empty((k, n)", "b = torch.empty((64, 100)")
-    for said, codes in ((text, 0), (known, 1), (hinted, 0), (odd, 0)):
-        assert codes_of(said).count("SML503") == codes
+    for source, codes in ((text, 0), (known, 1), (hinted, 0), (odd, 0)):
+        assert codes_of(source).count("SML503") == codes
 
 
 def test_an_unknown_type_or_stride_is_silent():
@@ -116,9 +116,9 @@ def test_an_unknown_type_or_stride_is_silent():
 def test_the_ways_of_a_tile_are_those_of_its_ptx(row):
     m, n, depth = row["tile"]
     text = BAD.replace("float8_e4m3fn", TYPES[row["type"]])
-    said = "M=128, N=128, BK=64,"
-    assert said in text
-    text = text.replace(said, f"M={m}, N={n}, BK={depth}, num_warps={row['warps']},")
+    extents = "M=128, N=128, BK=64,"
+    assert extents in text
+    text = text.replace(extents, f"M={m}, N={n}, BK={depth}, num_warps={row['warps']},")
     finding = check([Source("k.py", text)], Settings(arch=row["arch"])).findings[0]
     worst = max(worst for _, worst in row["shared"].values())
     assert finding.notes[0].endswith((f", {worst}-way", ", with bank conflicts"))

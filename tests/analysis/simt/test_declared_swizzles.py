@@ -76,7 +76,7 @@ def test_a_pragma_on_the_line_before_and_one_that_stands_nowhere():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("swizzle(3, 4) bytes", "three numbers"),
         ("swizzle(3, x, 3) bytes", "three numbers"),
@@ -85,10 +85,10 @@ def test_a_pragma_on_the_line_before_and_one_that_stands_nowhere():
         ("swizzle(3, 4, 3) words", "`bytes` or `elements`"),
     ],
 )
-def test_malformed_pragmas_say_what_to_write(text, said, smemlint, tmp_path):
+def test_malformed_pragmas_say_what_to_write(text, message, smemlint, tmp_path):
     (tmp_path / "k.cu").write_text(pragma(text))
     _, out, _ = smemlint("check", "k.cu", "--select", "SML9", "--output-format", "concise")
-    assert out.startswith("k.cu:3:") and said in out
+    assert out.startswith("k.cu:3:") and message in out
 
 
 def test_a_malformed_configuration_names_its_line(smemlint, tmp_path):

@@ -118,7 +118,7 @@ __device__ int early(int n, int t) { if (n + t < 5) return 5; return 7; }
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "conditions"),
     [
         ("scaled(n, st);", (outcome("n < 7", False),)),
         ("float x; fetched(g, x, n);", ()),
@@ -135,10 +135,10 @@ __device__ int early(int n, int t) { if (n + t < 5) return 5; return 7; }
         ("switch (n) { case 1: if (n > g[0]) return; break; default: g[0] = 1; }", (outcome("n > g[0]", False),)),
     ],
 )  # fmt: skip
-def test_behind_a_guard_it_is_told_if_who_goes_on_or_what_is_known_hangs_on_it(text, said):
+def test_behind_a_guard_it_is_told_if_who_goes_on_or_what_is_known_hangs_on_it(text, conditions):
     store, *_ = accesses_of(HELPERS + GUARDED + KERNEL % (text, "threadIdx.x * st"))
     assert store.wavefronts is not None
-    assert store.conditions == said
+    assert store.conditions == conditions
 
 
 def test_what_each_thread_returned_early_is_not_one_number_for_all():

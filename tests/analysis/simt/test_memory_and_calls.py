@@ -231,8 +231,8 @@ def test_a_whole_struct_is_split_into_its_members():
 )  # fmt: skip
 def test_a_returned_reference(before, use, found):
     """Kinds and wavefronts as in the SASS of nvcc 13.0.88 (sm_90), line by line."""
-    made = {(str(a.kind), a.wavefronts.mean) for a in accesses_of(kernel(use, before=before))}
-    assert made == set(found)
+    accesses = {(str(a.kind), a.wavefronts.mean) for a in accesses_of(kernel(use, before=before))}
+    assert accesses == set(found)
 
 
 @pytest.mark.parametrize(

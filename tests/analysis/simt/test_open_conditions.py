@@ -134,7 +134,7 @@ _LIST_HELD = Assumption(Topic.NUMBER, f"`{_LISTED}` is `min({{2 * t, 48}})`", _L
 
 
 @pytest.mark.parametrize(
-    ("body", "wavefronts", "said"),
+    ("body", "wavefronts", "condition"),
     [
         ("int i = t - 1; i = i < m ? m : i;", 1, outcome("i < m", False)),
         ("int i = 2 * t; if (i > m) i = m;", 2, outcome("i > m", False)),
@@ -147,7 +147,7 @@ _LIST_HELD = Assumption(Topic.NUMBER, f"`{_LISTED}` is `min({{2 * t, 48}})`", _L
     ],
 )
 def test_a_value_that_is_held_to_a_bound_is_priced_inside_of_it(
-    body: str, wavefronts: int | None, said: Assumption | None
+    body: str, wavefronts: int | None, condition: Assumption | None
 ) -> None:
     text = f"""
 __global__ void k(float *g, int m) {{
@@ -160,7 +160,7 @@ void f(float *g, int m) {{ k<<<1, 32>>>(g, m); }}
 """
     (access,) = accesses_of(text)
     assert (access.wavefronts.mean if access.wavefronts else None) == wavefronts
-    assert access.conditions == ((said,) if said else ())
+    assert access.conditions == ((condition,) if condition else ())
 
 
 def test_the_condition_that_chose_a_type_is_assumed():

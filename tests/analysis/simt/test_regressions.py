@@ -46,8 +46,8 @@ __global__ void k(float *out) {
 void f(float *out) { k<<<1, 128>>>(out); }
 """)
     assert [a.wavefronts for k in facts.kernels for a in k.accesses] == []
-    said = [str(n) for k in facts.kernels for n in k.not_analysed]
-    assert any("LDST128BITS" in text for text in said), facts.kernels
+    notes = [str(n) for k in facts.kernels for n in k.not_analysed]
+    assert any("LDST128BITS" in text for text in notes), facts.kernels
 
 
 def test_what_is_not_defined_is_taken_for_undefined_where_it_only_picks_a_type() -> None:
@@ -336,9 +336,9 @@ void f(double *o) { k<<<1, 32>>>(o); }
     (tmp_path / "k.cu").write_text(text % 1)
     assert smemlint("check", "k.cu", "--output-format", "concise")[1] == ""
     (tmp_path / "k.cu").write_text(text % 4)  # lanes that meet try again, nobody knows how often
-    said = smemlint("check", "k.cu", "--output-format", "concise")[1]
-    assert "4-way bank conflict reading `s`" in said
-    assert "updating" not in said
+    output = smemlint("check", "k.cu", "--output-format", "concise")[1]
+    assert "4-way bank conflict reading `s`" in output
+    assert "updating" not in output
 
 
 def test_an_object_of_an_unread_class_is_not_loaded_where_it_is_given_away() -> None:

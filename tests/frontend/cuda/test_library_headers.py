@@ -83,8 +83,8 @@ def test_shared_memory_that_no_kernel_reaches_is_said() -> None:
     lonely = "__device__ void lonely" + body + "HIDDEN void hidden" + body
     used = "__device__ void used" + body + "__global__ void k(float *o) { used(o); }\n"
     facts = facts_of_files(**{"k.cu": lonely + used})
-    said = [(n.kernel, n.reason.code) for n in facts.not_analysed]
-    assert said == [("lonely", "not-reached"), ("hidden", "not-reached")]
+    notes = [(n.kernel, n.reason.code) for n in facts.not_analysed]
+    assert notes == [("lonely", "not-reached"), ("hidden", "not-reached")]
     assert {a.span.line for k in facts.kernels for a in k.accesses} == {3}
 
 

@@ -43,8 +43,8 @@ def test_macros(text: str, expected: str) -> None:
 
 def test_places_of_what_macros_make() -> None:
     text = "#define AT(i, j) s[(i) * LD + (j)]\nx = AT(t, 3);"
-    made = run(text).tokens
-    s, t = made[2], next(token for token in made if token.text == "t")
+    tokens = run(text).tokens
+    s, t = tokens[2], next(token for token in tokens if token.text == "t")
     assert (text[s.start : s.end], s.macro) == ("AT(t, 3)", "AT")
     assert (text[t.start : t.end], t.macro) == ("t", None)
 

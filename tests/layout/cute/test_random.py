@@ -51,11 +51,11 @@ def test_algebra_and_traits_print_as_cute_prints_them() -> None:
     differences = []
     for operation, arguments, expected in QUESTIONS:
         answer = random_cases.algebra_answer(operation, arguments)
-        wanted = re.sub(r"\s+", " ", expected)
+        printed = re.sub(r"\s+", " ", expected)
         if operation in ("blocked_product", "raked_product"):
-            answer, wanted = without_singletons(answer), without_singletons(wanted)
-        if answer != wanted:
-            differences.append((operation, arguments, answer, wanted))
+            answer, printed = without_singletons(answer), without_singletons(printed)
+        if answer != printed:
+            differences.append((operation, arguments, answer, printed))
     assert differences == []
 
 

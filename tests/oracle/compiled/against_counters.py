@@ -39,12 +39,12 @@ def main() -> None:
     """Evaluates all and writes the figures."""
     lines, cubins, out, *arguments = sys.argv[1:]
     known = json.loads(Path(arguments[0]).read_text()) if arguments else {}
-    wanted: dict[str, set[tuple[str, tuple[int, int, int]]]] = defaultdict(set)
+    expected: dict[str, set[tuple[str, tuple[int, int, int]]]] = defaultdict(set)
     for row in json.loads(Path(lines).read_text()):
-        wanted[row["app"]].add((row["kernel"], tuple(row["block"])))
+        expected[row["app"]].add((row["kernel"], tuple(row["block"])))
     tools = Toolchain.find(Path("/work/venv-nvcc"), Path("/tmp/oracle-cache"))
     Path(out).mkdir(exist_ok=True)
-    for app, kernels in sorted(wanted.items()):
+    for app, kernels in sorted(expected.items()):
         records: list[dict[str, Any]] = []
         start, count, steps, size = time.perf_counter(), 0, 0, 0
         folder = Path(cubins) / _ALIASES.get(app, app)

@@ -128,17 +128,17 @@ def matching(
         for name, text in demangled.items()
         if base_name(text) == instance.kernel
     }
-    wanted = _spelled(instance)
-    if not wanted:
+    spelled = _spelled(instance)
+    if not spelled:
         return [name for name, arguments in same.items() if not arguments]
     known = {argument for arguments in same.values() for argument in arguments}
-    exact = [n for n, arguments in same.items() if _fits(wanted, arguments, known, False)]
+    exact = [n for n, arguments in same.items() if _fits(spelled, arguments, known, False)]
     if not exact:
-        numbers = [layout_numbers(w) for w in wanted]
-        alike = [n for n, found in same.items() if _has_layouts(wanted, numbers, found, known)]
+        numbers = [layout_numbers(w) for w in spelled]
+        alike = [n for n, found in same.items() if _has_layouts(spelled, numbers, found, known)]
         if len(alike) == 1:
             return alike
-    if exact or not all(w in known or w[:1].isalpha() or w == UNKNOWN for w in wanted):
+    if exact or not all(w in known or w[:1].isalpha() or w == UNKNOWN for w in spelled):
         return exact
     taken = {
         name
@@ -147,7 +147,7 @@ def matching(
         for name, arguments in same.items()
         if _fits(_spelled(other), arguments, known, False)
     }
-    loose = [n for n, arguments in same.items() if _fits(wanted, arguments, known, True)]
+    loose = [n for n, arguments in same.items() if _fits(spelled, arguments, known, True)]
     left = [n for n in loose if n not in taken]
     return left if len(left) == 1 else []
 
@@ -157,17 +157,17 @@ def _spelled(instance: Instance) -> tuple[str, ...]:
 
 
 def _fits(
-    wanted: tuple[str, ...], arguments: tuple[str, ...], known: set[str], with_aliases: bool
+    spelled: tuple[str, ...], arguments: tuple[str, ...], known: set[str], with_aliases: bool
 ) -> bool:
     """Whether the leading arguments are those wanted; an alias may be any type."""
-    return len(wanted) <= len(arguments) and all(
+    return len(spelled) <= len(arguments) and all(
         w in (a, UNKNOWN) or (with_aliases and _is_alias(w, known))
-        for w, a in zip(wanted, arguments, strict=False)
+        for w, a in zip(spelled, arguments, strict=False)
     )
 
 
-def _is_alias(wanted: str, known: set[str]) -> bool:
-    return wanted not in known and wanted[:1].isalpha()
+def _is_alias(argument: str, known: set[str]) -> bool:
+    return argument not in known and argument[:1].isalpha()
 
 
 def layout_numbers(argument: str) -> tuple[str, ...]:
@@ -182,15 +182,15 @@ def layout_numbers(argument: str) -> tuple[str, ...]:
 
 
 def _has_layouts(
-    wanted: tuple[str, ...],
+    spelled: tuple[str, ...],
     numbers: list[tuple[str, ...]],
     arguments: tuple[str, ...],
     known: set[str],
 ) -> bool:
     """Whether the leading arguments have the numbers of those wanted; an alias may be any type."""
-    return len(wanted) <= len(arguments) and all(
+    return len(spelled) <= len(arguments) and all(
         mine == layout_numbers(theirs) if mine else w == theirs or _is_alias(w, known)
-        for w, mine, theirs in zip(wanted, numbers, arguments, strict=False)
+        for w, mine, theirs in zip(spelled, numbers, arguments, strict=False)
     )
 
 

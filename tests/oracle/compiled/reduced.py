@@ -62,9 +62,9 @@ def without(text: str, lines: set[int], spared: re.Pattern[str] | None = None) -
     return "".join([*parts, text[done:]])
 
 
-def rejected_lines(said: str, path: str) -> set[int]:
+def rejected_lines(log: str, path: str) -> set[int]:
     """Returns the lines of a file that nvcc reports errors on."""
-    found = re.findall(_LINE.format(re.escape(path)), said)
+    found = re.findall(_LINE.format(re.escape(path)), log)
     return {int(number) for numbers in found for number in numbers if number}
 
 

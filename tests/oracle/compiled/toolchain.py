@@ -62,12 +62,12 @@ class Toolchain:
         ]
         key = hashlib.sha256("\0".join([*command, source]).encode()).hexdigest()[:24]
         self.cache.mkdir(parents=True, exist_ok=True)
-        unit, cubin, said = (self.cache / f"{key}.{end}" for end in ("cu", "cubin", "log"))
-        if not said.exists():
+        unit, cubin, log = (self.cache / f"{key}.{end}" for end in ("cu", "cubin", "log"))
+        if not log.exists():
             unit.write_text(source)
             text = self._run([*command, str(unit), "-o", str(cubin)])
-            said.write_text(text)
-        return (cubin if cubin.exists() else None), said.read_text()
+            log.write_text(text)
+        return (cubin if cubin.exists() else None), log.read_text()
 
     def disassemble(self, cubin: Path) -> str:
         """Returns nvdisasm's text of a cubin, with its line table."""
@@ -82,8 +82,8 @@ class Toolchain:
 
     def version(self) -> str:
         """Returns the last line of `nvcc --version`: the build."""
-        said = self._run([str(self.root / "bin" / "nvcc"), "--version"])
-        return said.strip().rsplit("\n", 1)[-1]
+        output = self._run([str(self.root / "bin" / "nvcc"), "--version"])
+        return output.strip().rsplit("\n", 1)[-1]
 
     def _run(self, command: list[str]) -> str:
         environment = dict(os.environ, TMPDIR=str(self.cache))

@@ -65,11 +65,11 @@ class UnitCompiler:
         """Returns the cubins that hold as many of the instances as could be compiled."""
         result = Compiled()
         plain = f'#include "{path}"\n'
-        cubin, said, includes = self._with_headers(plain, path)
+        cubin, log, includes = self._with_headers(plain, path)
         if cubin is None:
-            cubin, plain = self._reduced(path, said, includes)
+            cubin, plain = self._reduced(path, log, includes)
         if cubin is None:
-            result.failure = first_error(said)
+            result.failure = first_error(log)
             return result
         result.cubins.append(cubin)
         names = demangle(self._kernels(cubin))
@@ -86,15 +86,15 @@ class UnitCompiler:
         """Compiles; a header that is missing is looked for in the repository, or left empty."""
         includes: tuple[str, ...] = (f"-I{self._repository}",)
         for _ in range(_TRIES):
-            cubin, said = self._tools.compile(source, (*self._flags, *includes), path.parent)
-            missing = _MISSING.search(said) or _CANNOT_OPEN.search(said)
+            cubin, log = self._tools.compile(source, (*self._flags, *includes), path.parent)
+            missing = _MISSING.search(log) or _CANNOT_OPEN.search(log)
             if cubin is not None or missing is None:
                 break
             folder = self._folder_of(missing[1], path)
             # A further stub in a folder that is searched already makes another unit of it.
             is_known = f"-I{folder}" in includes
             includes = (*includes, f"-DSTUB_{len(includes)}" if is_known else f"-I{folder}")
-        return cubin, said, includes
+        return cubin, log, includes
 
     def _folder_of(self, header: str, path: Path) -> Path:
         found = [
@@ -109,12 +109,12 @@ class UnitCompiler:
         stub.write_text(_PYTORCH if header.split("/")[0] in ("torch", "ATen", "c10") else "")
         return self._stubs / "."
 
-    def _reduced(self, path: Path, said: str, includes: tuple[str, ...]) -> tuple[Path | None, str]:
+    def _reduced(self, path: Path, log: str, includes: tuple[str, ...]) -> tuple[Path | None, str]:
         """Compiles a unit without the declarations that the compiler rejects, and returns its text."""
         text = path.read_text(errors="replace")
         cubin = None
         for _ in range(_TRIES):
-            rejected = rejected_lines(said, str(path))
+            rejected = rejected_lines(log, str(path))
             reduced = without(text, rejected, spared=_DEVICE)
             if reduced == text:
                 reduced = without(text, rejected)
@@ -122,7 +122,7 @@ class UnitCompiler:
                 break
             text = reduced
             source = f'#line 1 "{path}"\n{text}'
-            cubin, said = self._tools.compile(source, (*self._flags, *includes), path.parent)
+            cubin, log = self._tools.compile(source, (*self._flags, *includes), path.parent)
         return cubin, f'#line 1 "{path}"\n{text}'
 
     def _forced(
@@ -132,18 +132,18 @@ class UnitCompiler:
         spaces = namespaces(path.read_text(errors="replace"))
         own = [f"using namespace {s};" for s in spaces]
         head = [*plain.splitlines(), '#line 1 "instances.cu"', *own]
-        wanted = [w for w in dict.fromkeys(i.spelling for i in missing) if UNKNOWN not in w]
+        spellings = [w for w in dict.fromkeys(i.spelling for i in missing) if UNKNOWN not in w]
         for _ in range(4):
-            lines = [*head, *(_address_of(w, n) for n, w in enumerate(wanted))]
+            lines = [*head, *(_address_of(w, n) for n, w in enumerate(spellings))]
             source = "\n".join(lines) + "\n"
-            cubin, said = self._tools.compile(source, (*self._flags, *includes), path.parent)
-            if cubin is not None or not wanted:
-                return cubin if wanted else None
-            bad = {n - len(own) - 1 for n in rejected_lines(said, "instances.cu")}
-            kept = [w for n, w in enumerate(wanted) if n not in bad]
-            if len(kept) == len(wanted):
+            cubin, log = self._tools.compile(source, (*self._flags, *includes), path.parent)
+            if cubin is not None or not spellings:
+                return cubin if spellings else None
+            bad = {n - len(own) - 1 for n in rejected_lines(log, "instances.cu")}
+            kept = [w for n, w in enumerate(spellings) if n not in bad]
+            if len(kept) == len(spellings):
                 return None
-            wanted = kept
+            spellings = kept
         return None
 
 
@@ -151,12 +151,12 @@ def _address_of(spelling: str, number: int) -> str:
     return f"void* smemlint_instance_{number}() {{ return (void*)&{spelling}; }}"
 
 
-def first_error(said: str) -> str:
+def first_error(log: str) -> str:
     """Returns the first error of nvcc without its path."""
-    for line in said.splitlines():
+    for line in log.splitlines():
         if "error" in line:
             return re.sub(r"^.*?error\s*:?\s*", "", line)[:160]
-    return said.strip()[:160]
+    return log.strip()[:160]
 
 
 def namespaces(text: str) -> list[str]:

@@ -102,15 +102,15 @@ class StructType(ModelValue):
     def merged(self, other: StructType) -> StructType:
         """Returns what is known of a struct that is one of two: fields of the same elements."""
         fields = {}
-        for name, (at, held) in self.fields.items():
-            its_at, its = other.fields.get(name, (None, held))
-            if held.dtype == its.dtype:
-                size = held.size if held.size == its.size else None
-                alignment = min(held.alignment, its.alignment)
-                fields[name] = at if at == its_at else None, MemRange(held.dtype, size, alignment)
-        for name, (_, held) in other.fields.items():
+        for name, (at, own) in self.fields.items():
+            its_at, its = other.fields.get(name, (None, own))
+            if own.dtype == its.dtype:
+                size = own.size if own.size == its.size else None
+                alignment = min(own.alignment, its.alignment)
+                fields[name] = at if at == its_at else None, MemRange(own.dtype, size, alignment)
+        for name, (_, own) in other.fields.items():
             if name not in self.fields:
-                fields[name] = None, held
+                fields[name] = None, own
         return StructType(
             fields,
             self.alignment if self.alignment == other.alignment else None,

@@ -152,15 +152,15 @@ class CuteModel(LibraryModel):
         """Binds an element type to a layout: `cute.struct.MemRange[dtype, cosize(layout)]`."""
         if not isinstance(owner, Symbol) or not isinstance(value, tuple) or len(value) != 2:
             return UNKNOWN
-        content, number = value
+        element, number = value
         if owner.path.endswith("struct.MemRange"):
             if isinstance(number, Cosize):
-                self._in_elements(number.of, content, None)
-            if isinstance(content, DType):
-                size = number * content.bits // 8 if isinstance(number, int) else None
-                return MemRange(content, size, max(content.bits // 8, 1))
+                self._in_elements(number.of, element, None)
+            if isinstance(element, DType):
+                size = number * element.bits // 8 if isinstance(number, int) else None
+                return MemRange(element, size, max(element.bits // 8, 1))
         if owner.path.endswith("struct.Align"):
-            found = as_range(content)
+            found = as_range(element)
             if found is not None and type(number) is int and 0 < number <= _MOST_ALIGNMENT:
                 return replace(found, alignment=number)
         return UNKNOWN
@@ -191,14 +191,14 @@ class CuteModel(LibraryModel):
 
     def _allocated(self, owner: Value, given: BoundArguments) -> Value:
         """Evaluates `allocate(Storage, byte_alignment)`: a struct in shared memory, or other."""
-        value, alignment = given.get(0, "size_or_type"), given.get(1, "byte_alignment")
+        requested, alignment = given.get(0, "size_or_type"), given.get(1, "byte_alignment")
         if not isinstance(owner, Allocator):
             return UNKNOWN
         place = owner.place(alignment if type(alignment) is int else 1)
-        if not isinstance(value, StructType):
+        if not isinstance(requested, StructType):
             return UNKNOWN
         return StructInstance(
-            value, replace(place, multiple=max(place.multiple, value.alignment or 1))
+            requested, replace(place, multiple=max(place.multiple, requested.alignment or 1))
         )
 
     def _bound(self, called: Method, given: BoundArguments) -> Value:

@@ -84,8 +84,8 @@ class _File:
         known: dict[ast.FunctionDef, list[Launch]] = {}
         for launch in filter(_passes_tensors, interpreter.launches):
             known.setdefault(launch.function.node, []).append(launch)
-        expected = [launch for mine in known.values() for launch in mine[:MAX_TRITON_LAUNCHES]]
-        for launch in [*expected, *self._bare(scope, known)]:
+        launches = [launch for mine in known.values() for launch in mine[:MAX_TRITON_LAUNCHES]]
+        for launch in [*launches, *self._bare(scope, known)]:
             scopes = launch.function.scopes
             choices = choices_of(launch, partial(interpreter.evaluate, scopes=scopes))
             for choice in choices.launches:

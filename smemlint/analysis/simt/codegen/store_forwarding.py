@@ -146,74 +146,74 @@ class _Registers:
         if stores is None:
             self.clear()
             return
-        for held in self._held.values():
-            spend(len(stores) * len(held))
-            for key, access in list(held.items()):
+        for accesses in self._held.values():
+            spend(len(stores) * len(accesses))
+            for key, access in list(accesses.items()):
                 if any(may_meet(store, access.event) for store in stores):
-                    del held[key]
+                    del accesses[key]
                 access.is_of_before, access.is_unread = True, False
 
     def leave_iteration(self, entry: LoopEntry) -> None:
         """Keeps what the compiler loads in front of the loop: loads that each iteration makes."""
-        for held in self._held.values():
-            for key, access in list(held.items()):
+        for accesses in self._held.values():
+            for key, access in list(accesses.items()):
                 if not access.is_asked_for or not _is_in_each_iteration(access.event, entry):
-                    del held[key]
+                    del accesses[key]
                 access.is_of_before, access.is_asked_for = True, False
 
     def leave_block(self) -> None:
         """Forgets what ptxas knows of inline PTX within a basic block, and what is of this one."""
         self._assembly.clear()
-        for held in self._held.values():
-            for access in held.values():
+        for accesses in self._held.values():
+            for access in accesses.values():
                 access.is_near = False
 
     def add(self, event: Event) -> None:
         """Takes the next access."""
         root = root_of(event.object)
-        held = self._held[root]
+        accesses = self._held[root]
         if event.is_assembly and not event.volatile and isinstance(event.offset, AffineInt):
-            self._pass(event, held)
+            self._pass(event, accesses)
             self._add_assembly(event, event.offset)
             return
         self._meet_assembly(event)
         is_plain = not event.volatile and event.object is not None and not event.spare
         if event.kind not in (AccessKind.LOAD, AccessKind.STORE):
-            held.clear()
+            accesses.clear()
             if event.object is None:
                 self.clear()
             is_plain = False
         if not is_plain or not isinstance(event.offset, AffineInt):
-            self._pass(event, held)
+            self._pass(event, accesses)
             self.out.append(event)
             return
         key = _key(event, event.offset)
-        before = held.get(key)
+        before = accesses.get(key)
         if event.kind is AccessKind.LOAD:
             if before is not None and before.answers(event, event.offset):
                 before.is_asked_for = True
                 self.out.append(replace(event, issued=0))
                 return
-            if self._is_of_another(event, event.offset, held):
+            if self._is_of_another(event, event.offset, accesses):
                 self.out.append(replace(event, issued=0))
                 return
-            self._read(event, held)
+            self._read(event, accesses)
         else:
             if before is not None and before.is_unread and _dominates(event, before.event):
                 self.out[before.at] = replace(before.event, issued=0)
-            self._overwrite(event, held, key)
-        if len(held) >= MAX_FORWARDED:
-            del held[next(iter(held))]
-        held.pop(key, None)
-        held[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
+            self._overwrite(event, accesses, key)
+        if len(accesses) >= MAX_FORWARDED:
+            del accesses[next(iter(accesses))]
+        accesses.pop(key, None)
+        accesses[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
         self.out.append(event)
 
     def _is_of_another(
-        self, load: Event, offset: AffineInt, held: dict[tuple[object, ...], _Held]
+        self, load: Event, offset: AffineInt, accesses: dict[tuple[object, ...], _Held]
     ) -> bool:
         """Returns whether an earlier load has the bytes, or becomes as wide."""
         words = []
-        for key, access in held.items():
+        for key, access in accesses.items():
             before = access.event
             if before.width == load.width or before.kind is not AccessKind.LOAD:
                 continue
@@ -226,7 +226,7 @@ class _Registers:
             if access.is_near and before.width == load.word and 0 <= -apart < load.width:
                 words.append(key)
         if words:
-            self._widen([held.pop(key) for key in words], load)
+            self._widen([accesses.pop(key) for key in words], load)
         return bool(words)
 
     def _widen(self, words: list[_Held], load: Event) -> None:
@@ -238,8 +238,8 @@ class _Registers:
         wide = replace(first.event, width=load.width, offset=load.offset, fused=fused)
         self.out[first.at] = wide
         assert isinstance(wide.offset, AffineInt)
-        held = self._held[root_of(load.object)]
-        held[_key(wide, wide.offset)] = replace(first, event=wide)
+        accesses = self._held[root_of(load.object)]
+        accesses[_key(wide, wide.offset)] = replace(first, event=wide)
 
     def _add_assembly(self, event: Event, offset: AffineInt) -> None:
         """Takes an access of inline PTX, of which ptxas alone decides."""
@@ -249,8 +249,8 @@ class _Registers:
             if before is not None and _dominates(before.event, event):
                 self.out.append(replace(event, issued=0))
                 return
-            for held in self._assembly.values():
-                held.is_unread &= _are_told_apart(event, held.event)
+            for access in self._assembly.values():
+                access.is_unread &= _are_told_apart(event, access.event)
         else:
             if before is not None and before.is_unread and _dominates(event, before.event):
                 self.out[before.at] = replace(before.event, issued=0)
@@ -268,24 +268,24 @@ class _Registers:
         else:
             self._assembly.clear()
 
-    def _pass(self, event: Event, held: dict[tuple[object, ...], _Held]) -> None:
+    def _pass(self, event: Event, accesses: dict[tuple[object, ...], _Held]) -> None:
         """Takes an access whose place is not known or that is kept as it is written."""
         if event.kind is AccessKind.LOAD:
-            self._read(event, held)
+            self._read(event, accesses)
         else:
-            held.clear()
+            accesses.clear()
 
-    def _read(self, event: Event, held: dict[tuple[object, ...], _Held]) -> None:
-        for place in held.values():
+    def _read(self, event: Event, accesses: dict[tuple[object, ...], _Held]) -> None:
+        for place in accesses.values():
             if place.is_unread and may_meet(event, place.event):
                 place.is_unread = False
 
     def _overwrite(
-        self, event: Event, held: dict[tuple[object, ...], _Held], key: tuple[object, ...]
+        self, event: Event, accesses: dict[tuple[object, ...], _Held], key: tuple[object, ...]
     ) -> None:
-        for other in [k for k, h in held.items() if k != key and may_meet(event, h.event)]:
-            del held[other]
-        for access in held.values():
+        for other in [k for k, h in accesses.items() if k != key and may_meet(event, h.event)]:
+            del accesses[other]
+        for access in accesses.values():
             access.is_near = False
 
 

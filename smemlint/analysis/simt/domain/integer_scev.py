@@ -56,9 +56,9 @@ def _is_flipped(a: AffineInt, b: AffineInt) -> bool:
     return bits > 0 and not bits & (bits + 1) and most <= bits and int(np.min(b.base)) == 0
 
 
-def chosen_scev(a: AffineInt, b: AffineInt, made: AffineInt) -> Scev:
+def chosen_scev(a: AffineInt, b: AffineInt, result: AffineInt) -> Scev:
     """Returns the form of `condition ? a : b` by lane: an atom, divisible by what divides both."""
-    return atom(made.identity(), min(_divisor(a), _divisor(b)), is_divergent=True)
+    return atom(result.identity(), min(_divisor(a), _divisor(b)), is_divergent=True)
 
 
 def _divisor(value: AffineInt) -> int:

@@ -113,12 +113,12 @@ def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:
         return b if b is not None else Unknown.because(ReasonCode.NO_VALUE, "nothing is evaluated")
     if b is None:
         return a
-    made = select(where, a, b)
+    result = select(where, a, b)
     if (
         isinstance(a, AffineInt)
         and isinstance(b, AffineInt)
-        and isinstance(made, AffineInt)
-        and made is not a
+        and isinstance(result, AffineInt)
+        and result is not a
     ):
-        made.form = chosen_scev(a, b, made)
-    return made
+        result.form = chosen_scev(a, b, result)
+    return result

@@ -122,8 +122,8 @@ def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
             kind = place.type if isinstance(place, LValue) else None
             if isinstance(place, Unknown):
                 value = ev.evaluate(node.expr)
-                held = value.payload if isinstance(value, CallableValue) else None
-                kind = held if isinstance(held, CTYPES) else None
+                payload = value.payload if isinstance(value, CallableValue) else None
+                kind = payload if isinstance(payload, CTYPES) else None
         finally:
             state.trace.unmute()
     if kind is not None and is_reference(kind):

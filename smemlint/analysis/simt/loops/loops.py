@@ -236,8 +236,8 @@ def _declare_list(ev: Evaluator, node: ir.InitList | ir.BraceList) -> int:
         return 0
     kind = type_of(values[0])
     array = ArrayType(kind, len(values))
-    held = ev.state.new_local(_LIST, array, ev.state.key(node, _LIST))
+    storage = ev.state.new_local(_LIST, array, ev.state.key(node, _LIST))
     for k, value in enumerate(values):
-        ev.state.memory.write(held, offset_of(k * kind.size), kind, value, ev.state.mask)
-    ev.state.bind(_LIST, Variable(held, array))
+        ev.state.memory.write(storage, offset_of(k * kind.size), kind, value, ev.state.mask)
+    ev.state.bind(_LIST, Variable(storage, array))
     return len(values)

@@ -211,7 +211,7 @@ class Expander:
         if macro is _PRAGMA:
             return [self._pragma(call, arguments["text"], end)]
 
-        def made(token: Token) -> Token:
+        def placed(token: Token) -> Token:
             return Token(
                 token.kind,
                 token.text,
@@ -225,7 +225,7 @@ class Expander:
             )
 
         if macro.is_plain and not arguments:
-            return [made(token) for token in macro.body]
+            return [placed(token) for token in macro.body]
         expanded: dict[str, list[Token]] = {}
 
         def argument(name: str) -> list[Token]:
@@ -243,9 +243,9 @@ class Expander:
                     out += argument(token.text)
                     self._spend(len(argument(token.text)))
                 else:
-                    out.append(made(token))
+                    out.append(placed(token))
             return out
-        return self._substituted(macro, arguments, argument, made)
+        return self._substituted(macro, arguments, argument, placed)
 
     def _substituted(
         self,

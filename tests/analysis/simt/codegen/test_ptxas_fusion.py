@@ -56,9 +56,9 @@ def test_a_fused_instruction_stands_at_its_first_load_and_its_last_store():
     array = shared()
     for kind, counted in ((LOAD, 0), (STORE, 3)):
         parts = [access(kind, array, lanes(64, 4 * n, 64), sequence=n) for n in range(4)]
-        made = fused(parts, {id(array): 0})
-        assert [event.issued for event in made] == [int(n == counted) for n in range(4)]
-        (event,) = [event for event in made if event.issued]
+        events = fused(parts, {id(array): 0})
+        assert [event.issued for event in events] == [int(n == counted) for n in range(4)]
+        (event,) = [event for event in events if event.issued]
         assert (event.offset.base[0], len(event.fused), event.spare) == (0, 4, 0)
 
 

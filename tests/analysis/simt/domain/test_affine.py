@@ -213,8 +213,8 @@ def test_an_unknown_made_of_itself_a_hundred_times_stays_small():
     z = algebra.symbol("entropy", "entropy", U32)
     for _ in range(100):
         x, y, z = (
-            made.bitwise("^", v, made.shift_right(v, number(30)))
-            for made, v in ((algebra, x), (other, y), (algebra, z))
+            domain.bitwise("^", v, domain.shift_right(v, number(30)))
+            for domain, v in ((algebra, x), (other, y), (algebra, z))
         )
     ((symbol, _),), ((twin, _),), ((stranger, _),) = x.terms, y.terms, z.terms
     assert symbol == twin and symbol.key != stranger.key

@@ -42,12 +42,12 @@ def clamped(value, bits, is_signed):
 
 def permuted(a, b, selector):
     data = [*parts(a, 8), *parts(b, 8)]
-    made = []
+    result = []
     for k in range(4):
         nibble = selector >> 4 * k & 15
         byte = data[nibble & 7]
-        made.append((255 if byte & 128 else 0) if nibble & 8 else byte)
-    return packed(made, 8)
+        result.append((255 if byte & 128 else 0) if nibble & 8 else byte)
+    return packed(result, 8)
 
 
 def bfe(a, position, length, is_signed):
@@ -55,18 +55,18 @@ def bfe(a, position, length, is_signed):
     position, length = position & 255, length & 255
     msb = 31
     sign = 0 if not is_signed or length == 0 else a >> min(position + length - 1, msb) & 1
-    made = [
+    result = [
         a >> position + k & 1 if k < length and position + k <= msb else sign for k in range(32)
     ]
-    return packed(made, 1)
+    return packed(result, 1)
 
 
 def bfi(a, b, position, length):
-    made = bits_of(b)
+    result = bits_of(b)
     for k in range(length & 255):
         if (position & 255) + k < 32:
-            made[(position & 255) + k] = a >> k & 1 if k < 32 else 0
-    return packed(made, 1)
+            result[(position & 255) + k] = a >> k & 1 if k < 32 else 0
+    return packed(result, 1)
 
 
 def bfind(a, is_signed):
@@ -173,10 +173,10 @@ def test_words(name):
         AffineInt(np.array([signed(v) for v in lanes]) if k.signed else lanes, k)
         for lanes, k in zip(operands, function.operands, strict=True)
     ]
-    made = applied(AffineDomain(), name, function, values)
+    result = applied(AffineDomain(), name, function, values)
     expected = [REFERENCE[name](*map(int, lanes)) & WORD for lanes in zip(*operands, strict=True)]
     wrap = signed if function.result.signed else int
-    assert np.broadcast_to(made.base, 512).tolist() == [wrap(v) for v in expected]
+    assert np.broadcast_to(result.base, 512).tolist() == [wrap(v) for v in expected]
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def test_long_words(name, of):
         for _ in function.operands
     ]  # fmt: skip
     lanes = [np.array([signed(v, 64) for v in values], np.int64) for values in operands]
-    made = function.compute(*lanes)
-    assert [int(v) & LONG for v in made] == [of(*v) & LONG for v in zip(*operands, strict=True)]
+    result = function.compute(*lanes)
+    assert [int(v) & LONG for v in result] == [of(*v) & LONG for v in zip(*operands, strict=True)]
 
 
 def test_an_unknown_of_all_threads_gives_one():
@@ -213,5 +213,5 @@ def test_an_unknown_of_all_threads_gives_one():
 def test_an_unknown_that_differs_by_thread_is_unknown():
     lanes = AffineInt(np.arange(32), I32)
     n = AffineDomain().symbol("n", "n", I32)
-    made = applied(AffineDomain(), "__popc", FUNCTIONS["__popc"], [AffineDomain().add(lanes, n)])
-    assert isinstance(made, Unknown)
+    result = applied(AffineDomain(), "__popc", FUNCTIONS["__popc"], [AffineDomain().add(lanes, n)])
+    assert isinstance(result, Unknown)

@@ -38,9 +38,9 @@ from smemlint.reasons import outcome
 )  # fmt: skip
 def test_the_lanes_that_store(body, block, on):
     (access,) = accesses_of(kernel(body, block=str(block)))
-    wanted = expected_lanes(lambda t: t if on(t) else None, block)
-    assert lanes(access) == wanted
-    assert access.instructions == sum(wanted.values())
+    expected = expected_lanes(lambda t: t if on(t) else None, block)
+    assert lanes(access) == expected
+    assert access.instructions == sum(expected.values())
 
 
 def test_both_branches_have_their_lanes():

@@ -66,8 +66,8 @@ def test_index_expressions(before, index, value):
 
 def test_bit_counts_and_reversal():
     access = only("s[__popc(t) * 32 + (__brev(t) >> 27)] = 1;")
-    wanted = expected_lanes(lambda t: t.bit_count() * 32 + int(f"{t:05b}"[::-1], 2), 32)
-    assert lanes(access) == wanted
+    expected = expected_lanes(lambda t: t.bit_count() * 32 + int(f"{t:05b}"[::-1], 2), 32)
+    assert lanes(access) == expected
 
 
 def test_lane_and_warp_ids_in_every_spelling():
@@ -84,8 +84,8 @@ def test_lane_and_warp_ids_in_every_spelling():
 def test_three_dimensional_blocks_number_x_first():
     text = kernel("s[threadIdx.z * 100 + threadIdx.y * 10 + t] = 1;", block="dim3(4, 4, 4)")
     (access,) = accesses_of(text)
-    wanted = expected_lanes(lambda i: i // 16 * 100 + i // 4 % 4 * 10 + i % 4, 64)
-    assert lanes(access) == wanted
+    expected = expected_lanes(lambda i: i // 16 * 100 + i // 4 % 4 * 10 + i % 4, 64)
+    assert lanes(access) == expected
 
 
 class TestUnknowns:

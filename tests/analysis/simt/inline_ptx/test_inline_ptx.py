@@ -142,11 +142,11 @@ class TestFusion:
     )  # fmt: skip
     def test_instructions(self, body, found):
         whole = f"unsigned a = at(s) + t * 16, b = at(u) + t * 4; {body}"
-        made: dict[tuple[str, int], int] = {}
+        issued: dict[tuple[str, int], int] = {}
         for a in accesses_of(kernel(whole, before=BEFORE, shared="float s[1024], u[64]")):
             own = (str(a.kind), a.width_bytes)
-            made[own] = made.get(own, 0) + a.instructions
-        counts = {key: n for key, n in made.items() if n}
+            issued[own] = issued.get(own, 0) + a.instructions
+        counts = {key: n for key, n in issued.items() if n}
         # A call line repeats the figures of the line that it calls.
         assert counts.keys() == {(k, w) for k, w, _ in found}
 

@@ -116,7 +116,9 @@ def test_what_is_decided_costs_the_same_for_all_data(
     if decided is None:
         return
     k = np.random.default_rng(seed).integers(0, count, (200, 1 if is_one else 32))
-    made = begin + step * k
-    spent = wavefronts(made, kind="load", width=width, active=np.broadcast_to(mask, made.shape))
-    said = wavefronts(decided[None], kind="load", width=width, active=mask[None])
-    assert set(spent.wavefronts.tolist()) == set(said.wavefronts.tolist())
+    addresses = begin + step * k
+    spent = wavefronts(
+        addresses, kind="load", width=width, active=np.broadcast_to(mask, addresses.shape)
+    )
+    predicted = wavefronts(decided[None], kind="load", width=width, active=mask[None])
+    assert set(spent.wavefronts.tolist()) == set(predicted.wavefronts.tolist())

@@ -278,8 +278,8 @@ class TestOverrides:
         assert blocks(K + "void r(float *g) { k<<<1, 64>>>(g); }", block_dim=(48, 2, 1)) == [(48, 2, 1)]  # fmt: skip
 
     def test_configuration_of_one_kernel(self):
-        told = KernelSettings((64, 1, 1), {"T": "double", "N": "512"})
-        facts = facts_of(self.TEXT, kernels={"k": told})
+        settings = KernelSettings((64, 1, 1), {"T": "double", "N": "512"})
+        facts = facts_of(self.TEXT, kernels={"k": settings})
         assert instances(facts) == [("k", ("double", "512"), (64, 1, 1))]
         (access,) = facts.kernels[0].accesses
         assert access.width_bytes == 8
@@ -591,7 +591,7 @@ void f(float *g, int n) { %s }
 
 
 @pytest.mark.parametrize(
-    ("host", "wanted"),
+    ("host", "expected"),
     [
         ("int a[] = {64, 96}; for (int t : a) k<<<1, t>>>(g);", [64, 96]),
         ("int a[3] = {64, 96}; for (int t : a) if (t) k<<<1, t>>>(g);", [64, 96]),
@@ -609,8 +609,8 @@ void f(float *g, int n) { %s }
         ("std::vector<int> a{64, 96}; a.front(); for (int t : a) { if (t > 64) break; k<<<1, t>>>(g); }", [64]),
     ],
 )  # fmt: skip
-def test_loops_over_lists_of_sizes(host, wanted):
-    assert sorted(x for x, _, _ in blocks(SIZES % host)) == wanted
+def test_loops_over_lists_of_sizes(host, expected):
+    assert sorted(x for x, _, _ in blocks(SIZES % host)) == expected
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_equal_calls_are_executed_once():
     unit = load_unit("a.cu", K + text, LoadOptions(read=lambda path: None))
     (function,) = unit.functions_named("b")
     found = launches_of(unit, (), function, frozenset(("a", "go")))
-    assert [la.block[0] for la in found.launches] == [32, 64, 64, 64, 64, 96, 192]
+    assert [launch.block[0] for launch in found.launches] == [32, 64, 64, 64, 64, 96, 192]
 
 
 def test_parameters_that_a_launch_may_depend_on():

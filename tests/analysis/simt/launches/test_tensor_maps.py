@@ -43,7 +43,7 @@ def test_a_box_that_depends_on_an_argument_is_left_alone(box):
 
 
 @pytest.mark.parametrize(
-    ("box", "type", "mode", "said"),
+    ("box", "type", "mode", "message"),
     [
         ("{128, 8}", "FLOAT16", "128B", "rows of 256 bytes are wider than the 128 bytes"),
         ("{64, 8}", "FLOAT16", "128B", ""),
@@ -56,8 +56,8 @@ def test_a_box_that_depends_on_an_argument_is_left_alone(box):
         ("{64, 0}", "FLOAT16", "128B", "an extent must be 1 to 256, and 0 is not"),
     ],
 )
-def test_boxes_that_the_driver_refuses(box, type, mode, said, smemlint, tmp_path):
+def test_boxes_that_the_driver_refuses(box, type, mode, message, smemlint, tmp_path):
     text = CALL.format(box=f"uint32_t box[2] = {box};", type=type, mode=mode)
     (tmp_path / "k.cu").write_text(text)
     code, out, _ = smemlint("check", "k.cu", "--output-format", "concise")
-    assert (code, said in out) == (1 if said else 0, True), out
+    assert (code, message in out) == (1 if message else 0, True), out

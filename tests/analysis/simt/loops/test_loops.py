@@ -44,11 +44,11 @@ def test_counters_of_known_loops(loop, block, counters):
     for access in accesses_of(kernel(body, shared="float s[8192]", block=str(block))):
         for row, count in lanes(access).items():
             total[row] = total.get(row, 0) + count
-    wanted: dict = {}
+    expected: dict = {}
     for i in counters:
         for row, count in expected_lanes(lambda t, i=i: t * 2 + i * 70, block).items():
-            wanted[row] = wanted.get(row, 0) + count
-    assert total == wanted
+            expected[row] = expected.get(row, 0) + count
+    assert total == expected
 
 
 def test_a_halving_reduction_counts_warps_and_lanes():
@@ -79,11 +79,11 @@ def test_triangular_bounds():
 
 def test_lanes_that_leave_a_loop_at_different_times():
     access = only("for (int i = t; i < 40; i += 32) s[i] = 1;")
-    wanted = {
+    expected = {
         **expected_lanes(lambda t: t, 32),
         **expected_lanes(lambda t: t + 32 if t < 8 else None, 32),
     }
-    assert lanes(access) == wanted
+    assert lanes(access) == expected
 
 
 class TestUnknownBounds:

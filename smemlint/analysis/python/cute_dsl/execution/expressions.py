@@ -38,8 +38,8 @@ class Expressions:
     def evaluate_lambda(self, interpreter: Interpreter, node: ast.Lambda, scopes: Scopes) -> Value:
         """Returns a function of one expression."""
         result = ast.copy_location(ast.Return(node.body), node.body)
-        created = ast.FunctionDef("<lambda>", node.args, [result], [], None)
-        return Function(ast.copy_location(created, node), scopes, is_kernel=False)
+        function = ast.FunctionDef("<lambda>", node.args, [result], [], None)
+        return Function(ast.copy_location(function, node), scopes, is_kernel=False)
 
     def evaluate_comparison(
         self, interpreter: Interpreter, node: ast.Compare, scopes: Scopes

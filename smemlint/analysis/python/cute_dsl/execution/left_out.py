@@ -139,10 +139,10 @@ def unreached_copies(
 def unreached_allocations(text: PythonText, entered: Set[ast.FunctionDef]) -> Iterator[NotAnalysed]:
     """Yields a note for each function that allocates shared memory and was not entered."""
     for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
-        result = next((c for c in _own_calls(function) if _called(c) in _ALLOCATIONS), None)
-        if result is not None and function not in entered:
+        allocation = next((c for c in _own_calls(function) if _called(c) in _ALLOCATIONS), None)
+        if allocation is not None and function not in entered:
             reason = Reason(ReasonCode.NOT_REACHED, f"shared memory of CuTe: {_NO_CALL}")
-            yield NotAnalysed(text.span(result), function.name, reason)
+            yield NotAnalysed(text.span(allocation), function.name, reason)
 
 
 def _called(call: ast.Call) -> str:

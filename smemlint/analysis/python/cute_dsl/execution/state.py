@@ -244,9 +244,9 @@ class Execution:
             name, self.span_of(node), dtype.name, element, (), at.constant or 0, None, alignment
         )
         key = f"{name}@{len(kernel.arrays)}"
-        made = Object(name, FloatType(dtype.name, element), Space.SHARED, key, shared=shared)
-        kernel.arrays.append(made)
-        return made
+        created = Object(name, FloatType(dtype.name, element), Space.SHARED, key, shared=shared)
+        kernel.arrays.append(created)
+        return created
 
 
 def rename(array: Object, name: str) -> None:

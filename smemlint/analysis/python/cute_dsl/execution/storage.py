@@ -164,8 +164,8 @@ def field_of(run: Execution, storage: Storage, name: str) -> Value | None:
     else:
         at = run.fresh(f"start of {name}", multiple=alignment)
     base = at.constant or 0
-    result = (a for a in run.kernel.arrays if a.name == name and a.shared and a.shared.base == base)
-    array = next(result, None) or run.array(name, field.dtype, at, alignment, storage.node)
+    arrays = (a for a in run.kernel.arrays if a.name == name and a.shared and a.shared.base == base)
+    array = next(arrays, None) or run.array(name, field.dtype, at, alignment, storage.node)
     pointer = Pointer(
         cute.Space.SHARED, Origin(field.dtype, array), numbers_to_bits(run, at), None, alignment
     )
@@ -235,12 +235,12 @@ def range_of(value: Value, name: str) -> Value:
 
     if not isinstance(value, tuple) or len(value) != 2:
         return MemRange(_BYTE, None, 1)
-    content, number = value
+    element, number = value
     if name == "MemRange":
-        dtype = content if isinstance(content, DType) and content.bits else None
+        dtype = element if isinstance(element, DType) and element.bits else None
         if dtype is None:
             return MemRange(_BYTE, None, 1)
         size = -(-dtype.bits * number // 8) if isinstance(number, int) else None
         return MemRange(dtype, size, max(dtype.bits // 8, 1))
-    found = as_range(content) or MemRange(_BYTE, None, 1)
+    found = as_range(element) or MemRange(_BYTE, None, 1)
     return replace(found, alignment=_alignment(number, found.alignment))

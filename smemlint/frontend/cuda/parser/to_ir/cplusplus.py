@@ -36,8 +36,8 @@ def _type_argument(node: c_ast.FuncCall) -> ir.Node:
         return unparsed(node)
     found = convert_typename(operand.to_type)
     match found.type:  # `Int<0>()` as an argument is an object; in C, a type of functions
-        case ir.FuncDecl(params=(), type=ir.TypeDecl(type=ir.IdentifierType() as made)):
-            return ir.Construct(made, (), at=place_of(node))
+        case ir.FuncDecl(params=(), type=ir.TypeDecl(type=ir.IdentifierType() as constructed)):
+            return ir.Construct(constructed, (), at=place_of(node))
     return ir.TypeArgument(found, at=place_of(node))
 
 

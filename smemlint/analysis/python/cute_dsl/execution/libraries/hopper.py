@@ -52,8 +52,8 @@ def contiguous_work_tile(call: Call) -> Value:
     if isinstance(tensor, UnknownTensor):
         copy_plainly(call, (tensor, tensor), cute.autovec_copy)
     elif isinstance(tensor.origin, Origin):
-        value = registers(tensor.origin.dtype, cute.Layout(tensor.shape))
-        copy_plainly(call, (tensor, value), cute.autovec_copy)
+        fragment = registers(tensor.origin.dtype, cute.Layout(tensor.shape))
+        copy_plainly(call, (tensor, fragment), cute.autovec_copy)
     return Opaque("work tile")
 
 

@@ -96,10 +96,10 @@ class Callers:
                 names = _bound(text, exports) if text is not None else set()
                 if text is None or not names:
                     continue
-                made = _made_of(text.tree, names)
-                for way in made.values():
+                makers = _made_of(text.tree, names)
+                for way in makers.values():
                     self._outcomes |= way
-                handed_on = names if at.endswith("__init__.py") else set(made)
+                handed_on = names if at.endswith("__init__.py") else set(makers)
                 if handed_on and at not in exports:
                     exports[at] = handed_on
                     worklist.append(at)
