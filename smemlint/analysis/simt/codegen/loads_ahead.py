@@ -153,5 +153,5 @@ def _is_unswitched(first: Event, other: Event) -> bool:
     if first.node is not other.node or first.assumptions != other.assumptions:
         return False
     changed = {name for name, _ in first.values}
-    texts = " ".join(assumption.text for assumption in first.assumptions)
-    return first.is_kept_together and changed.isdisjoint(re.findall(r"\w+", texts))
+    conditions = " ".join(assumption.subject for assumption in first.assumptions)
+    return first.is_kept_together and changed.isdisjoint(re.findall(r"\w+", conditions))

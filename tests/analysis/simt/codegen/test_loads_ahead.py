@@ -5,6 +5,8 @@ The words of a slot that become one LDS are `sampled`, those that stay apart are
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from conftest import accesses_of
 
@@ -124,6 +126,12 @@ UNROLLED = """
 )
 def test_a_condition_that_no_iteration_changes_is_taken_out_of_the_loop(body, certainty):
     assert loads(UNROLLED % body) == [(certainty, 8)]
+
+
+def test_the_name_of_the_counter_is_no_matter():
+    body = UNROLLED % "if (n) w += s[8 * t + i];"
+    named = re.sub(r"\bi\b", "holds", body)
+    assert loads(named) == [(OPEN, 8)]
 
 
 def test_such_a_condition_may_stand_under_one_that_parts_threads():
