@@ -151,7 +151,8 @@ def static(number: Integer) -> int:
         CuteError: it is dynamic.
     """
     if not isinstance(number, int):
-        raise CuteError("a number that must be static is known only at run time")
+        why = getattr(number.value, "reason", "")
+        raise CuteError(why or "a number that must be static is known only at run time")
     return number
 
 

@@ -266,3 +266,44 @@ class Wider(Base):
     facts, _ = analysed(tmp_path, {"kernels.py": base + derived, "launch.py": launch})
     decided = [a.ways for k in facts.kernels for a in k.accesses if a.certainty.is_decided]
     assert decided == ways
+
+
+LAUNCHED = """
+import torch
+from kernels import Columns
+
+class Pitched(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, pitch):
+        return cute.compile(Columns((8, pitch)), x)
+
+class Later(torch.autograd.Function):
+    @staticmethod
+    def forward(x, pitch):
+        return cute.compile(Columns((8, pitch)), x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+def pitched(x, pitch):
+    return cute.compile(Columns((8, pitch)), x)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "pitched(x, x.size(1))",
+        "pitched(x, x.numel() // x.size(0))",
+        "pitched(x, 36 if x.unsqueeze(0).is_contiguous() else 40)",
+        "Pitched.apply(x, x.stride(0))",
+        "Later.apply(x, x.stride()[0])",
+    ],
+)
+def test_tensors_and_functions_of_pytorch_give_arguments(tmp_path, call):
+    """A tensor of 36 columns gives a pitch of 36 words to what constructs the kernel."""
+    launch = f"{LAUNCHED}\ndef main():\n    x = torch.empty(8, 36)\n    {call}\n\nmain()\n"
+    text = launch.replace("from kernels import Columns\n", columns().strip() + "\n")
+    facts, _ = analysed(tmp_path, {"kernels.py": text})
+    assert set(ways_of(facts)) == {4}

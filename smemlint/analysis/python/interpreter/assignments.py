@@ -28,9 +28,11 @@ def assign(interpreter: Interpreter, target: ast.expr, value: Value, scopes: Sco
         case ast.Attribute():
             owner = interpreter.evaluate(target.value, scopes)
             if isinstance(owner, Instance):
-                is_certain = interpreter.open_paths <= owner.open_paths
-                named = interpreter.model.named(value, target.attr) if is_certain else UNKNOWN
-                owner.assign(target.attr, named)
+                if interpreter.open_paths <= owner.open_paths:
+                    assigned = interpreter.model.named(value, target.attr)
+                else:
+                    assigned = interpreter.model.joined(owner.attribute(target.attr), value)
+                owner.assign(target.attr, assigned)
 
 
 def _assign_item(

@@ -38,6 +38,10 @@ class LibraryModel:
         """Returns the result of an operator whose operand is no constant."""
         return UNKNOWN
 
+    def joined(self, before: Value, after: Value) -> Value:
+        """Returns what covers an attribute before and after an assignment that may be executed."""
+        return UNKNOWN
+
     def named(self, value: Value, name: str) -> Value:
         """Returns the value that a variable or attribute of this name is assigned."""
         return value

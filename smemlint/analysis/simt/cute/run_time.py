@@ -31,6 +31,11 @@ class RunTime:
         value = self.value
         return value.identity() if isinstance(value, AffineInt) else str(value.reason)
 
+    @property
+    def reason(self) -> str:
+        """Returns why it is not known; nothing where it is a number of run time."""
+        return str(self.value.reason) if isinstance(self.value, Unknown) else ""
+
     def _operate(self, op: str, other: Any, *, is_reversed: bool = False) -> RunTime:
         operand = other.value if isinstance(other, RunTime) else AffineInt(other, I64)
         for value in (self.value, operand):

@@ -252,6 +252,8 @@ def make_tiled_copy_tv(call: Call) -> Value:
             span, kernel = call.run.span_of(call.node), call.run.kernel
             use = thread_layout_use(span, kernel.name if kernel is not None else "", threads)
             call.run.layouts.setdefault((span, use.spelled), use)
+        for number in cute.int_tuples.leaves((threads.shape, threads.stride)):
+            cute.integers.static(number)  # else raises why it is not known
         raise cute.CuteError(f"the thread layout {threads} is not compact")
     return Cute(cute.make_tiled_copy(call.atom(0, "atom"), threads, call.layout(2, "val_layout")))
 

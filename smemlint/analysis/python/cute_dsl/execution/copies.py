@@ -318,8 +318,23 @@ def access_element(
     emit(run, tensor, kind, max(tensor.bits // 8, 1), byte_offset(address, tensor), node)
 
 
-def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast.AST) -> None:
-    """Records `pointer.load()` or `pointer.store(value)`."""
+def access_pointer(
+    run: Execution,
+    pointer: Pointer,
+    kind: AccessKind,
+    node: ast.AST,
+    *,
+    is_assembly: bool = False,
+) -> None:
+    """Records `pointer.load()` or `pointer.store(value)`, or what inline PTX does there.
+
+    Args:
+        run: the execution.
+        pointer: to what is accessed.
+        kind: a load or a store.
+        node: where.
+        is_assembly: the program writes the instruction itself.
+    """
     if pointer.space is not cute.Space.SHARED or run.kernel is None:
         return
     bits = pointer.origin.dtype.bits
@@ -327,7 +342,7 @@ def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast
         pointer.space, bits, cute.Layout(1), pointer.base, pointer.swizzle, pointer.origin
     )
     offset = byte_offset(cute.lanes_of(tensor.address_of(0)), tensor)
-    emit(run, tensor, kind, max(bits // 8, 1), offset, node)
+    emit(run, tensor, kind, max(bits // 8, 1), offset, node, is_assembly=is_assembly)
 
 
 # ---- recording
@@ -364,6 +379,7 @@ def emit(
     node: ast.AST,
     *,
     instruction: Instruction | None = None,
+    is_assembly: bool = False,
 ) -> None:
     """Records one access of all active threads.
 
@@ -375,6 +391,7 @@ def emit(
         offset: of each lane in the array, in bytes; or why it is not known.
         node: where.
         instruction: what a copy issues; None for a single element.
+        is_assembly: the program writes the instruction itself.
     """
     kernel, origin = run.kernel, tensor.origin
     if kernel is None or not isinstance(origin, Origin) or origin.object is None:
@@ -397,6 +414,7 @@ def emit(
             matrices=instruction.matrices if instruction is not None else 0,
             layout=origin.use,
             depends_on_data=kernel.data_branches > 0,
+            is_assembly=is_assembly,
             **extra,  # type: ignore[arg-type]
         )
     )

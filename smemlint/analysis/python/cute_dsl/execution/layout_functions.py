@@ -27,7 +27,7 @@ IDENTITY = Swizzle(0, 4, 3)
 @function("make_layout")
 def make_layout(call: Call) -> Value:
     """Evaluates `make_layout(shape, stride=)`."""
-    shape = call.int_tuple(0, "shape")
+    shape = numbers.extents(call.run, call.value(0, "shape"))
     if not call.has(1, "stride"):
         return Cute(cute.Layout(shape))
     return Cute(cute.Layout(shape, call.int_tuple(1, "stride")))
@@ -42,7 +42,8 @@ def make_identity_layout(call: Call) -> Value:
 @function("make_ordered_layout")
 def make_ordered_layout(call: Call) -> Value:
     """Evaluates `make_ordered_layout(shape, order)`."""
-    return Cute(cute.make_ordered_layout(call.int_tuple(0, "shape"), call.int_tuple(1, "order")))
+    shape = numbers.extents(call.run, call.value(0, "shape"))
+    return Cute(cute.make_ordered_layout(shape, call.int_tuple(1, "order")))
 
 
 @function("make_layout_like")
@@ -74,7 +75,8 @@ def make_composed_layout(call: Call) -> Value:
 @function("tile_to_shape")
 def tile_to_shape(call: Call) -> Value:
     """Evaluates `tile_to_shape(atom, shape, order)`."""
-    shape, order = call.int_tuple(1, "trg_shape"), call.int_tuple(2, "order")
+    shape = numbers.extents(call.run, call.value(1, "trg_shape"))
+    order = call.int_tuple(2, "order")
     return Cute(inside(call.any_layout(0, "atom"), lambda a: cute.tile_to_shape(a, shape, order)))
 
 

@@ -24,6 +24,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
+    Instance,
     Method,
     Symbol,
     Unknown,
@@ -48,6 +49,9 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
             return owner.attributes.get(name, UNKNOWN)
         case Unknown():
             return owner
+        case Instance() if name in owner.attributes:
+            text = f"the attribute `{name}` is not known"
+            return Unknown.because(ReasonCode.UNKNOWN_VALUE, text)
     return Method(owner, name)
 
 

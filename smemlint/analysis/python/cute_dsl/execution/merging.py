@@ -80,6 +80,13 @@ def widen(run: Execution, before: Scope, after: Scope) -> Scope:
     return _merged(run, before, after, merge)
 
 
+def one_of(run: Execution, before: Value, after: Value) -> Value:
+    """Returns what covers two values of an attribute, if they are numbers."""
+    if not _is_number(before) or not _is_number(after):
+        return before if before is after else UNKNOWN
+    return merged_value(run, before, after, lambda a, b: _one_of(run, a, b))
+
+
 def _one_of(run: Execution, a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
     """Returns a number that is one of two or of their sort, as far apart for all threads.
 

@@ -187,7 +187,7 @@ def align(call: Call) -> Value:
     return Cute(aligned(pointer, call.static(0, "min_align")))
 
 
-@method("toint", "llvm_ptr", "raw_ptr")
+@method("llvm_ptr", "raw_ptr")
 def as_number(call: Call) -> Value:
     """Returns an address as a number; of shared memory it stays what it points to."""
     pointer = payload_of(call.owner)

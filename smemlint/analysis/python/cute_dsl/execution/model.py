@@ -10,6 +10,7 @@ from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
     dtype_named,
     torch_attribute,
 )
+from smemlint.analysis.python.cute_dsl.execution.merging import one_of
 from smemlint.analysis.python.cute_dsl.execution.state import Execution, rename
 from smemlint.analysis.python.cute_dsl.execution.storage import range_of
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import moved
@@ -93,6 +94,8 @@ class DslModel(LibraryModel):
             same = self._same(one, other)
             if same is not None:
                 return same == isinstance(operation, ast.Eq)
+        if isinstance(operation, ast.Add) and isinstance(payload_of(other), Pointer):
+            one, other = other, one
         pointer = payload_of(one)
         if isinstance(pointer, Pointer) and isinstance(operation, ast.Add | ast.Sub):
             try:
@@ -133,6 +136,13 @@ class DslModel(LibraryModel):
                 return numbers.calculate(self.run, ast.Sub(), 0, operand)
             return DATA
         return operand if isinstance(operand, Unknown) else UNKNOWN
+
+    def joined(self, before: Value, after: Value) -> Value:
+        """Returns a number that is one of two or of their sort; others are not known.
+
+        In a kernel threads may differ in which of them it is.
+        """
+        return one_of(self.run, before, after) if self.run.kernel is None else UNKNOWN
 
     def named(self, value: Value, name: str) -> Value:
         """Gives an array the name of the first variable that holds a tensor of it."""

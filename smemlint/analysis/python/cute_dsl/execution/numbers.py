@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque
-from smemlint.analysis.python.interpreter.values import Symbol, Unknown, Value
+from smemlint.analysis.python.interpreter.values import Method, Symbol, Unknown, Value
 from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -95,6 +95,8 @@ def integer(run: Execution, value: Value) -> Integer:
         return to_engine(found, run.domain)
     if isinstance(value, Unknown):
         raise cute.CuteError(str(value.reason or _NO_NUMBER))
+    if isinstance(value, Method):
+        raise cute.CuteError(f"`{value.name}` is not known")
     raise cute.CuteError("a value that is no integer stands where one is needed")
 
 
@@ -109,6 +111,23 @@ def int_tuple(run: Execution, value: Value) -> IntTuple:
     return integer(run, value)
 
 
+def extents(run: Execution, value: Value) -> IntTuple:
+    """Returns a shape; an extent that is not known stays so.
+
+    Raises:
+        CuteError: it is none.
+    """
+    if isinstance(value, tuple | list):
+        return tuple(extents(run, item) for item in value)
+    if isinstance(value, Method):  # of an object of which nothing is known
+        value = Unknown.because(ReasonCode.UNKNOWN_VALUE, f"`{value.name}` is not known")
+    return _unknown(run, value, _NO_NUMBER) if isinstance(value, Unknown) else integer(run, value)
+
+
+def _unknown(run: Execution, value: Unknown, otherwise: Reason) -> cute.DynamicInt:
+    return cute.DynamicInt(RunTime(run.domain, UnknownNumber(value.reason or otherwise)))
+
+
 def coordinate(run: Execution, value: Value) -> Coordinate:
     """Returns a coordinate; None keeps a mode, and what is not known stays so.
 
@@ -120,8 +139,7 @@ def coordinate(run: Execution, value: Value) -> Coordinate:
     if value is None:
         return cute.UNDERSCORE
     if isinstance(value, Unknown):
-        reason = value.reason or _NO_COORDINATE
-        return cute.DynamicInt(RunTime(run.domain, UnknownNumber(reason)))
+        return _unknown(run, value, _NO_COORDINATE)
     return integer(run, value)
 
 

@@ -31,6 +31,7 @@ from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F40
     block_scaled,
     hopper,
     host,
+    llvm,
     quack,
     runtime,
 )
@@ -98,6 +99,17 @@ def _is_constructed_by_a_library(owner: Class) -> bool:
     bases = owner.node.bases
     is_known = len(bases) == 1 and ast.unparse(bases[0]).rpartition(".")[2] in FUNCTIONS
     return is_known and owner.member("__init__") is UNKNOWN
+
+
+def _is_autograd_function(owner: Class) -> bool:
+    """Returns whether a class is a `torch.autograd.Function`, whose `apply` calls its `forward`."""
+    bases = [ast.unparse(b) for c in owner.linearization() for b in c.node.bases]
+    return any(b.rpartition(".")[2] == "Function" for b in bases)
+
+
+def _context_of_forward(owner: Class) -> list[Value]:
+    """Returns what `forward` gets in front of the arguments of `apply`."""
+    return [Opaque("context")] if owner.member("setup_context") is UNKNOWN else []
 
 
 def _part_of(value: Value, partition: Unknown) -> Value:
@@ -243,6 +255,8 @@ class Program:
         value = arguments[0] if arguments else 0
         if dtype.name not in _INTEGER_TYPES:
             return DATA
+        if isinstance(payload_of(value), Pointer):
+            return value
         if isinstance(value, int):
             return Number(AffineInt(int(value), I32))
         return value if isinstance(value, Number | Unknown | Opaque) else DATA
@@ -351,6 +365,10 @@ class Program:
                 return host.torch_method(call)
             case Opaque():
                 return Opaque(f"{owner.name}.{name}()")
+            case Class() if name == "apply" and _is_autograd_function(owner):
+                forward, context = owner.member("forward"), _context_of_forward(owner)
+                given = [*context, *arguments]
+                return self.apply(interpreter, forward, given, named, node, scopes)
             case StructType():
                 return storage.struct_method(call)
             case Number():

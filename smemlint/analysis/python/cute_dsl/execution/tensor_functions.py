@@ -141,6 +141,15 @@ def registers(dtype: DType, layout: cute.Layout) -> cute.Tensor:
     )
 
 
+@method("to")
+def converted(call: Call) -> Value:
+    """Evaluates `tensor.to(dtype)`: registers with the values of a tensor."""
+    tensor = needed_tensor(call.owner)
+    if isinstance(tensor, UnknownTensor):
+        return Cute(UnknownTensor(cute.Space.REGISTER, tensor.reason))
+    return Cute(registers(call.dtype(0, "dtype"), cute.make_layout_like(tensor.layout.plain)))
+
+
 @function("make_identity_tensor")
 def make_identity_tensor(call: Call) -> Value:
     """Evaluates `make_identity_tensor(shape)`: only its shape is followed."""

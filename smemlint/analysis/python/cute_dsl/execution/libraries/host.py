@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field, replace
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method
@@ -28,7 +29,7 @@ TORCH_TYPES = {
     "float16": "Float16", "half": "Float16", "bfloat16": "BFloat16", "int64": "Int64",
     "long": "Int64", "int32": "Int32", "int": "Int32", "int16": "Int16", "int8": "Int8",
     "uint8": "Uint8", "bool": "Boolean", "float8_e4m3fn": "Float8E4M3FN",
-    "float8_e5m2": "Float8E5M2",
+    "float8_e5m2": "Float8E5M2", "float8_e8m0fnu": "Float8E8M0FNU",
 }  # fmt: skip
 _CONSTRUCTORS = frozenset(("empty", "zeros", "ones", "rand", "randn", "randint", "full"))
 _SAME = frozenset((
@@ -163,12 +164,9 @@ def torch_method(call: Call) -> Value:
             )
         case "contiguous":
             return replace(tensor, stride=_packed(tensor.shape))
-        case "size" if not given:
-            return tensor.shape
-        case "dim" | "ndimension":
-            return len(tensor.shape)
-        case "stride" if not given:
-            return tensor.stride
+        case "size" | "stride":
+            listed = tensor.shape if call.name == "size" else tensor.stride
+            return _item(listed, call.value(0, "dim")) if call.given.has(0, "dim") else listed
         case "view" | "reshape":
             shape_given = integers(list(order))
             if shape_given is None or -1 in shape_given:
@@ -176,7 +174,28 @@ def torch_method(call: Call) -> Value:
             return replace(tensor, shape=shape_given, stride=_packed(shape_given))
     if call.name in _SAME or call.name.endswith("_"):
         return tensor
+    return UNKNOWN if given or call.given.named else _property(tensor, call.name)
+
+
+def _property(tensor: TorchTensor, name: str) -> Value:
+    """Returns the result of a method without arguments."""
+    match name:
+        case "dim" | "ndimension":
+            return len(tensor.shape)
+        case "numel":
+            return math.prod(tensor.shape)
+        case "element_size" if tensor.dtype is not None:
+            return max(tensor.dtype.bits // 8, 1)
+        case "is_contiguous":
+            packed = _packed(tensor.shape)
+            strides = zip(tensor.shape, tensor.stride, packed, strict=True)
+            return all(stride == dense for extent, stride, dense in strides if extent != 1)
     return UNKNOWN
+
+
+def _item(listed: tuple[int, ...], at: Value) -> Value:
+    """Returns what `size(at)` and `stride(at)` mean."""
+    return listed[at] if isinstance(at, int) and -len(listed) <= at < len(listed) else UNKNOWN
 
 
 def _converted(tensor: TorchTensor, call: Call) -> DType | None:
@@ -194,6 +213,7 @@ def torch_attribute(tensor: TorchTensor, name: str) -> Value | None:
         "dtype": tensor.dtype if tensor.dtype is not None else UNKNOWN,
         "T": replace(tensor, shape=tensor.shape[::-1], stride=tensor.stride[::-1]),
         "ndim": len(tensor.shape),
+        "is_cuda": True,
     }
     return named.get(name)
 

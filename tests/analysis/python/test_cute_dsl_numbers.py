@@ -1,0 +1,185 @@
+"""Kernels of the DSL whose numbers are known in part, and accesses that the program spells itself."""
+
+import pytest
+from test_cute_dsl_kernels import facts_of, ways
+
+from smemlint.facts import AccessKind
+
+STAGES = """
+class Staged:
+    @cute.jit
+    def __call__(self, a: cute.Tensor, k: int):
+        self.stages = 4
+        while self.stages > 1 and k % self.stages != 0:
+            self.stages -= 1
+        shape = (64, 64, self.stages)
+        layout = cute.tile_to_shape(cute.make_layout((8, 64), stride=(64, 1)), shape, (0, 1, 2))
+        self.kernel(a, layout, k).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, layout: cute.Layout, k: int):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float32, layout, 16)
+        stage, _, _ = cute.arch.block_idx()
+        x = s[tx, 0, stage]
+        y = s[0, tx, stage]
+
+def compiled(a, k):
+    cute.compile(Staged(), a, k)
+"""
+
+
+def test_stages_that_are_not_known_move_all_lanes_alike(tmp_path):
+    """Rows of 64 words: a column is one bank, a row all of them."""
+    assert [w for _, _, w in ways(facts_of(STAGES, tmp_path))] == [32, 1]
+
+
+SHIFTED = """
+class Shifted:
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.shift = 0
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
+        if a[tx] > 0.0:
+            self.shift = 31
+        x = s[32 * tx + self.shift]
+
+def compiled(a):
+    cute.compile(Shifted(), a)
+"""
+
+
+def test_an_attribute_that_threads_may_assign_is_not_known(tmp_path):
+    """Lanes that differ in the attribute are in two banks, lanes that do not are all in one."""
+    ((access,),) = (k.accesses for k in facts_of(SHIFTED, tmp_path).kernels)
+    assert not access.certainty.is_decided
+
+
+ASSEMBLY = """
+from cutlass import Float32, Int32
+from cutlass._mlir.dialects import llvm
+from cutlass.cutlass_dsl import T
+
+def address(pointer):
+    return Int32(llvm.ptrtoint(T.i32(), pointer.llvm_ptr))
+
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(Float32, cute.make_layout(4096), 16)
+    at = OFFSET
+    x = llvm.inline_asm(T.i32(), [at], "TEXT", "CONSTRAINTS")
+
+@cute.jit
+def run():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+cute.compile(run)
+"""
+
+
+@pytest.mark.parametrize(
+    ("offset", "text", "constraints", "expected"),
+    [
+        ("address(s.iterator) + tx * 128", "ld.shared.f32 $0, [$1];", "=f,r", (4, 32)),
+        ("Int32(32) + address(s.iterator) + 4 * tx", "ld.shared.f32 $0, [$1+8];", "=f,r", (4, 1)),
+        ("s.iterator.toint() + tx * 8", "st.shared.s32 [$0], 0;", "r", (4, 2)),
+        ("address(s.iterator + tx * 8)", "{ st.shared.v4.f32 [$0], {a, a, a, a}; }", "r", (16, 2)),
+    ],
+)
+def test_inline_ptx_accesses_what_it_is_given(tmp_path, offset, text, constraints, expected):
+    """Addresses of ptrtoint are bytes; 32 rows of 16 bytes, 32 apart, take 8 wavefronts, not 4."""
+    program = ASSEMBLY.replace("OFFSET", offset).replace("TEXT", text)
+    found = facts_of(program.replace("CONSTRAINTS", constraints), tmp_path)
+    kind = AccessKind.LOAD if text.startswith("ld") else AccessKind.STORE
+    assert ways(found) == [(kind, *expected)]
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("mov.b32 $0, $1;", 0),
+        ("mbarrier.arrive.shared.b64 _, [$1];", 0),
+        ("atom.shared.add.s32 $0, [$1], 1;", 1),
+        ("@p ld.shared.f32 $0, [$1];", 1),
+        ("ld.shared.f32 $0, [other];", 1),
+        ("@p bra END; ld.shared.f32 $0, [$1]; END: ret;", 1),
+    ],
+)
+def test_other_inline_ptx_is_noted_if_it_may_access_shared_memory(tmp_path, text, notes):
+    program = ASSEMBLY.replace("OFFSET", "address(s.iterator)").replace("TEXT", text)
+    (kernel,) = facts_of(program.replace("CONSTRAINTS", "=r,r"), tmp_path).kernels
+    assert (len(kernel.accesses), len(kernel.not_analysed)) == (0, notes)
+
+
+ELEMENTS = """
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.DTYPE, LAYOUT)
+    per_row = 128 // COUNT
+    for e in cutlass.range_constexpr(COUNT):
+        x = s[tx // per_row, tx % per_row * COUNT + e]
+
+@cute.jit
+def run():
+    kernel().launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+cute.compile(run)
+"""
+PLAIN = "cute.make_layout((128, 128), stride=(128, 1)), 1024"
+SWIZZLED = (
+    "cute.make_layout((128, (64, 2)), stride=(64, (1, 8192))), 1024, cute.make_swizzle(3, 4, 3)"
+)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "count", "layout", "instructions", "expected"),
+    [
+        ("Float16", 4, PLAIN, 4, (8, 1)),
+        ("BFloat16", 8, PLAIN, 4, (16, 1)),
+        ("Uint8", 16, PLAIN, 4, (16, 1)),
+        ("Float32", 16, PLAIN, 16, (16, 4)),
+        ("BFloat16", 16, SWIZZLED, 64, (2, 4)),
+        ("Float32", 16, SWIZZLED, 64, (4, 4)),
+    ],
+)
+def test_elements_merge_as_llvm_merges_them(tmp_path, dtype, count, layout, instructions, expected):
+    """Instructions of four warps in the SASS of nvidia-cutlass-dsl 4.8.1 (sm_120a, sm_90a).
+
+    Those of a swizzled tensor never merge, as each address is an exclusive-or of its own.
+    """
+    program = ELEMENTS.replace("DTYPE", dtype).replace("COUNT", str(count))
+    found = facts_of(program.replace("LAYOUT", layout), tmp_path)
+    ((access,),) = (k.accesses for k in found.kernels)
+    assert sum(p.count for p in access.patterns) == instructions
+    assert (access.width_bytes, access.ways) == expected
+
+
+def test_a_copy_of_two_bytes_is_no_cp_async(tmp_path):
+    """cp.async copies 4, 8 or 16 bytes."""
+    program = """
+@cute.jit
+def run(a: cute.Tensor):
+    kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout(32), 16)
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.Float16)
+    copy = cute.make_tiled_copy_tv(atom, cute.make_layout(32), cute.make_layout(1)).get_slice(tx)
+    cute.copy(copy, copy.partition_S(a), copy.partition_D(s))
+
+run(from_dlpack(torch.empty(32, dtype=torch.float16)))
+"""
+    (kernel,) = facts_of(program, tmp_path).kernels
+    left = [*kernel.not_analysed, *(a for a in kernel.accesses if not a.certainty.is_decided)]
+    assert len(left) == 1
