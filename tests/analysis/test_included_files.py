@@ -152,3 +152,24 @@ def test_a_kernel_is_not_left_to_a_unit_that_only_seems_to_launch_it(other, tmp_
     facts, crashed = analyze(find_sources([str(tmp_path)]), Settings())
     assert not crashed
     assert [len(kernel.accesses) for kernel in facts.kernels] == [1]
+
+
+REDUCTION = """#pragma once
+__device__ float sum(float v) {
+  __shared__ float s[32 * 32];
+  s[threadIdx.x * 32] = v;
+  return s[threadIdx.x];
+}
+"""
+
+
+def test_a_kernel_whose_shared_memory_is_of_a_header_is_evaluated_in_any_number_of_files(tmp_path):
+    (tmp_path / "sum.cuh").write_text(REDUCTION)
+    kernel = "__global__ void k{0}(float* a) {{ a[0] = sum(a[threadIdx.x]); }}\n"
+    for i in range(5):
+        (tmp_path / f"k{i}.cuh").write_text('#include "sum.cuh"\n' + kernel.format(i))
+        (tmp_path / f"main{i}.cu").write_text(f'#include "k{i}.cuh"\n')
+    facts, crashed = analyze(find_sources([str(tmp_path)]), Settings())
+    assert not crashed
+    assert sorted(k.instance.kernel for k in facts.kernels) == ["k0", "k1", "k2", "k3", "k4"]
+    assert {a.patterns[0].wavefronts for k in facts.kernels for a in k.accesses} == {32, 1}

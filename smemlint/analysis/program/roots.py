@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from smemlint.analysis.program.units import ProgramIndex
+from smemlint.analysis.program.units import ProgramIndex, reachable
 from smemlint.frontend.heuristics import instantiated_includes, may_touch_shared
 from smemlint.frontend.line_searches import LAUNCH
 from smemlint.lazy_dataclasses import dataclass
@@ -23,7 +23,8 @@ class MainFiles:
     """The main files of the units to evaluate.
 
     Attributes:
-        of: for every file with shared memory the main files of the units to evaluate it in.
+        of: for every file with shared memory the main files of the units to evaluate it in; so for
+            files with kernels that are in none of these units and include such a file.
         includers: of each file that is included, the files that do so.
     """
 
@@ -39,8 +40,8 @@ class MainFiles:
         """Returns the place of a main file among those that a file's kernels are evaluated with.
 
         None where it is none of them. A file that holds no shared memory itself goes with every
-        unit that includes it. The last is the
-        file itself, where a condition keeps it out of the units of all others.
+        unit that includes it. The last is the file itself, where a condition keeps it out of the
+        units of all others.
         """
         mains = (*self.of.get(path, (main,)), path)
         return mains.index(main) if main in mains else None
@@ -75,26 +76,30 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
     for path in index.sources if shared else ():
         for target in index.includes(path):
             includers.setdefault(target, []).append(path)
-    chosen: dict[str, tuple[str, ...]] = {}
-    for path in shared:
-        mains = _not_included(path, includers)
-        mains = [m for m in mains if m.endswith(_OF_NVCC)] or mains
-        mains.sort(key=lambda p: (not _LAUNCHES.search(index.read(p) or ""), p))
-        chosen[path] = tuple(mains[:MAX_MAIN_FILES]) or (path,)
+    chosen = {path: _first_mains(path, index, includers) for path in shared}
+    below = set(reachable({m for mains in chosen.values() for m in mains}, index.includes))
+    including = reachable(chosen, lambda p: includers.get(p, ())) if only is None else []
+    for path in sorted(p for p in including if "__global__" in (index.read(p) or "")):
+        if path not in below:
+            chosen[path] = _first_mains(path, index, includers)
+            below.update(reachable(chosen[path], index.includes))
     return MainFiles(chosen, includers)
+
+
+def _first_mains(
+    path: str, index: ProgramIndex, includers: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """Returns the main files to evaluate a file in, those that launch first."""
+    mains = _not_included(path, includers)
+    mains = [m for m in mains if m.endswith(_OF_NVCC)] or mains
+    mains.sort(key=lambda p: (not _LAUNCHES.search(index.read(p) or ""), p))
+    return tuple(mains[:MAX_MAIN_FILES]) or (path,)
 
 
 def _not_included(path: str, includers: Mapping[str, Sequence[str]]) -> list[str]:
     """Returns the files that include a file, directly or not, and that none includes."""
-    seen, found, worklist = {path}, [], [path]
-    while worklist:
-        current = worklist.pop()
-        above = [p for p in includers.get(current, ()) if p not in seen]
-        if not includers.get(current):
-            found.append(current)
-        seen.update(above)
-        worklist.extend(above)
-    return found
+    above = reachable((path,), lambda p: includers.get(p, ()))
+    return [p for p in above if not includers.get(p)]
 
 
 def _is_of_interest(path: str, text: str, names: Set[str]) -> bool:

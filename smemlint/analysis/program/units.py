@@ -261,13 +261,7 @@ class ProgramIndex:
 
     def files_below(self, path: str) -> list[str]:
         """Returns a file, and all files of the run that it includes, directly or not."""
-        found = {path: None}
-        worklist = [path]
-        while worklist:
-            new = [p for p in self.includes(worklist.pop()) if p not in found]
-            found.update(dict.fromkeys(new))
-            worklist += new
-        return list(found)
+        return reachable((path,), self.includes)
 
     def mentioning(
         self, names: Iterable[str], near: str, declared_in: Collection[str] = ()
@@ -329,6 +323,17 @@ class ProgramIndex:
             return any(w in text for w in words) and pattern.search(text) is not None
 
         return names_one
+
+
+def reachable(starts: Iterable[str], edges: Callable[[str], Iterable[str]]) -> list[str]:
+    """Returns some files, and all that edges lead to from them, each once."""
+    found = dict.fromkeys(starts)
+    worklist = list(found)
+    while worklist:
+        new = [p for p in edges(worklist.pop()) if p not in found]
+        found.update(dict.fromkeys(new))
+        worklist += new
+    return list(found)
 
 
 def mention_of(words: Iterable[str]) -> re.Pattern[str]:
