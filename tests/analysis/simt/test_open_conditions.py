@@ -311,3 +311,27 @@ def test_an_operand_behind_an_open_condition_stays_inside_the_array(guarded):
 def test_one_value_of_the_data_is_that_of_few_threads(guarded):
     (load,) = (a for a in accesses_of(GUARDED % guarded) if a.kind is AccessKind.LOAD)
     assert load.certainty is Certainty.DATA_DEPENDENT
+
+
+CHOSEN = """\
+template <int N> __global__ void k(float *g, int n) {
+  __shared__ float s[4096];
+  int t = threadIdx.x, i = 0;
+  %s
+  s[t + 33 * i] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_decided"),
+    [
+        ("if ((t & 3) == N) i = 1; else i = 2;", False),
+        ("switch (t & 3) { case N: i = 1; break; default: i = 2; }", False),
+        ("switch (n) { case N: i = 1; break; default: i = 2; }", True),
+    ],
+)
+def test_what_threads_choose_by_their_number_differs_among_them(choice, is_decided):
+    """Of N = 1 thread 0 writes word 66 and thread 1 word 34: both of bank 2."""
+    (store,) = accesses_of(CHOSEN % choice)
+    assert store.certainty.is_decided is is_decided

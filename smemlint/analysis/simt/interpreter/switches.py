@@ -124,9 +124,13 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     condition = (
         value
         if isinstance(value, Unknown)
-        else Unknown.because(ReasonCode.UNKNOWN_CONDITION, "the case is not known", is_uniform=True)
+        else Unknown.because(
+            ReasonCode.UNKNOWN_CONDITION,
+            "the case is not known",
+            is_uniform=isinstance(value, AffineInt) and value.is_uniform,
+        )
     )
-    if isinstance(value, AffineInt | Unknown) and not value.is_uniform:
+    if not condition.is_uniform:
         state.divergent_conditions.update(cases)
         labelled = zip(entries, cases, strict=True)
         state.data_conditions.update(
