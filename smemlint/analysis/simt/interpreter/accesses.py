@@ -209,15 +209,14 @@ def record_access(
             extra["issued"] = 0
         elif node in facts.undefined and not any(loop.is_run_time for loop in ev.state.loops):
             offset = _added_to_nothing(facts.undefined[node])
-    ptxas_fuses = kind is not AccessKind.LOAD or place.type != I16
+    extra["ptxas_fuses"] = kind is not AccessKind.LOAD or place.type != I16
     for at, size in pieces:
         moved = (
             offset
             if isinstance(offset, Unknown)
             else ev.state.domain.add(offset, AffineInt(at, I64))
         )
-        flags = {"volatile": place.volatile, "ptxas_fuses": ptxas_fuses}
-        emit_event(ev, kind, place.object, moved, size, node, **flags, **extra)
+        emit_event(ev, kind, place.object, moved, size, node, volatile=place.volatile, **extra)
 
 
 def _added_to_nothing(name: str) -> Unknown:
