@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 
 from smemlint.frontend.line_searches import (
     LAUNCH,
@@ -156,6 +157,12 @@ def is_hip_call(word: str) -> bool:
 def is_cuda_call(word: str) -> bool:
     """Returns whether a word is of the CUDA run-time library or driver: `cudaMalloc`, `cuInit`."""
     return _CUDA_CALL.fullmatch(word) is not None
+
+
+def calls_hip_alone(words: Iterable[str]) -> bool:
+    """Returns whether code calls the HIP run-time library and never CUDA's."""
+    found = set(words)
+    return any(map(is_hip_call, found)) and not any(map(is_cuda_call, found))
 
 
 def names_amd_module(text: str) -> bool:

@@ -173,3 +173,17 @@ def test_a_kernel_whose_shared_memory_is_of_a_header_is_evaluated_in_any_number_
     assert not crashed
     assert sorted(k.instance.kernel for k in facts.kernels) == ["k0", "k1", "k2", "k3", "k4"]
     assert {a.patterns[0].wavefronts for k in facts.kernels for a in k.accesses} == {32, 1}
+
+
+@pytest.mark.parametrize(
+    ("ending", "call"), [(".cu", "hipFree(a);"), (".cpp", "hipFree(a);"), ("_hip.cpp", "")]
+)
+def test_main_files_for_amd_come_behind_those_for_cuda(ending, call, tmp_path):
+    launch = "inline void run(float* a) { k<16><<<1, 32>>>(a); }\n"
+    host = '#include "k.cuh"\nvoid f(float* a) {{ {0} run(a); }}\n'
+    files = {f"{name}{ending}": host.format(call) for name in "abc"}
+    files |= {
+        "k.cuh": KERNEL + launch,
+        f"d{ending.removeprefix('_hip')}": host.format("cudaFree(a);"),
+    }
+    assert instances_of(files, tmp_path) == {("16", 16)}

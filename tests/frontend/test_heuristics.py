@@ -110,6 +110,12 @@ def test_kernels_of_cutlass_are_named_by_their_templates():
     assert heuristics.library_kernels("cutlass::gemm::device::run(k<<<1, 2>>>)") == {}
 
 
+def test_code_that_calls_both_run_time_libraries_is_not_for_amd_alone():
+    assert heuristics.calls_hip_alone(["main", "hipMalloc"])
+    assert not heuristics.calls_hip_alone(["main", "hipMalloc", "cudaMalloc"])
+    assert not heuristics.calls_hip_alone(["main"])
+
+
 def test_a_text_defines_a_kernel_or_declares_a_variable():
     text = "__global__ void k(int n) {}\n__global__ void declared(int n);\nvoid host(F f) { g(x); }"
     kernels = [n for n in ("k", "declared", "host") if heuristics.defines_kernel(text, n)]
@@ -126,6 +132,7 @@ def test_every_guess_is_tested_and_gives_its_reason():
         if callable(value) and getattr(value, "__module__", "") == heuristics.__name__
     }
     assert set(guesses) == {
+        "calls_hip_alone",
         "declares_variable",
         "defines_kernel",
         "library_kernels",

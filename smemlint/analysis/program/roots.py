@@ -7,7 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from smemlint.analysis.program.units import ProgramIndex, reachable
-from smemlint.frontend.heuristics import instantiated_includes, may_touch_shared
+from smemlint.frontend.heuristics import (
+    calls_hip_alone,
+    instantiated_includes,
+    is_hip_file,
+    may_touch_shared,
+)
 from smemlint.frontend.line_searches import LAUNCH
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_MAIN_FILES
@@ -16,6 +21,7 @@ from smemlint.sources.languages import is_python_path
 _OF_NVCC = ".cu"
 """How the names of files end that a compiler takes for CUDA without being told to."""
 _LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel")
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +95,15 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
 def _first_mains(
     path: str, index: ProgramIndex, includers: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """Returns the main files to evaluate a file in, those that launch first."""
+    """Returns the main files to evaluate a file in: those for CUDA first, and that launch."""
+
+    def rank(main: str) -> tuple[bool, bool, str]:
+        text = index.read(main) or ""
+        return _is_for_amd(main, text), not _LAUNCHES.search(text), main
+
     mains = _not_included(path, includers)
     mains = [m for m in mains if m.endswith(_OF_NVCC)] or mains
-    mains.sort(key=lambda p: (not _LAUNCHES.search(index.read(p) or ""), p))
+    mains.sort(key=rank)
     return tuple(mains[:MAX_MAIN_FILES]) or (path,)
 
 
@@ -100,6 +111,11 @@ def _not_included(path: str, includers: Mapping[str, Sequence[str]]) -> list[str
     """Returns the files that include a file, directly or not, and that none includes."""
     above = reachable((path,), lambda p: includers.get(p, ()))
     return [p for p in above if not includers.get(p)]
+
+
+def _is_for_amd(path: str, text: str) -> bool:
+    """Returns whether a main file is for AMD's GPUs only, as far as its text tells."""
+    return is_hip_file(path) or ("hip" in text and calls_hip_alone(_WORD.findall(text)))
 
 
 def _is_of_interest(path: str, text: str, names: Set[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
-from smemlint.frontend.heuristics import is_cuda_call, is_hip_call, is_hip_file
+from smemlint.frontend.heuristics import calls_hip_alone, is_hip_file
 from smemlint.frontend.program import Unit
 
 _BUILTIN = "__builtin_amdgcn_"
@@ -25,4 +25,4 @@ def is_for_amd(unit: Unit) -> bool:
             words |= function.words
     if any(word.startswith(_BUILTIN) for word in words):
         return True
-    return any(map(is_hip_call, words)) and not any(map(is_cuda_call, words))
+    return calls_hip_alone(words)
