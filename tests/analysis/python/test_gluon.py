@@ -153,6 +153,28 @@ class Ring:
     assert (note.span.line, note.reason.code) == (8, "not-reached")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "decided"),
+    [("128, 32", 1), ("128, 32, **{}", 1), ("128, 32, **MORE", 0), ("128, 32, *MORE", 0)],
+)
+def test_a_default_is_taken_only_where_nothing_else_can_be_given(arguments, decided):
+    """What is unpacked may be `transposed=True`."""
+    text = (
+        HEAD
+        + f"""
+from mine import MORE
+
+@gluon.jit
+def kernel(x_ptr):
+    row: gl.constexpr = gl.BlockedLayout([1, 4], [2, 16], [4, 1], [1, 0])
+    layout: gl.constexpr = gl.NVMMASharedLayout({arguments})
+    gl.allocate_shared_memory(gl.float32, [64, 64], layout).load(row)
+"""
+    )
+    (kernel,) = facts_of(text).kernels
+    assert [a.certainty.is_decided for a in kernel.accesses] == [bool(decided)]
+
+
 def test_a_ring_of_three_buffers_is_priced_like_one_of_four():
     text = (
         HEAD

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Value
+from smemlint.analysis.python.interpreter.values import (
+    REST,
+    REST_OF_NAMES,
+    UNKNOWN,
+    Scope,
+    Value,
+)
 from smemlint.lazy_dataclasses import dataclass
 
 LARGEST_INTEGER = (1 << 31) - 1
@@ -21,10 +27,11 @@ class BoundArguments:
         return at < len(self.positional) or name in self.named
 
     def get(self, at: int, name: str, default: Value = UNKNOWN) -> Value:
-        """Returns an argument by position or name."""
+        """Returns an argument by position or name; its default only where it is known not given."""
         if at < len(self.positional):
             return self.positional[at]
-        return self.named.get(name, default)
+        is_open = REST_OF_NAMES in self.named or (self.positional and self.positional[-1] is REST)
+        return self.named.get(name, UNKNOWN if is_open else default)
 
     def shape(self, at: int, name: str) -> tuple[int, ...] | None:
         """Returns an argument that is a sequence of integers."""
