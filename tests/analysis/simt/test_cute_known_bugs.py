@@ -87,3 +87,35 @@ def test_a_known_conflict_comes_out_unaided(case):
     (access,) = accesses_of(KERNEL.replace("BODY", body).replace("HOST", host))
     assert (str(access.kind), access.width_bytes, access.ways) == (kind, width, ways)
     assert access.certainty.is_decided
+
+
+ELEMENTS = (
+    HEAD
+    + """
+__global__ void k(const float *a, float *o) {
+  __shared__ float s[512];
+  auto A = make_tensor(make_smem_ptr<float>(s), make_layout(make_shape(Int<16>{}, Int<32>{})));
+  int t = threadIdx.x;
+  for (LOOP) A(PLACE) = a[i];
+  __syncthreads();
+  o[t] = s[t];
+}
+void host(float *a) { k<<<1, 128>>>(a, a); }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("loop", "place", "width", "ways"),
+    [  # nvcc 13.0.88, sm_90, -O3
+        ("int i = t; i < 512; i += blockDim.x", "i / 32, i % 32", 4, 16),
+        ("int i = t; i < 512; i += 128", "i / 32, i % 32", 4, 16),
+        ("int i = 0; i < 4; ++i", "i, blockDim.x - 97 - t % 32", 16, 4),
+        ("int i = 0; i < 4; ++i", "(t & 3) * 4 + i, t >> 2", 16, 1),
+        ("int i = 0; i < 4; ++i", "t / 32 * 4 + i, t % 32", 16, 4),
+    ],
+)
+def test_coordinates_are_neighbours_where_the_compiler_knows_it(loop, place, width, ways):
+    found = accesses_of(ELEMENTS.replace("LOOP", loop).replace("PLACE", place))
+    (store,) = (a for a in found if str(a.kind) == "store")
+    assert (store.width_bytes, store.ways) == (width, ways)

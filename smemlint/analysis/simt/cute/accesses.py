@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
-from smemlint.analysis.simt.cute.run_time import from_engine
+from smemlint.analysis.simt.cute.run_time import from_engine, thread_form
 from smemlint.analysis.simt.cute.values import Origin
 from smemlint.analysis.simt.domain.copy_sources import UNKNOWN_SOURCE, source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
-from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
+from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
@@ -139,16 +136,6 @@ def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:
     if isinstance(origin, Origin) and origin.use is not None:
         # The exclusive-or hides from the compiler which accesses are neighbours.
         offset.form = atom(offset.identity(), is_divergent=True)
-    else:
+    elif offset.form is None:
         offset.form = thread_form(offset)
     return offset
-
-
-def thread_form(offset: AffineInt) -> Scev:
-    """Returns what the compiler sees of an address: a part of the thread plus a constant."""
-    lanes = np.asarray(offset.base)
-    pattern = AffineInt(lanes - lanes.flat[0], I64)
-    alignment = power_of_two(int(np.gcd.reduce(pattern.base, axis=None)))
-    form = atom(pattern.identity(), alignment, is_divergent=True)
-    rest = AffineInt(0, I64, offset.terms)
-    return sum_of(form, scev_of(rest))

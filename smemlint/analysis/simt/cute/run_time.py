@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I64, StaticIntType
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import (
+    Scev,
+    atom,
+    divided_by,
+    is_combined,
+    power_of_two,
+    sum_of,
+)
 from smemlint.analysis.simt.domain.swizzled import swizzled
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.layout.cute import DynamicInt, Integer
@@ -37,12 +48,16 @@ class RunTime:
         return str(self.value.reason) if isinstance(self.value, Unknown) else ""
 
     def _operate(self, op: str, other: Any, *, is_reversed: bool = False) -> RunTime:
-        operand = other.value if isinstance(other, RunTime) else AffineInt(other, I64)
+        operand = other.value if isinstance(other, RunTime) else _without_unknowns(other)
         for value in (self.value, operand):
             if isinstance(value, Unknown):
                 return RunTime(self.domain, value)
         a, b = (operand, self.value) if is_reversed else (self.value, operand)
-        return RunTime(self.domain, self.domain.operate(op, _wide(a), _wide(b)))
+        x, y = _wide(a), _wide(b)
+        result = self.domain.operate(op, x, y)
+        if op == "/" and isinstance(result, AffineInt) and _is_computed(x) and y.constant:
+            result.form = divided_by(scev_of(x), y.constant)
+        return RunTime(self.domain, result)
 
     def __add__(self, other: Any) -> RunTime:
         return self._operate("+", other)
@@ -93,6 +108,13 @@ class RunTime:
         return RunTime(self.domain, swizzled(self.value, swizzle))
 
 
+def _without_unknowns(lanes: Any) -> AffineInt:
+    number = AffineInt(lanes, I64)
+    if not isinstance(lanes, int):
+        number.form = thread_form(number)
+    return number
+
+
 def _wide(value: AffineInt | Unknown) -> AffineInt:
     assert isinstance(value, AffineInt)
     return AffineInt(value.base, I64, value.terms, value.form)
@@ -109,7 +131,24 @@ def to_engine(value: Value, domain: AffineDomain) -> Integer:
         return DynamicInt(RunTime(domain, unknown))
     if value.constant is not None and isinstance(value.type, StaticIntType):
         return value.constant
-    return DynamicInt(RunTime(domain, value) if value.terms else value.base)
+    return DynamicInt(RunTime(domain, value) if value.terms or _is_computed(value) else value.base)
+
+
+def _is_computed(value: AffineInt) -> bool:
+    """Returns whether the compiler does not know that lanes are thread numbers and a constant."""
+    if value.form is None:
+        return False
+    return any(is_combined(key) or key.startswith("blockDim") for key, _ in value.form.terms)
+
+
+def thread_form(offset: AffineInt) -> Scev:
+    """Returns what the compiler sees of an address: a part of the thread plus a constant."""
+    lanes = np.asarray(offset.base)
+    pattern = AffineInt(lanes - lanes.flat[0], I64)
+    alignment = power_of_two(int(np.gcd.reduce(pattern.base, axis=None)))
+    form = atom(pattern.identity(), alignment, is_divergent=True)
+    rest = AffineInt(0, I64, offset.terms)
+    return sum_of(form, scev_of(rest))
 
 
 def from_engine(number: Integer) -> AffineInt | Unknown:

@@ -27,9 +27,9 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import Value
-from smemlint.analysis.simt.cute.accesses import KINDS, thread_form
+from smemlint.analysis.simt.cute.accesses import KINDS
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
-from smemlint.analysis.simt.cute.run_time import from_engine
+from smemlint.analysis.simt.cute.run_time import from_engine, thread_form
 from smemlint.analysis.simt.domain.copy_sources import UNKNOWN_SOURCE, source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.environment import WARP
