@@ -135,7 +135,13 @@ def _instruction(
 
 
 def _may_part(parts: Sequence[Event], by_llvm: bool) -> bool:
-    """Returns whether branches of the compiler's own may stand between accesses of one slot."""
+    """Returns whether accesses of one slot may stay apart.
+
+    Branches of the compiler's own may stand between them, and ptxas fuses no loads whose values it
+    extends.
+    """
+    if not by_llvm and any(part.extends is None for part in parts):
+        return True
     paths = [SlowPath.BRANCH]
     if parts[0].kind is AccessKind.STORE:
         paths.append(SlowPath.VALUE)

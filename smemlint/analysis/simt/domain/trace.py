@@ -57,7 +57,8 @@ class Event:
         splits: how many branches of the compiler's own stand before it, see `Trace.splits`.
         may_part: of a fused instruction: such branches may keep its accesses apart.
         scope: the conditional pieces of code that it stands in, outermost first.
-        ptxas_fuses: not where a load extends a short.
+        extends: a load of two bytes whose value is extended to 32 bits, which ptxas fuses with
+            none; None where that is not known.
         word: bytes of an element where it takes a vector of words of 4 or 8 bytes; 0 elsewhere.
     """
 
@@ -92,13 +93,13 @@ class Event:
     splits: tuple[int, ...] = (0, 0, 0, 0)
     may_part: bool = False
     scope: tuple[int, ...] = ()
-    ptxas_fuses: bool = True
+    extends: bool | None = False
     word: int = 0
 
     @property
     def stays_alone(self) -> bool:
         """Whether ptxas never fuses it."""
-        return self.volatile or not self.ptxas_fuses
+        return self.volatile or bool(self.extends)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,6 +184,12 @@ class Trace:
         ):
             return
         self.items.append(Fence(kind, entry, depth))
+
+    def extend(self, node: ir.Node) -> None:
+        """Notes that integers are added up to what an expression loads, if it is a load."""
+        last = self.items[-1] if self.items else None
+        if isinstance(last, Event) and last.node is node and last.extends is None:
+            last.extends = True
 
     def part(self, path: int | None) -> None:
         """Notes arithmetic that the compiler may give branches; None for other arithmetic."""

@@ -8,7 +8,7 @@ from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
 from smemlint.analysis.simt.cute.values import has_one_value
 from smemlint.analysis.simt.domain.copies import copied_pieces
 from smemlint.analysis.simt.domain.ctypes import (
-    I16,
+    BF16,
     I64,
     ArrayType,
     CType,
@@ -209,7 +209,8 @@ def record_access(
             extra["issued"] = 0
         elif node in facts.undefined and not any(loop.is_run_time for loop in ev.state.loops):
             offset = _added_to_nothing(facts.undefined[node])
-    extra["ptxas_fuses"] = kind is not AccessKind.LOAD or place.type != I16
+    if kind is AccessKind.LOAD and _may_be_extended(place.type):
+        extra["extends"] = None
     for at, size in pieces:
         moved = (
             offset
@@ -217,6 +218,19 @@ def record_access(
             else ev.state.domain.add(offset, AffineInt(at, I64))
         )
         emit_event(ev, kind, place.object, moved, size, node, volatile=place.volatile, **extra)
+
+
+def _may_be_extended(kind: CType) -> bool:
+    """Returns whether a register of 32 bits is made of two bytes, depending on their use.
+
+    SASS of nvcc 13.0.88 (sm_90, -O3) for arrays of natural alignment: integer sums and `^` of
+    short, and conversions of __nv_bfloat16 and cutlass::bfloat16_t to float, are LDS.U16 or
+    LDS.S16; copies of all, sums of __nv_bfloat16, comparisons of short and its conversions to
+    float are LDS.64, and so is half.
+    """
+    if isinstance(kind, RecordType):
+        return kind.size == 2 and any(_may_be_extended(m.type) for m in kind.members)
+    return kind == BF16 or (isinstance(kind, IntType) and kind.size == 2)
 
 
 def _added_to_nothing(name: str) -> Unknown:

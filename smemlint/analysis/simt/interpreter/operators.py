@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     U64,
     CType,
     FloatType,
+    IntType,
     RecordType,
     is_sized,
     is_unread_class,
@@ -274,6 +275,8 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
         ev.state.spend(1)
         return FloatValue(place.type)
     value = ev.evaluate(node.rvalue)
+    if isinstance(place.type, IntType):
+        ev.state.trace.extend(node.rvalue)
     old = read_lvalue(ev, place, node.lvalue)
     new = apply_binary(ev, node.op[:-1], old, value, node)
     write_lvalue(ev, place, new, node.lvalue)

@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 from conftest import accesses_of
 
+from smemlint.facts import Certainty
+
 KERNEL = """
 #include <cuda_fp16.h>
 __global__ void k(float *f, TYPE *o) {
@@ -72,6 +74,29 @@ def test_llvm_fuses_two_byte_loads_where_no_assembly_stands_between(
 def test_assembly_between_stores_keeps_them_apart(value: str, expected: dict[str, int]) -> None:
     body = STORES.format(value).replace("((half *)f[", "(((half *)f)[")
     assert widths(body, "half", 16) == expected
+
+
+@pytest.mark.parametrize(
+    ("type_", "body", "is_open"),
+    [
+        ("half", COPY.format(8), False),  # 2 LDS.64
+        ("half", SUM.format("__half2float(s[t * 128 + i])"), False),  # 2 LDS.64
+        ("short", COPY.format(8), True),  # 2 LDS.64
+        ("unsigned short", COPY.format(8), True),  # 2 LDS.64
+        ("unsigned short", SUM.format("(int)s[t * 128 + i]"), True),  # 2 LDS.64
+        ("unsigned short", SUM.replace("float a", "int a").format("s[t * 128 + i]"), False),  # 8
+        ("short", SUM.replace("float a", "int a").format("s[t * 128 + i]"), False),  # 8 LDS.S16
+        ("__nv_bfloat16", COPY.format(8), True),  # 2 LDS.64
+        ("__nv_bfloat16", SUM.format("__bfloat162float(s[t * 128 + i])"), True),  # 8 LDS.U16
+        ("cutlass::bfloat16_t", SUM.format("float(s[t * 128 + i])"), True),  # 8 LDS.U16
+    ],
+)
+def test_whether_ptxas_fuses_what_it_may_extend_is_open(
+    type_: str, body: str, is_open: bool
+) -> None:
+    text = KERNEL.replace("BODY", body).replace("TYPE", type_).replace("ALIGN", "")
+    loads = [a for a in accesses_of(text) if str(a.kind) == "load"]
+    assert [a.certainty is Certainty.SAMPLED for a in loads] == [is_open]
 
 
 def widths(body: str, type_: str, alignment: int) -> dict[str, int]:
