@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import cache
+from typing import TypeAlias
 
 from smemlint.analysis.program.units import ProgramIndex, reachable
 from smemlint.frontend.heuristics import (
@@ -22,6 +24,7 @@ _OF_NVCC = ".cu"
 """How the names of files end that a compiler takes for CUDA without being told to."""
 _LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel")
 _WORD = re.compile(r"\w+")
+_Rank: TypeAlias = tuple[bool, bool, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +85,26 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
     for path in index.sources if shared else ():
         for target in index.includes(path):
             includers.setdefault(target, []).append(path)
-    chosen = {path: _first_mains(path, index, includers) for path in shared}
+
+    @cache  # most headers have main files in common
+    def rank(main: str) -> _Rank:
+        text = index.read(main) or ""
+        return _is_for_amd(main, text), not _LAUNCHES.search(text), main
+
+    chosen = {path: _first_mains(path, rank, includers) for path in shared}
     below = set(reachable({m for mains in chosen.values() for m in mains}, index.includes))
     including = reachable(chosen, lambda p: includers.get(p, ())) if only is None else []
     for path in sorted(p for p in including if "__global__" in (index.read(p) or "")):
         if path not in below:
-            chosen[path] = _first_mains(path, index, includers)
+            chosen[path] = _first_mains(path, rank, includers)
             below.update(reachable(chosen[path], index.includes))
     return MainFiles(chosen, includers)
 
 
 def _first_mains(
-    path: str, index: ProgramIndex, includers: Mapping[str, Sequence[str]]
+    path: str, rank: Callable[[str], _Rank], includers: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
     """Returns the main files to evaluate a file in: those for CUDA first, and that launch."""
-
-    def rank(main: str) -> tuple[bool, bool, str]:
-        text = index.read(main) or ""
-        return _is_for_amd(main, text), not _LAUNCHES.search(text), main
-
     mains = _not_included(path, includers)
     mains = [m for m in mains if m.endswith(_OF_NVCC)] or mains
     mains.sort(key=rank)
