@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
+
 import pytest
 
 from smemlint.analysis.analyze import analyze
 from smemlint.analysis.program.included_files import IncludedFiles
+from smemlint.analysis.simt.analyze import Project
 from smemlint.config.settings import Settings
 from smemlint.sources.discovery import find_sources
 
@@ -187,3 +190,19 @@ def test_main_files_for_amd_come_behind_those_for_cuda(ending, call, tmp_path):
         f"d{ending.removeprefix('_hip')}": host.format("cudaFree(a);"),
     }
     assert instances_of(files, tmp_path) == {("16", 16)}
+
+
+def test_main_files_that_are_near_come_first(tmp_path):
+    files = {
+        "k.cuh": KERNEL + "template <int N> void go(float* a) { k<N><<<1, 32>>>(a); }\n",
+        "far.h": '#include "k.cuh"\n',
+        "near.cu": '#include "k.cuh"\nvoid g(float* a) { go<32>(a); }\n',
+        **{
+            f"a{n}.cu": f'#include "far.h"\nvoid f{n}(float* a) {{ go<{n}>(a); }}\n'
+            for n in (2, 4, 8, 16)
+        },
+    }
+    assert len(instances_of(files, tmp_path)) == 5
+    project = Project(find_sources([str(tmp_path)]), Settings())
+    mains = project.main_files.of[(tmp_path / "k.cuh").as_posix()]
+    assert [posixpath.basename(m) for m in mains] == ["near.cu", "a16.cu", "a2.cu"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from typing import TypeAlias
@@ -24,7 +25,7 @@ _OF_NVCC = ".cu"
 """How the names of files end that a compiler takes for CUDA without being told to."""
 _LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel")
 _WORD = re.compile(r"\w+")
-_Rank: TypeAlias = tuple[bool, bool, str]
+_Rank: TypeAlias = tuple[bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
     @cache  # most headers have main files in common
     def rank(main: str) -> _Rank:
         text = index.read(main) or ""
-        return _is_for_amd(main, text), not _LAUNCHES.search(text), main
+        return _is_for_amd(main, text), not _LAUNCHES.search(text)
 
     chosen = {path: _first_mains(path, rank, includers) for path in shared}
     below = set(reachable({m for mains in chosen.values() for m in mains}, index.includes))
@@ -104,17 +105,26 @@ def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
 def _first_mains(
     path: str, rank: Callable[[str], _Rank], includers: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """Returns the main files to evaluate a file in: those for CUDA first, and that launch."""
-    mains = _not_included(path, includers)
-    mains = [m for m in mains if m.endswith(_OF_NVCC)] or mains
-    mains.sort(key=rank)
+    """Returns the main files to evaluate a file in: for CUDA, that launch, and near, come first."""
+    distances = _not_included(path, includers)
+    mains = [m for m in distances if m.endswith(_OF_NVCC)] or list(distances)
+    mains.sort(key=lambda p: (rank(p), distances[p], p))
     return tuple(mains[:MAX_MAIN_FILES]) or (path,)
 
 
-def _not_included(path: str, includers: Mapping[str, Sequence[str]]) -> list[str]:
-    """Returns the files that include a file, directly or not, and that none includes."""
-    above = reachable((path,), lambda p: includers.get(p, ()))
-    return [p for p in above if not includers.get(p)]
+def _not_included(path: str, includers: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Returns the files that include a file and that none includes, with the includes between.
+
+    A file that is included through fewer others is more likely what the includer is about.
+    """
+    found = {path: 0}
+    worklist = deque(found)
+    while worklist:
+        current = worklist.popleft()
+        new = [p for p in includers.get(current, ()) if p not in found]
+        found.update(dict.fromkeys(new, found[current] + 1))
+        worklist.extend(new)
+    return {p: distance for p, distance in found.items() if not includers.get(p)}
 
 
 def _is_for_amd(path: str, text: str) -> bool:
