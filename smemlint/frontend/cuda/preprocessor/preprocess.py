@@ -89,7 +89,7 @@ def preprocess(path: str, text: str, options: LoadOptions) -> Preprocessed:
     root = prepare(path, text)
     run = _Run(path, options)
     run.read_root(root, options.forced_includes)
-    if run.has_missed:
+    if run.has_missed():
         folders = (*options.include_dirs, *run.found_folders)
         run = _Run(path, replace(options, include_dirs=folders))
         run.read_root(root, options.forced_includes)
@@ -109,7 +109,6 @@ class _Run:
 
     Attributes:
         found_folders: folders of quoted includes that were in none of the given ones.
-        has_missed: an include in brackets was not found before one of those folders was searched.
     """
 
     def __init__(self, root: str, options: LoadOptions) -> None:
@@ -118,7 +117,6 @@ class _Run:
         self.regions = AssumedRegions()
         self.not_found: list[str] = []
         self.found_folders: list[str] = []
-        self.has_missed = False
         self.notices = Notices(MAX_NOTICES)
         self.unread = Notices(MAX_NOTICES)
         self.expander = Expander(self.complain)
@@ -131,7 +129,7 @@ class _Run:
         self._read_text = options.read
         self._refusal = options.refusal
         self._home = options.home
-        self._has_missed_bracketed = False
+        self._missed: dict[tuple[str, str], None] = {}  # includes in brackets, with the includers
         self._include_count = 0
         self._knows_pytorch = False
         self.expander.macros.update(cutlass_macros())
@@ -318,7 +316,10 @@ class _Run:
         if found is None:
             if is_followed:
                 self._report_refused(arguments[0], name, includer)
-                self._note_missing(name, is_quoted=is_quoted)
+                if is_quoted:
+                    self.not_found.append(name)
+                else:
+                    self._missed[name, includer] = None
             self._branches.headers_are_missing = True
             if not is_modelled:
                 return
@@ -345,22 +346,17 @@ class _Run:
         self.files[included.file] = included.source
         self.read(included, depth + 1)
 
-    def _note_missing(self, name: str, *, is_quoted: bool) -> None:
-        if is_quoted:
-            self.not_found.append(name)
-        else:
-            self._has_missed_bracketed = True
+    def has_missed(self) -> bool:
+        """Returns whether an include in brackets lies in a folder that was found after it."""
+        found = self.found_folders and (self._includes.find(*missed) for missed in self._missed)
+        return any(found or ())
 
     def _search_home(self, name: str) -> bool:
-        """Searches the folder that an include was written for; returns whether that is a new one.
-
-        Includes in brackets that were not found before may lie there, too.
-        """
+        """Searches the folder that an include was written for; returns whether it is a new one."""
         folder = self._home(name)
         if not folder or not self._includes.add_folder(folder):
             return False
         self.found_folders.append(folder)
-        self.has_missed |= self._has_missed_bracketed
         return True
 
     def _choose_and_note(self, prepared: PreparedFile, k: int) -> tuple[int, tuple[str, ...]]:
