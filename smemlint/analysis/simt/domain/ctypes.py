@@ -204,7 +204,7 @@ class UnreadTemplate(OpaqueType):
     """
 
     template: str = ""
-    arguments: tuple[CType | int | None, ...] = ()
+    arguments: tuple[CType | int | None, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     PointerType,
     RecordType,
+    UnreadTemplate,
     builtin,
     is_opaque,
 )
@@ -154,6 +155,11 @@ def _binding_text(binding: Binding) -> str:
             return f"{_binding_text(binding.target)}{'&' if binding.is_reference else '*'}"
         case ArrayType():
             return f"{_binding_text(binding.element)}[{binding.count}]"
+        case UnreadTemplate():
+            types = (
+                a if isinstance(a, int | None) else _binding_text(a) for a in binding.arguments
+            )
+            return f"{binding.spelling}({','.join(map(str, types))})"
         case Aggregate() | Pointer() | Lazy() | CallableValue() | Variable():
             return f"{type(binding).__name__}#{id(binding):x}"
     return binding.identity() if isinstance(binding, AffineInt) else repr(binding)

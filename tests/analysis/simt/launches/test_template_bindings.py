@@ -2,9 +2,10 @@
 
 import pytest
 
-from smemlint.analysis.simt.domain.ctypes import FLOAT, OpaqueType, RecordType
+from smemlint.analysis.simt.domain.ctypes import FLOAT, OpaqueType, RecordType, UnreadTemplate
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.types.template_arguments import bindings_text
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.unit import load_unit
 
@@ -42,3 +43,12 @@ def test_a_class_is_known_where_its_arguments_are(depth, leaf, expected):
 
 def test_a_number_that_is_missing_is_not_known():
     assert not is_known({"T": FLOAT}, KERNEL)
+
+
+def test_an_unread_class_is_told_apart_by_its_arguments_in_few_characters():
+    texts = {
+        bindings_text({"T": UnreadTemplate("Tag<A, B>", template="Tag", arguments=arguments)})
+        for arguments in ((nested(60), 3), (nested(60), 4), (FLOAT, None), ())
+    }
+    assert len(texts) == 4
+    assert max(map(len, texts)) < 100
