@@ -21,7 +21,8 @@ from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Sco
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed, guessed_scope
+from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
+from smemlint.analysis.simt.kernel.parameters import guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.launches.launches import Extents, Launch

@@ -1,0 +1,106 @@
+"""Parameters of a kernel: what is known, assumed or guessed of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import lcm
+
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    IntType,
+    OpaqueType,
+    PointerType,
+    RecordType,
+    is_opaque,
+)
+from smemlint.analysis.simt.domain.environment import Binding, Scope, Variable
+from smemlint.analysis.simt.domain.scev import atom
+from smemlint.analysis.simt.domain.values import (
+    TEMPLATE_KEY,
+    AffineInt,
+    Object,
+    Pointer,
+    Space,
+    Symbol,
+    Value,
+    offset_of,
+)
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.accesses import unknown_argument
+from smemlint.analysis.simt.interpreter.conversions import convert
+from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
+from smemlint.config.preconditions import Precondition
+from smemlint.frontend import ir
+from smemlint.frontend.program import Function
+from smemlint.reasons import Assumption
+
+
+def parameter_binding(
+    ev: Evaluator,
+    param: ir.Decl,
+    arguments: Mapping[str, Value],
+    given: Sequence[Precondition] = (),
+) -> Binding:
+    """Returns a parameter as a variable, with what is known or assumed of its argument."""
+    kind = ev.types.resolve(param.type)
+    if isinstance(kind, ArrayType):
+        kind = PointerType(kind.element)
+    key = f"param:{param.name}"
+    if isinstance(kind, RecordType):
+        obj = Object(param.name, kind, Space.PARAMETER, key)
+        return Variable(obj, kind)
+    if isinstance(kind, PointerType) and kind.is_reference:
+        target = Object(param.name, kind.target, Space.PARAMETER, key)
+        content = Pointer(target, offset_of(0), kind.target)
+        return Variable(Object(param.name, kind, Space.LOCAL, key, {0: content}), kind)
+    value = unknown_argument(ev, kind, key, param.name)
+    if param.name in arguments and isinstance(value, AffineInt):
+        value = convert(ev, arguments[param.name], kind)
+        if isinstance(value, AffineInt):  # known to us, not to the compiler
+            value = AffineInt(value.base, value.type, value.terms, atom(key))
+    elif given and isinstance(kind, IntType):
+        value = _assumed(ev, kind, param.name, given)
+        value = AffineInt(value.base, value.type, value.terms, atom(key))
+    return Variable(ev.state.new_local(param.name, kind, key, value), kind)
+
+
+def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Precondition]) -> AffineInt:
+    """Returns an argument of which a divisor or bounds are assumed."""
+    multiple = lcm(*(a.multiple for a in given))
+    least = max((a.least for a in given if a.least is not None), default=None)
+    most = min((a.most for a in given if a.most is not None), default=None)
+    if least is not None and least == most:
+        return AffineInt(least, kind)
+    is_positive = least is not None and least >= 0
+    shown = name if multiple == 1 else f"{name}/{multiple}"
+    part = ev.state.domain.symbol(f"param:{shown}", shown, kind, nonnegative=is_positive)
+    if most is not None and most >= 0 and is_positive:
+        terms = tuple((replace(s, most=most // multiple // abs(int(c))), c) for s, c in part.terms)
+        part = AffineInt(part.base, part.type, terms)
+    whole = ev.state.domain.multiply(part, AffineInt(multiple, kind))
+    return whole if isinstance(whole, AffineInt) else part
+
+
+def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[Assumption, ...]]:
+    """Binds template parameters that no launch gives: to defaults, all others to unknowns."""
+    scope = template_scope(ev, function.template, ())
+    assumptions: list[Assumption] = []
+    for parameter in function.template:
+        if not parameter.name or parameter.is_pack:
+            continue
+        bound = scope.get(parameter.name)
+        if bound is not None and not is_opaque(bound):
+            if parameter.default is not None:
+                assumptions.append(assumed_default(parameter))
+            continue
+        if parameter.kind == "type":
+            scope[parameter.name] = OpaqueType(parameter.name)
+        elif parameter.kind == "value":
+            scope[parameter.name] = _value_guess(parameter.name)
+    return scope, tuple(assumptions)
+
+
+def _value_guess(name: str) -> Value:
+    symbol = Symbol(f"{TEMPLATE_KEY}{name}", name, nonnegative=True)
+    return AffineInt(0, terms=((symbol, 1),))
