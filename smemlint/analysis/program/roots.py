@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from typing import TypeAlias
@@ -117,13 +116,7 @@ def _not_included(path: str, includers: Mapping[str, Sequence[str]]) -> dict[str
 
     A file that is included through fewer others is more likely what the includer is about.
     """
-    found = {path: 0}
-    worklist = deque(found)
-    while worklist:
-        current = worklist.popleft()
-        new = [p for p in includers.get(current, ()) if p not in found]
-        found.update(dict.fromkeys(new, found[current] + 1))
-        worklist.extend(new)
+    found = reachable((path,), lambda p: includers.get(p, ()))
     return {p: distance for p, distance in found.items() if not includers.get(p)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice
@@ -261,7 +262,7 @@ class ProgramIndex:
 
     def files_below(self, path: str) -> list[str]:
         """Returns a file, and all files of the run that it includes, directly or not."""
-        return reachable((path,), self.includes)
+        return list(reachable((path,), self.includes))
 
     def mentioning(
         self, names: Iterable[str], near: str, declared_in: Collection[str] = ()
@@ -325,15 +326,16 @@ class ProgramIndex:
         return names_one
 
 
-def reachable(starts: Iterable[str], edges: Callable[[str], Iterable[str]]) -> list[str]:
-    """Returns some files, and all that edges lead to from them, each once."""
-    found = dict.fromkeys(starts)
-    worklist = list(found)
+def reachable(starts: Iterable[str], edges: Callable[[str], Iterable[str]]) -> dict[str, int]:
+    """Returns some files, and all that edges lead to from them, each with the fewest edges."""
+    found = dict.fromkeys(starts, 0)
+    worklist = deque(found)
     while worklist:
-        new = [p for p in edges(worklist.pop()) if p not in found]
-        found.update(dict.fromkeys(new))
+        current = worklist.popleft()
+        new = [p for p in edges(current) if p not in found]
+        found.update(dict.fromkeys(new, found[current] + 1))
         worklist += new
-    return list(found)
+    return found
 
 
 def mention_of(words: Iterable[str]) -> re.Pattern[str]:
