@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 from smemlint.analysis.simt.cute.alternatives import elements_of, places_of, tensor_at
@@ -24,7 +23,6 @@ from smemlint.analysis.simt.domain.values import (
     DataRange,
     FloatValue,
     LanePredicate,
-    Object,
     Pointer,
     Space,
     Unknown,
@@ -52,29 +50,18 @@ def join_writes(
         condition: what is known of the condition.
         node: the branch.
     """
-    for _, (obj, offset, value) in _joined_cells(ev, left, right, condition, node):
+    for obj, offset, value in merge_writes(ev, left, right, condition, node).values():
         ev.state.memory.set_cell(obj, offset, value)
 
 
 def merge_writes(
     ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
 ) -> UndoLog:
-    """Returns what two alternatives wrote, put together as what one did.
+    """Returns what two alternatives wrote, put together as what one did; see `join_writes`.
 
-    Args:
-        ev: the evaluator.
-        left: what one alternative wrote, with the values from before.
-        right: what the other wrote.
-        condition: what is known of the condition.
-        node: the branch.
+    A cell that an alternative left alone is as it is now.
     """
-    return dict(_joined_cells(ev, left, right, condition, node))
-
-
-def _joined_cells(
-    ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
-) -> Iterator[tuple[tuple[int, int], tuple[Object, int, Value | None]]]:
-    """Joins cell by cell; one that an alternative left alone is as it is now."""
+    merged: UndoLog = {}
     keys = {**left, **right}
     spend(len(keys) // _CELLS_A_STEP)
     for key in keys:
@@ -86,7 +73,8 @@ def _joined_cells(
             value = a if b is None else b
         else:
             value = join(ev, a, b, condition, node)
-        yield key, (obj, offset, value)
+        merged[key] = obj, offset, value
+    return merged
 
 
 def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -> Value:
