@@ -16,6 +16,7 @@ from smemlint.frontend.heuristics import (
     launched_and_not_defined,
     library_kernels,
 )
+from smemlint.frontend.program import Unit
 from smemlint.reasons import Reason, ReasonCode
 
 
@@ -39,7 +40,7 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     if not launches and not headers:
         return
     unit = index.unit(path)
-    yield from _undefined(index, path, launches)
+    yield from _undefined(index, unit, launches)
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
     if all(map(is_without_kernels, outside)):
         return  # without a scan
@@ -59,18 +60,20 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
 
 
 def _undefined(
-    index: ProgramIndex, path: str, launches: Mapping[str, int]
+    index: ProgramIndex, unit: Unit, launches: Mapping[str, int]
 ) -> Iterator[NotAnalysed]:
     """Yields a note for each launched kernel that only a missing include can define."""
-    unit, text = index.unit(path), index.read(path) or ""
+    if not unit.not_found:
+        return
     missing = ", ".join(unit.not_found)
-    kernels = {f.name for f in unit.functions if f.is_kernel} if missing else set()
-    for name, start in launches.items() if missing else ():
+    text = index.read(unit.path) or ""
+    kernels = {f.name for f in unit.functions if f.is_kernel}
+    for name, start in launches.items():
         if name in kernels or declares_variable(text, name):
             continue
         if not any(defines_kernel(index.read(file) or "", name) for file in index.sources):
             reason = f"`{name}` is defined in no file that was read; not found: {missing}"
-            where = _place(path, text, start, len(name))
+            where = _place(unit.path, text, start, len(name))
             yield NotAnalysed(where, "", Reason(ReasonCode.MISSING, reason))
 
 

@@ -60,13 +60,14 @@ def _indexed_member(event: Event, begin: NDArray[np.int64]) -> tuple[int, int] |
             kind = kind.element
             continue
         within = first - base
-        held = next((m for m in kind.members if m.offset <= within < m.offset + m.type.size), None)
-        if held is None:
+        around = (m for m in kind.members if m.offset <= within < m.offset + m.type.size)
+        member = next(around, None)
+        if member is None:
             return None
-        base += held.offset
-        if held.name == name and isinstance(held.type, ArrayType):
-            return base, base + held.type.size
-        kind = held.type
+        base += member.offset
+        if member.name == name and isinstance(member.type, ArrayType):
+            return base, base + member.type.size
+        kind = member.type
     return None
 
 
