@@ -161,25 +161,3 @@ def test_elements_merge_as_llvm_merges_them(tmp_path, dtype, count, layout, inst
     ((access,),) = (k.accesses for k in found.kernels)
     assert sum(p.count for p in access.patterns) == instructions
     assert (access.width_bytes, access.ways) == expected
-
-
-def test_a_copy_of_two_bytes_is_no_cp_async(tmp_path):
-    """cp.async copies 4, 8 or 16 bytes."""
-    program = """
-@cute.jit
-def run(a: cute.Tensor):
-    kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
-
-@cute.kernel
-def kernel(a: cute.Tensor):
-    tx, _, _ = cute.arch.thread_idx()
-    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout(32), 16)
-    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.Float16)
-    copy = cute.make_tiled_copy_tv(atom, cute.make_layout(32), cute.make_layout(1)).get_slice(tx)
-    cute.copy(copy, copy.partition_S(a), copy.partition_D(s))
-
-run(from_dlpack(torch.empty(32, dtype=torch.float16)))
-"""
-    (kernel,) = facts_of(program, tmp_path).kernels
-    left = [*kernel.not_analysed, *(a for a in kernel.accesses if not a.certainty.is_decided)]
-    assert len(left) == 1
