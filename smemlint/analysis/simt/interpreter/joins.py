@@ -57,9 +57,16 @@ def join_writes(
 def merge_writes(
     ev: Evaluator, left: UndoLog, right: UndoLog, condition: Unknown, node: ir.Node
 ) -> UndoLog:
-    """Returns what two alternatives wrote, put together as what one did; see `join_writes`.
+    """Returns what two alternatives wrote, put together as what one did.
 
     A cell that an alternative left alone is as it is now.
+
+    Args:
+        ev: the evaluator.
+        left: what one alternative wrote, with the values from before.
+        right: what the other wrote.
+        condition: what is known of the condition.
+        node: the branch.
     """
     merged: UndoLog = {}
     keys = {**left, **right}
