@@ -24,6 +24,7 @@ class SpanTable:
         self._last: dict[int, int] = {}
         self._spans: dict[ir.Node, Span] = {}
         self._extents: dict[ir.Node, tuple[int, int] | None] = {}
+        self._last_lines: dict[ir.Node, int] = {}
 
     def extend(self, tokens: Sequence[Token]) -> int:
         """Numbers the tokens of one piece; returns the first number."""
@@ -61,6 +62,11 @@ class SpanTable:
         a header's function inlines on that of the function's name (nvcc 13.0.88: atomics,
         `load_matrix_sync`, `store_matrix_sync`, `__pipeline_memcpy_async`).
         """
+        if node not in self._last_lines:  # every execution of an access asks for it
+            self._last_lines[node] = self._find_last_line(node)
+        return self._last_lines[node]
+
+    def _find_last_line(self, node: ir.Node) -> int:
         named = node.name if isinstance(node, ir.FuncCall) else node
         numbers = [n for n in _operands(named) if n < len(self._tokens)]
         if not numbers:
