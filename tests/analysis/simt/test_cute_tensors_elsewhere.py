@@ -164,11 +164,11 @@ void go(float *p) { k<<<1, 64>>>(p); }
 
 
 def test_a_member_of_an_unread_class_is_no_member_of_another_one():
-    """FlashAttention 3's pipelines: `Base` is CUTLASS's, the scheduler's storage is an `int4`."""
+    """`Base` is a class that was not read, the scheduler's storage is an `int4`."""
     text = """
-#include "cutlass/pipeline/pipeline.hpp"
+#include "rings/ring.hpp"
 struct Scheduler { using SharedStorage = int4; };
-template <int N, class Base = cutlass::PipelineTmaAsync<N>> struct Pipeline : Base {
+template <int N, class Base = rings::RingAsync<N>> struct Pipeline : Base {
   using SharedStorage = typename Base::SharedStorage;
   using Params = typename Base::Params;
   __device__ Pipeline(SharedStorage &storage, Params params) : Base(storage, params) {}

@@ -7,9 +7,11 @@ block's own memory, through the cluster's window, cost what they cost without it
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
-from smemlint.analysis.simt.domain.ctypes import U32, RecordType
+from smemlint.analysis.simt.domain.ctypes import I32, U32, RecordType
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -53,6 +55,24 @@ def _on_barrier(ev: Evaluator, call: BuiltinCall) -> Value:
     for argument in call.node.args[1:]:
         ev.evaluate(argument)
     return number(0)
+
+
+@builtin("__pipeline_stage", least=2)
+def _stage(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Evaluates the index of a `cutlass::PipelineState`: all lanes of a warp wait for one stage."""
+    count, stages = argument_values(ev, call.node)[:2]
+    most = stages.constant if isinstance(stages, AffineInt) else None
+    if isinstance(count, AffineInt) or not most:
+        numbers = isinstance(count, AffineInt) and isinstance(stages, AffineInt)
+        return ev.state.domain.operate("%", count, stages) if numbers else count
+    if most == 1:
+        return number(0)
+    state = ev.state
+    state.sequence += 1
+    key = state.key(call.node, f"stage{state.sequence}")
+    stage = state.domain.symbol(key, "the stage", I32, nonnegative=True)
+    terms = tuple((replace(s, most=most - 1) if c == 1 else s, c) for s, c in stage.terms)
+    return AffineInt(stage.base, stage.type, terms)
 
 
 def call_cluster_method(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:

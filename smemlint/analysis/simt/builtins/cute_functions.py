@@ -156,7 +156,9 @@ def evaluate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value
     if is_slice(node) and _is_tensor_or_layout(value):
         found = _answer(lambda: _sliced(ev, payload, arguments), call)
     elif isinstance(payload, cute.Tensor) and payload.space is cute.Space.COORDINATE:
-        found = _answer(lambda: coordinate_at(payload, tuple(_coordinates(ev, arguments))), call)
+        found = _answer(
+            lambda: coordinate_at(payload, tuple(_coordinates(ev, arguments)), ev.state.mask), call
+        )
     elif isinstance(payload, cute.Tensor):
         place = element_of_tensor(ev, payload, arguments)
         return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)

@@ -11,6 +11,7 @@ import numpy as np
 
 from smemlint.analysis.simt.cute.run_time import from_engine
 from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.environment import Mask
 from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
 from smemlint.layout import cute
@@ -33,14 +34,16 @@ def identity_tensor(layout: cute.Layout) -> cute.Tensor:
     return cute.Tensor(cute.Space.COORDINATE, 8, layout, origin=modes)
 
 
-def coordinate_at(tensor: cute.Tensor, coordinate: tuple[cute.Coordinate, ...]) -> Value:
-    """Returns the coordinates that an element of an identity tensor is."""
+def coordinate_at(
+    tensor: cute.Tensor, coordinate: tuple[cute.Coordinate, ...], active: Mask
+) -> Value:
+    """Returns the coordinates that an element of an identity tensor is to the active threads."""
     modes = tensor.origin if isinstance(tensor.origin, int) else 0
     found = from_engine(tensor.address_of(*coordinate)) if modes else _OPEN
     if isinstance(found, Unknown):
         return _OPEN
-    digits = _digits_of(found.base, modes)
-    terms = [(symbol, _digits_of(factor, modes)) for symbol, factor in found.terms]
+    digits = _digits_of(_of_active(found.base, active), modes)
+    terms = [(s, _digits_of(_of_active(factor, active), modes)) for s, factor in found.terms]
     if digits is None or any(factors is None for _, factors in terms):
         return _OPEN
     return Cute(
@@ -51,6 +54,11 @@ def coordinate_at(tensor: cute.Tensor, coordinate: tuple[cute.Coordinate, ...]) 
             for mode in range(modes)
         )
     )
+
+
+def _of_active(number: Lanes, active: Mask) -> Lanes:
+    """Returns the number with zeros for threads that are elsewhere: others of a warp group."""
+    return number if isinstance(number, int) else np.where(active, number, 0)
 
 
 def _digits_of(number: Lanes, modes: int) -> list[Lanes] | None:

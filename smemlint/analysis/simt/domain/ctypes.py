@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -412,17 +412,23 @@ def lay_out(
         members.append(Member(field_name, kind, offset, behind))
         if not union and not is_sized(kind):
             behind = behind or field_name or name
-        offset += kind.size
+        offset += 1 if isinstance(kind, OpaqueType) and not kind.size else kind.size
         size = max(size, offset)
     return RecordType(
         name,
         tuple(members),
-        max(-(-size // align) * align, 1),
+        -(-max(size, 1) // align) * align,
         align,
         record=record,
         arguments=arguments,
         is_sized=all(is_sized(kind) for _, kind, _ in fields),
     )
+
+
+def as_base(kind: RecordType) -> RecordType:
+    """Returns a class as a part of those derived from it, in which empty ones take no room."""
+    is_empty = kind.is_sized and all(m.type.size == 0 for m in kind.members)
+    return replace(kind, size=0) if is_empty else kind
 
 
 def promoted(kind: IntType) -> IntType:

@@ -157,11 +157,29 @@ def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
 
 def under_mask(mask: NDArray[np.bool_] | None, value: Value) -> Value:
     """Returns what those threads see of it; None: all of them."""
+    if value.__class__ is AffineInt:
+        return value if mask is None else _as_active_see(mask, value)
     if not isinstance(value, PartialValue):
         return value
     if mask is not None and not np.count_nonzero(mask & ~value.holders):
         return value.value
     return value.of_all
+
+
+def _as_active_see(mask: NDArray[np.bool_], value: AffineInt) -> AffineInt:
+    """Returns a number whose coefficients are one where those threads share them.
+
+    What a warp group counts is not counted by the others, whose coefficients are zero.
+    """
+    if all(isinstance(c, int) for _, c in value.terms):
+        return value
+    terms = tuple((s, _shared(mask, c)) for s, c in value.terms)
+    return AffineInt(value.base, value.type, terms, value.form)
+
+
+def _shared(mask: NDArray[np.bool_], lanes: Lanes) -> Lanes:
+    active = lanes[mask] if not isinstance(lanes, int) else ()
+    return int(active[0]) if len(active) and (active == active[0]).all() else lanes
 
 
 def _select_cell(mask: NDArray[np.bool_], a: Aggregate, b: Aggregate, key: int) -> Value:

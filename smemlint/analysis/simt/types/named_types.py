@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smemlint.analysis.simt.builtins.cute_types import cute_type
 from smemlint.analysis.simt.cute.types import element_type, member_value, typed_value
 from smemlint.analysis.simt.domain import ctypes
@@ -130,9 +132,15 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         n = count.constant if isinstance(count, AffineInt) else None
         if element is None or n is None or not element.size:
             return None
+        align = _array_alignment(ev, last, arguments[2:], n * element.size)
+        if align is None:
+            return None
         if last != "array" and ev.state.unit.records.get(last):
             return None
-        return lay_out(name, [("", ArrayType(element, n), 0)])
+        return lay_out(name, [("", ArrayType(element, n), 0)] if n else [], align=align)
+    if last == "aligned_struct" and not ev.state.unit.records.get(last):
+        align = _array_alignment(ev, last, arguments, 1)
+        return None if align is None else lay_out(name, [], align=align)
     if last == "optional" and len(arguments) == 1 and not ev.state.unit.records.get(last):
         content = type_argument(ev, arguments[0])
         return None if content is None else lay_out(name, [("", content, 0), ("", BOOL, 0)])
@@ -145,6 +153,21 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         if isinstance(condition, AffineInt) and condition.constant is not None:
             return type_argument(ev, arguments[1 if condition.constant else 2])
     return None
+
+
+def _array_alignment(ev: Evaluator, name: str, stated: Sequence[str], size: int) -> int | None:
+    """Returns the bytes that CuTe's and CUTLASS's arrays are aligned to, beyond their elements.
+
+    Source: CUTLASS 4.7, `cute/container/array_aligned.hpp`, `alignment.hpp`, `cutlass/array.h`.
+    """
+    if name in ("array", "Array"):
+        return 1
+    if stated:
+        value = value_argument(ev, stated[0])
+        found = value.constant if isinstance(value, AffineInt) else None
+    else:
+        found = size if name == "AlignedArray" else 16
+    return found if found and found & (found - 1) == 0 else None
 
 
 def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, lay_out
+from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, as_base, lay_out
 from smemlint.analysis.simt.domain.environment import Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -72,7 +72,7 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
     try:
         bases = [ev.types.spelled(b) for b in record.bases]
         known: list[tuple[str, CType, int]] = [
-            ("", b, 0) for b in bases if isinstance(b, RecordType)
+            ("", as_base(b), 0) for b in bases if isinstance(b, RecordType)
         ]
         result = _lay_out_members(ev, record.name, tree, known, record, arguments)
     finally:

@@ -4,7 +4,8 @@ A kernel of CUTLASS 3 is a class with `operator()(Params const&, char*)`, which 
 template runs: without that definition no launch of FlashAttention 3, say, leads to a kernel.
 
 Source: CUTLASS 4.7, `cutlass/device_kernel.h`, `kernel_launch.h`, `cluster_launch.hpp`,
-`pipeline/sm90_pipeline.hpp`, `fast_math.h` and `arch/arch.h`.
+`pipeline/sm90_pipeline.hpp`, `pipeline/sm100_pipeline.hpp`, `fast_math.h`, `arch/arch.h` and
+`arch/barrier.h`.
 """
 
 from __future__ import annotations
@@ -69,9 +70,42 @@ _ARCHITECTURES = "#pragma once\nnamespace cutlass {{ namespace arch {{\n{}\n}} }
         for n in (50, 60, 61, 70, 72, 75, 80, 86, 89, 90, 100, 101, 103, 120, 121)
     )
 )
-_PIPELINE = """\
+_BARRIER = """\
 #pragma once
 #include "cutlass/cutlass.h"
+namespace cutlass { namespace arch {
+struct ClusterBarrier {
+  using ValueType = unsigned long long;
+  ValueType barrier_;
+  void init(unsigned arrivals) const {}
+  bool test_wait(unsigned phase, unsigned pred = 1) const {}
+  bool try_wait(unsigned phase) const {}
+  void wait(unsigned phase) const {}
+  void arrive(unsigned cta = 0, unsigned pred = 1) const {}
+  void arrive_and_expect_tx(unsigned bytes, unsigned cta = 0, unsigned pred = 1) const {}
+  void expect_transaction(unsigned bytes) const {}
+  void complete_transaction(unsigned cta, unsigned bytes = 0, unsigned pred = 1) const {}
+  static void init(ValueType const* at, unsigned arrivals) {}
+  static void wait(ValueType const* at, unsigned phase) {}
+  static bool test_wait(ValueType const* at, unsigned phase, unsigned pred) {}
+  static bool try_wait(ValueType const* at, unsigned phase) {}
+  static void arrive(ValueType const* at, unsigned cta = 0, unsigned pred = 1) {}
+  static void arrive_and_expect_tx(ValueType const* at, unsigned n, unsigned cta = 0, unsigned pred = 1) {}
+  static void expect_transaction(ValueType const* at, unsigned bytes) {}
+  static void invalidate(ValueType const* at) {}
+};
+using ClusterTransactionBarrier = ClusterBarrier;
+} }
+"""
+"""The shared memory of barriers is passed over, as that of the instructions on them is."""
+_RINGS = (
+    *("TmaAsync", "TmaStore", "TransactionAsync", "Async", "UmmaAsync", "TmaTransformAsync"),
+    *("TmaUmmaAsync", "UmmaConsumerAsync", "CLCFetchAsync", "TmaSparseUmmaAsync"),
+)
+"""CUTLASS's pipelines; the first template argument is the number of their stages."""
+_PIPELINE = """\
+#pragma once
+#include "cutlass/arch/barrier.h"
 namespace cutlass {
 template <unsigned Stages_>
 struct PipelineState {
@@ -80,14 +114,65 @@ struct PipelineState {
   unsigned start_ = 0;
   PipelineState() {}
   PipelineState(int index, unsigned phase, unsigned count) : count_(count), start_(index - count) {}
-  int index() const { return (count_ + start_) % Stages; }
+  int index() const { return __pipeline_stage(count_ + start_, Stages); }
+  unsigned phase() const {}
   unsigned count() const { return count_; }
   void operator++() { ++count_; }
   PipelineState& operator+=(unsigned n) { return advance(n); }
   PipelineState& advance(unsigned n) { count_ += n; return *this; }
 };
+struct PipelineToken {};
+template <int Stages_, int Sort>
+struct PipelineRing {
+  static constexpr unsigned Stages = Stages_;
+  using PipelineState = cutlass::PipelineState<Stages_>;
+  using FullBarrier = cutlass::arch::ClusterBarrier;
+  using EmptyBarrier = cutlass::arch::ClusterBarrier;
+  using ProducerBarrierType = unsigned long long;
+  using ConsumerBarrierType = unsigned long long;
+  enum class ThreadCategory { NonParticipant, Producer, Consumer, ProducerConsumer };
+  struct SharedStorage { FullBarrier full_barrier_[Stages_]; EmptyBarrier empty_barrier_[Stages_]; };
+  struct Params {
+    unsigned transaction_bytes = 0;
+    ThreadCategory role;
+    unsigned is_leader = 0;
+    unsigned num_consumers = 0;
+    unsigned num_producers = 1;
+    unsigned producer_arv_count = 1;
+    unsigned consumer_arv_count = 1;
+    unsigned dst_blockid = 0;
+    unsigned producer_blockid = 0;
+    int initializing_warp = 0;
+    bool always_wait = false;
+  };
+  PipelineRing() {}
+  PipelineRing(Params const& params) {}
+  PipelineRing(SharedStorage& storage, Params const& params) {}
+  template <class C> PipelineRing(SharedStorage& storage, Params const& params, C c) {}
+  template <class C, class I> PipelineRing(SharedStorage& storage, Params const& params, C c, I i) {}
+  template <class C, class I, class M> PipelineRing(SharedStorage& storage, Params const& params, C c, I i, M m) {}
+  PipelineToken producer_try_acquire(PipelineState state, unsigned skip = 0) { return {}; }
+  void producer_acquire(PipelineState state) {}
+  template <class T> void producer_acquire(PipelineState state, T token) {}
+  void producer_expect_transaction(PipelineState state, unsigned bytes) {}
+  void producer_commit(PipelineState state) {}
+  template <class T> void producer_commit(PipelineState state, T bytes_or_op) {}
+  void producer_tail(PipelineState state) {}
+  ProducerBarrierType* producer_get_barrier(PipelineState state) {}
+  PipelineToken consumer_try_wait(PipelineState state, unsigned skip = 0) { return {}; }
+  PipelineToken consumer_test_wait(PipelineState state, unsigned skip = 0) { return {}; }
+  void consumer_wait(PipelineState state) {}
+  template <class T> void consumer_wait(PipelineState state, T token) {}
+  void consumer_release(PipelineState state, unsigned skip = 0) {}
+};
+%s
+template <class Pipeline>
+PipelineState<Pipeline::Stages> make_producer_start_state() { return PipelineState<Pipeline::Stages>(); }
 }
-"""
+""" % "\n".join(
+    f"template <int S, class A = void, class B = void> using Pipeline{name} = PipelineRing<S, {n}>;"
+    for n, name in enumerate(_RINGS)
+)
 """Counts instead of wrapping the index around: after any number of stages it is a sum of knowns."""
 _DIVISION = """\
 #pragma once
@@ -113,6 +198,7 @@ struct FastDivmod {
 """
 _TEXTS = {
     "cutlass/arch/arch.h": _ARCHITECTURES,
+    "cutlass/arch/barrier.h": _BARRIER,
     "cutlass/cutlass.h": _CONSTANTS,
     "cutlass/device_kernel.h": _KERNEL,
     "cutlass/kernel_launch.h": _LAUNCH,
@@ -120,6 +206,7 @@ _TEXTS = {
     "cutlass/fast_math.h": _DIVISION,
     "cutlass/pipeline/pipeline.hpp": _PIPELINE,
     "cutlass/pipeline/sm90_pipeline.hpp": _PIPELINE,
+    "cutlass/pipeline/sm100_pipeline.hpp": _PIPELINE,
 }
 
 

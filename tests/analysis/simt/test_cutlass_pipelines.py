@@ -1,0 +1,147 @@
+"""Pipelines of warp groups, and the structures that such kernels keep in shared memory."""
+
+from __future__ import annotations
+
+from conftest import accesses_of, facts_of, ways_of
+
+HEAD = """#include <cute/tensor.hpp>
+#include "cutlass/pipeline/pipeline.hpp"
+using namespace cute;
+"""
+
+CONSUMER = (
+    HEAD
+    + """
+template <int N> struct Main {
+  using Ring = typename cutlass::PipelineTmaAsync<N>;
+  using State = typename Ring::PipelineState;
+  struct Storage {
+    typename Ring::SharedStorage bars;
+    alignas(1024) float s[N][32][32];
+  };
+  __device__ void run(Ring ring, State& state, int n, Storage& storage, float *o) {
+    Tensor s = make_tensor(make_smem_ptr(&storage.s[0][0][0]), Layout<Shape<_32, _32, Int<N>>, Stride<_32, _1, _1024>>{});
+    auto read = [&](auto const& at) {
+      ring.consumer_wait(at, ring.consumer_try_wait(at));
+      o[threadIdx.x] = s(threadIdx.x % 32, 0, at.index());
+      ring.consumer_release(at);
+    };
+    while (n > threadIdx.x / 32) { read(state); ++state; --n; }
+    State next(state.index(), state.phase(), state.count());
+    o[threadIdx.x] = s(threadIdx.x % 32, 1, next.index());
+  }
+};
+__global__ void k(int n, float *o) {
+  extern __shared__ char bytes[];
+  using M = Main<3>;
+  auto& storage = *reinterpret_cast<typename M::Storage *>(bytes);
+  typename M::Ring::Params params;
+  params.role = threadIdx.x < 128 ? M::Ring::ThreadCategory::Producer : M::Ring::ThreadCategory::Consumer;
+  typename M::Ring ring(storage.bars, params, Shape<_1, _1, _1>{});
+  auto write = cutlass::make_producer_start_state<typename M::Ring>();
+  typename M::State state;
+  M main;
+  if (threadIdx.x < 128) { ring.producer_acquire(write); ++write; } else { main.run(ring, state, n, storage, o); }
+}
+void go(float *o, int n) { k<<<1, 256, 65536>>>(n, o); }
+"""
+)
+
+
+def test_all_lanes_of_a_warp_are_at_one_stage_whatever_loop_they_left():
+    assert ways_of(CONSUMER) == [(16, "load", 32.0), (21, "load", 32.0)]
+    assert facts_of(CONSUMER).not_analysed == ()
+
+
+def test_a_pipeline_has_two_barriers_a_stage():
+    """Storage of 2 * 3 barriers is 48 bytes: rows of 12 words share banks every 8 rows."""
+    text = (
+        HEAD
+        + """
+struct Row { cutlass::PipelineAsync<3>::SharedStorage bars; };
+__global__ void k(float *o) {
+  __shared__ Row rows[32];
+  o[threadIdx.x] = reinterpret_cast<float *>(&rows[threadIdx.x])[0];
+}
+void go(float *o) { k<<<1, 32>>>(o); }
+"""
+    )
+    assert ways_of(text) == [(8, "load", 4.0)]
+
+
+def _strided(declarations: str, kind: str) -> float:
+    """Returns the ways of a load by 32 threads, each of an element of its own."""
+    text = f"""{HEAD}
+{declarations}
+__global__ void k(float *o) {{
+  __shared__ {kind} all[32];
+  o[threadIdx.x] = reinterpret_cast<float *>(&all[threadIdx.x])[0];
+}}
+void go(float *o) {{ k<<<1, 32>>>(o); }}
+"""
+    (access,) = accesses_of(text)
+    return access.ways
+
+
+def test_aligned_arrays_are_as_large_as_their_alignment_asks():
+    assert _strided("", "cute::array<float, 3>") == 1.0
+    assert _strided("", "cute::array_aligned<float, 3>") == 4.0
+    assert _strided("", "cute::array_aligned<float, 3, 64>") == 16.0
+    assert _strided("", "cute::array_aligned<float, 0, 128>") == 32.0
+    assert _strided("", "cutlass::AlignedArray<float, 2>") == 2.0
+    assert _strided("struct S : cute::aligned_struct<64> { float x[3]; };", "S") == 16.0
+
+
+def test_empty_bases_take_no_room():
+    assert _strided("struct E {}; struct S : E { float x; };", "S") == 1.0
+    assert _strided("struct E {}; struct F : E {}; struct S : F { float x[4]; };", "S") == 4.0
+
+
+MEMBERS = (
+    HEAD
+    + """
+template <int Lanes> using Copy = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+    Layout<Shape<Int<Lanes>, Int<32 / Lanes>>, Stride<Int<32 / Lanes>, _1>>{}));
+struct Reader {
+  using Rows = decltype(Copy<32>{}.get_slice(int(0)));
+  using Columns = decltype(Copy<1>{}.get_slice(int(0)));
+  Rows rows;
+  Columns columns;
+  __device__ Reader(int t) : rows(Copy<32>{}.get_slice(t)), columns(Copy<1>{}.get_slice(t)) {}
+  template <class T> __device__ void by_rows(T const& s) { auto p = rows.partition_S(s); auto r = make_fragment_like(p); copy(p, r); }
+  template <class T> __device__ void by_columns(T const& s) { auto p = columns.partition_S(s); auto r = make_fragment_like(p); copy(p, r); }
+};
+__global__ void k() {
+  __shared__ float x[32][32];
+  Tensor s = make_tensor(make_smem_ptr(&x[0][0]), Layout<Shape<_32, _32>, Stride<_33, _1>>{});
+  Tensor one = make_tensor(make_smem_ptr(&x[0][0]), Layout<Shape<_32, _32>, Stride<_32, _1>>{});
+  Reader reader(threadIdx.x);
+  reader.by_rows(one);
+  reader.by_columns(one);
+}
+void go() { k<<<1, 32>>>(); }
+"""
+)
+
+
+def test_members_that_their_types_tell_lie_apart():
+    assert [a.ways for a in accesses_of(MEMBERS)] == [8.0, 1.0]
+
+
+def test_coordinates_are_those_of_the_threads_that_ask():
+    """A consumer's thread number is below zero in the producer's warps."""
+    text = (
+        HEAD
+        + """
+__global__ void k(float *o) {
+  __shared__ float s[128];
+  if (threadIdx.x < 128) return;
+  Tensor c = make_identity_tensor(Shape<_128, _4>{});
+  auto t = make_tiled_copy(Copy_Atom<DefaultCopy, float>{}, Layout<Shape<_64, _2>>{});
+  Tensor p = t.get_slice(threadIdx.x - 128).partition_S(c);
+  o[threadIdx.x] = s[get<0>(p(0, 1, 0)) * 2 % 128];
+}
+void go(float *o) { k<<<1, 256>>>(o); }
+"""
+    )
+    assert ways_of(text) == [(11, "load", 2.0)]
