@@ -62,9 +62,10 @@ def _stage(ev: Evaluator, call: BuiltinCall) -> Value:
     """Evaluates the index of a `cutlass::PipelineState`: all lanes of a warp wait for one stage."""
     count, stages = argument_values(ev, call.node)[:2]
     most = stages.constant if isinstance(stages, AffineInt) else None
-    if isinstance(count, AffineInt) or not most:
-        numbers = isinstance(count, AffineInt) and isinstance(stages, AffineInt)
-        return ev.state.domain.operate("%", count, stages) if numbers else count
+    if isinstance(count, AffineInt) and isinstance(stages, AffineInt):
+        return ev.state.domain.operate("%", count, stages)
+    if not most:
+        return count
     if most == 1:
         return number(0)
     state = ev.state

@@ -178,8 +178,10 @@ def _as_active_see(mask: NDArray[np.bool_], value: AffineInt) -> AffineInt:
 
 
 def _shared(mask: NDArray[np.bool_], lanes: Lanes) -> Lanes:
-    active = lanes[mask] if not isinstance(lanes, int) else ()
-    return int(active[0]) if len(active) and (active == active[0]).all() else lanes
+    if isinstance(lanes, int):
+        return lanes
+    active = lanes[mask]
+    return int(active[0]) if active.size and (active == active[0]).all() else lanes
 
 
 def _select_cell(mask: NDArray[np.bool_], a: Aggregate, b: Aggregate, key: int) -> Value:

@@ -127,17 +127,7 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         kind = type_argument(ev, arguments[0])
         return IntType(kind.bits, _SIGNS[last]) if isinstance(kind, IntType) else None
     if last in _ARRAYS:
-        element = type_argument(ev, arguments[0])
-        count = value_argument(ev, arguments[1]) if len(arguments) > 1 else None
-        n = count.constant if isinstance(count, AffineInt) else None
-        if element is None or n is None or not element.size:
-            return None
-        align = _array_alignment(ev, last, arguments[2:], n * element.size)
-        if align is None:
-            return None
-        if last != "array" and ev.state.unit.records.get(last):
-            return None
-        return lay_out(name, [("", ArrayType(element, n), 0)] if n else [], align=align)
+        return _resolve_array(ev, name, last, arguments)
     if last == "aligned_struct" and not ev.state.unit.records.get(last):
         align = _array_alignment(ev, last, arguments, 1)
         return None if align is None else lay_out(name, [], align=align)
@@ -153,6 +143,18 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         if isinstance(condition, AffineInt) and condition.constant is not None:
             return type_argument(ev, arguments[1 if condition.constant else 2])
     return None
+
+
+def _resolve_array(ev: Evaluator, name: str, last: str, arguments: tuple[str, ...]) -> CType | None:
+    element = type_argument(ev, arguments[0])
+    count = value_argument(ev, arguments[1]) if len(arguments) > 1 else None
+    n = count.constant if isinstance(count, AffineInt) else None
+    if element is None or n is None or not element.size:
+        return None
+    align = _array_alignment(ev, last, arguments[2:], n * element.size)
+    if align is None or (last != "array" and ev.state.unit.records.get(last)):
+        return None
+    return lay_out(name, [("", ArrayType(element, n), 0)] if n else [], align=align)
 
 
 def _array_alignment(ev: Evaluator, name: str, stated: Sequence[str], size: int) -> int | None:

@@ -90,7 +90,7 @@ struct ClusterBarrier {
   static bool test_wait(ValueType const* at, unsigned phase, unsigned pred) {}
   static bool try_wait(ValueType const* at, unsigned phase) {}
   static void arrive(ValueType const* at, unsigned cta = 0, unsigned pred = 1) {}
-  static void arrive_and_expect_tx(ValueType const* at, unsigned n, unsigned cta = 0, unsigned pred = 1) {}
+  static void arrive_and_expect_tx(ValueType const* at, unsigned n, int c = 0, int p = 1) {}
   static void expect_transaction(ValueType const* at, unsigned bytes) {}
   static void invalidate(ValueType const* at) {}
 };
@@ -131,7 +131,10 @@ struct PipelineRing {
   using ProducerBarrierType = unsigned long long;
   using ConsumerBarrierType = unsigned long long;
   enum class ThreadCategory { NonParticipant, Producer, Consumer, ProducerConsumer };
-  struct SharedStorage { FullBarrier full_barrier_[Stages_]; EmptyBarrier empty_barrier_[Stages_]; };
+  struct SharedStorage {
+    FullBarrier full_barrier_[Stages_];
+    EmptyBarrier empty_barrier_[Stages_];
+  };
   struct Params {
     unsigned transaction_bytes = 0;
     ThreadCategory role;
@@ -148,9 +151,10 @@ struct PipelineRing {
   PipelineRing() {}
   PipelineRing(Params const& params) {}
   PipelineRing(SharedStorage& storage, Params const& params) {}
-  template <class C> PipelineRing(SharedStorage& storage, Params const& params, C c) {}
-  template <class C, class I> PipelineRing(SharedStorage& storage, Params const& params, C c, I i) {}
-  template <class C, class I, class M> PipelineRing(SharedStorage& storage, Params const& params, C c, I i, M m) {}
+  template <class C> PipelineRing(SharedStorage& s, Params const& p, C c) {}
+  template <class C, class I> PipelineRing(SharedStorage& s, Params const& p, C c, I i) {}
+  template <class C, class I, class M>
+  PipelineRing(SharedStorage& s, Params const& p, C c, I i, M m) {}
   PipelineToken producer_try_acquire(PipelineState state, unsigned skip = 0) { return {}; }
   void producer_acquire(PipelineState state) {}
   template <class T> void producer_acquire(PipelineState state, T token) {}
@@ -165,13 +169,19 @@ struct PipelineRing {
   template <class T> void consumer_wait(PipelineState state, T token) {}
   void consumer_release(PipelineState state, unsigned skip = 0) {}
 };
-%s
+RINGS
 template <class Pipeline>
-PipelineState<Pipeline::Stages> make_producer_start_state() { return PipelineState<Pipeline::Stages>(); }
+PipelineState<Pipeline::Stages> make_producer_start_state() {
+  return PipelineState<Pipeline::Stages>();
 }
-""" % "\n".join(
-    f"template <int S, class A = void, class B = void> using Pipeline{name} = PipelineRing<S, {n}>;"
-    for n, name in enumerate(_RINGS)
+}
+""".replace(
+    "RINGS",
+    "\n".join(
+        f"template <int S, class A = int, class B = int> using Pipeline{name} = "
+        f"PipelineRing<S, {n}>;"
+        for n, name in enumerate(_RINGS)
+    ),
 )
 """Counts instead of wrapping the index around: after any number of stages it is a sum of knowns."""
 _DIVISION = """\
