@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from conftest import accesses_of, facts_of, ways_of
 
+from smemlint.reasons import ReasonCode
+
 HEAD = """#include <cute/tensor.hpp>
 #include "cutlass/pipeline/pipeline.hpp"
 using namespace cute;
@@ -145,3 +147,40 @@ void go(float *o) { k<<<1, 256>>>(o); }
 """
     )
     assert ways_of(text) == [(11, "load", 2.0)]
+
+
+WIDTHS = (
+    HEAD
+    + """
+template <int Bytes> __global__ void k(unsigned long long const *at) {
+  __shared__ float s[4096];
+  using Word = cute::uint_byte_t<Bytes>;
+  Tensor x = make_tensor(make_smem_ptr(s), Layout<Shape<_32, _4>, Stride<_4, _1>>{});
+  auto t = make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<Word>, float>{},
+      Layout<Shape<_32, _1>>{}, Layout<Shape<_1, Int<sizeof(Word) / 4>>>{});
+  float const *p = reinterpret_cast<float const *>(at[0]);
+  Tensor g = make_tensor(make_gmem_ptr(p), Layout<Shape<_32, _4>, Stride<_4, _1>>{});
+  auto own = t.get_slice(threadIdx.x);
+  copy(t, own.partition_S(g), own.partition_D(x));
+}
+void go(unsigned long long *at) { k<BYTES><<<1, 32>>>(at); }
+"""
+)
+
+
+def test_words_of_so_many_bytes_are_copied_from_addresses_in_memory():
+    widths = [
+        [(a.width_bytes, a.instructions) for a in accesses_of(WIDTHS.replace("BYTES", n))]
+        for n in "48"
+    ]
+    assert widths == [[(4, 4)], [(8, 2)]]
+
+
+def test_a_width_that_no_instruction_has_is_no_error():
+    facts = facts_of(WIDTHS.replace("BYTES", "2"))
+    assert [n.reason.code for k in facts.kernels for n in k.not_analysed] != []
+    assert all(
+        n.reason.code is not ReasonCode.INTERNAL_ERROR
+        for k in facts.kernels
+        for n in k.not_analysed
+    )

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.cute.types import is_enumeration, tuple_type, typed_value
+from smemlint.analysis.simt.cute.types import (
+    is_enumeration,
+    tuple_type,
+    typed_value,
+    unsigned_type,
+)
 from smemlint.analysis.simt.domain.ctypes import I32, CType, StaticType
 from smemlint.analysis.simt.evaluator import Evaluator
 
@@ -34,7 +39,9 @@ def cute_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | N
         return I32
     value = typed_value(ev, last, arguments)
     if value is None:
-        return tuple_type(ev, last, arguments) if is_cute_name(ev, name) else None
+        if not is_cute_name(ev, name):
+            return None
+        return tuple_type(ev, last, arguments) or unsigned_type(ev, last, arguments)
     if not is_cute_name(ev, name):
         return None
     spelling = f"{name}<{', '.join(arguments)}>" if arguments else name

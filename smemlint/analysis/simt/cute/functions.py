@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.identity import identity_tensor
 from smemlint.analysis.simt.cute.tensors import (
@@ -14,7 +15,16 @@ from smemlint.analysis.simt.cute.tensors import (
     with_use,
 )
 from smemlint.analysis.simt.cute.values import layout_of, plain_layout_of, tensor_of, value_of
-from smemlint.analysis.simt.domain.values import Cute, Pointer, Space, Unknown, Value
+from smemlint.analysis.simt.domain.ctypes import CType, PointerType
+from smemlint.analysis.simt.domain.values import (
+    Cute,
+    Object,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+    offset_of,
+)
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
@@ -403,6 +413,19 @@ def _local_partition(call: Call) -> Value:
 def _pointer(call: Call) -> Value:
     value = call.values[0]
     kind = type_argument(call.ev, call.types[0]) if call.types else None
+    if isinstance(value, Unknown) and call.name == "make_gmem_ptr":
+        return _somewhere(call, kind) or value
     if kind is None or not isinstance(value, Pointer):
         return value
     return Pointer(value.object, value.offset, kind, value.is_volatile)
+
+
+def _somewhere(call: Call, kind: CType | None) -> Pointer | None:
+    """Returns a pointer into global memory whose value is not known; None for unknown elements."""
+    if kind is None:
+        given = operand_of(call.ev, call.node.args[0]).type
+        kind = given.target if isinstance(given, PointerType) else None
+    if kind is None or not kind.size:
+        return None
+    obj = Object("elements", kind, Space.GLOBAL, call.ev.state.key(call.node, "elements"))
+    return Pointer(obj, offset_of(0), kind)

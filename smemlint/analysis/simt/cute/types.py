@@ -27,7 +27,6 @@ _BITS = {
     "uint128_t": 128, "uint1_t": 1, "uint1b_t": 1, "int4b_t": 4, "uint4b_t": 4, "int2b_t": 2,
     "uint2b_t": 2, "float_e2m1_t": 4, "tfloat32_t": 32, "bfloat16_t": 16, "half_t": 16,
     "float_e4m3_t": 8, "float_e5m2_t": 8, "float_ue8m0_t": 8, "float_ue4m3_t": 8,
-    "uint_byte_t": 8,
 }  # fmt: skip
 _ENUMERATORS = {"Major": {"K": 0, "MN": 1}}
 _WORDS = {
@@ -63,10 +62,6 @@ def tuple_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> TupleTyp
 def type_bits(ev: Evaluator, spelling: str) -> int:
     """Returns the width of a type in bits; 0 for an unknown one."""
     last = spelling.strip().rsplit("::", 1)[-1].split("<", 1)[0]
-    if last == "uint_bit_t":
-        inner = spelling[spelling.index("<") + 1 : spelling.rindex(">")]
-        value = value_argument(ev, inner)
-        return (value.constant or 0) if isinstance(value, AffineInt) else 0
     type_ = type_argument(ev, spelling)
     if type_ is not None and not isinstance(type_, StaticType) and type_.size:
         return 8 * type_.size
@@ -74,22 +69,28 @@ def type_bits(ev: Evaluator, spelling: str) -> int:
     return _BITS.get(spelled.rsplit("::", 1)[-1].split("<", 1)[0], _BITS.get(last, 0))
 
 
+def unsigned_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> IntType | None:
+    """Returns what `uint_bit_t<N>` and `uint_byte_t<N>` stand for; None of all others."""
+    unit = {"uint_bit_t": 1, "uint_byte_t": 8}.get(name)
+    value = value_argument(ev, arguments[0]) if unit and arguments else None
+    count = value.constant if isinstance(value, AffineInt) else None
+    return IntType(unit * count, signed=False) if unit and count else None
+
+
 def typed_value(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value | None:
     """Returns the value that all objects of a type have; None for no type of CuTe's."""
     if not arguments:
         return _plain_name(name)
     maker = _TEMPLATES.get(name)
-    if maker is not None:
-        try:
+    try:
+        if maker is not None:
             return maker(ev, arguments)
-        except cute.CuteError:
-            return None
-    if name.endswith("_Atom") and name.startswith("Layout_"):
-        atom = cute.smem_atom(name, type_bits(ev, arguments[0]))
-        return Cute(atom) if atom is not None else None
-    if name.startswith("SM"):
-        return _operation(ev, name, arguments)
-    return None
+        if name.endswith("_Atom") and name.startswith("Layout_"):
+            atom = cute.smem_atom(name, type_bits(ev, arguments[0]))
+            return Cute(atom) if atom is not None else None
+        return _operation(ev, name, arguments) if name.startswith("SM") else None
+    except cute.CuteError:
+        return None
 
 
 def is_enumeration(name: str) -> bool:
