@@ -32,9 +32,11 @@ from smemlint.analysis.simt.codegen.slots import (
     largest_slot,
     run_and_position,
     slot_size,
+    with_open_form,
 )
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event, Fence, Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
@@ -142,7 +144,43 @@ def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Eve
             continue
         form, position = run_and_position(event, event.offset)
         runs.setdefault(form, {}).setdefault(position, []).append(event)
+    _mark_equal_sums(runs, bases)
     return [*alone, *(e for run in runs.values() for e in _fused_run(run, bases))]
+
+
+def _mark_equal_sums(
+    runs: Mapping[object, Mapping[int, list[Event]]], bases: Mapping[int, int]
+) -> None:
+    """Marks accesses that fuse with those of another run if both sums are computed alike."""
+    alike: dict[object, list[Mapping[int, list[Event]]]] = {}
+    for run in runs.values():
+        some = next(iter(run.values()))[0]
+        assert isinstance(some.offset, AffineInt)
+        place = (id(some.object), some.width, scev_of(some.offset).terms, some.mask.tobytes())
+        alike.setdefault(place, []).append(run)
+    for same in alike.values():
+        if len(same) > 1:
+            _mark_if_open(same, bases)
+
+
+def _mark_if_open(same: Sequence[Mapping[int, list[Event]]], bases: Mapping[int, int]) -> None:
+    """Marks runs whose sums have equal terms, one of them computed in a way that is open."""
+    whole, apart, union = 0, [], {}
+    for run in same:
+        some = next(iter(run.values()))[0]
+        assert isinstance(some.offset, AffineInt)
+        base = bases.get(id(some.object), 0)
+        placed = {base + at: events for at, events in run.items()}
+        apart += fused_widths(placed, slot_size(some, some.offset, base))
+        union.update(placed)
+        if scev_of(some.offset).is_open:
+            whole = max(whole, largest_slot(some, some.offset, base))
+    widths = fused_widths(union, whole) if whole else []
+    if whole and sorted(apart) != widths:
+        for event in chain.from_iterable(chain.from_iterable(run.values() for run in same)):
+            assert isinstance(event.offset, AffineInt)
+            event.may_fuse = max(event.may_fuse, *widths)
+            event.offset = with_open_form(event.offset)
 
 
 def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> Iterator[Event]:

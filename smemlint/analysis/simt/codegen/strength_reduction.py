@@ -10,6 +10,7 @@ Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a
 
 - What counts is the latest sum of the same `b` and another multiple of the same `s`, of the same
   width, on every path to here, a barrier or loop between or not: after `b + 2 * s` two STS.64.
+- `4 * b + 4 * s` is `(b + s) * 4`, in which `b + s` may be made of another sum.
 - `b + s` and `b - s` are never rewritten, `|` and differences are no sums. A sum that was computed
   before stays as it was.
 - So is `p + 4 * s` behind `p + s`, of one pointer p that was computed: with `p = a + 64 * w`, after
@@ -34,7 +35,14 @@ from dataclasses import replace
 from math import gcd
 
 from smemlint.analysis.simt.domain.ctypes import I32
-from smemlint.analysis.simt.domain.scev import CONSTANT, Scev, Terms, power_of_two
+from smemlint.analysis.simt.domain.scev import (
+    CONSTANT,
+    Scev,
+    Terms,
+    divided_by,
+    power_of_two,
+    scaled,
+)
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SUMS
 
@@ -101,6 +109,11 @@ class Sums:
         """
         if not a.terms or not b.terms or not total.terms:
             return total
+        factor = _shared_factor(a, b) if pointer is None else 1
+        parts = [part for form in (a, b, total) if (part := divided_by(form, factor)) is not None]
+        if factor > 1 and len(parts) == 3:
+            sum_of_parts = self.rewritten(*parts, bits, is_open=is_open)
+            return total if sum_of_parts is parts[-1] else scaled(sum_of_parts, factor)
         self._latest = (), []
         either = list(_keys(a, b, bits))
         keys = either
@@ -204,7 +217,7 @@ class Sums:
                 for atom, factor in total.terms
                 if abs(factor) != 1
                 for other in total.terms
-                if other[0] != atom
+                if other[0] != atom and other[1] != factor
                 for before, alignment in self._parts.get((atom, other, bits), {}).items()
                 if before != factor
             ),
@@ -230,6 +243,12 @@ class Sums:
                         known = self._parts.setdefault((atom, other, bits), {})
                         least = known.get(factor, form.ptxas_alignment)
                         known[factor] = min(least, form.ptxas_alignment)
+
+
+def _shared_factor(a: Scev, b: Scev) -> int:
+    """Returns what every part of both is multiplied by, if that is one number; 1 if not."""
+    factors = {factor for _, factor in (*a.terms, *b.terms)}
+    return factors.pop() if len(factors) == 1 else 1
 
 
 def _keys(a: Scev, b: Scev, bits: int) -> Iterator[tuple[_Key, int, int]]:

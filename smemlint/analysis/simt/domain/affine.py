@@ -243,7 +243,7 @@ class AffineDomain:
         return self._fresh(">>", a, b, type, nonnegative=lower(a) >= 0)
 
     def bitwise(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """Returns `a & b`, `a | b` or `a ^ b`."""
+        """Returns `a & b`, `a | b` or `a ^ b`; the compiler sees no sum in what is a sum here."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             return AffineInt(settled(_BITS[op](a.base, b.base)), type)
@@ -255,7 +255,15 @@ class AffineDomain:
         if op == "&" and largest(b.base) < 0:
             # Aligning down: a & ~(2^k - 1) is a - (a & (2^k - 1)).
             rest = self.bitwise("&", a, AffineInt(~b.base, b.type))
-            return rest if isinstance(rest, Unknown) else self.add(a, rest, -1)
+            if isinstance(rest, Unknown):
+                return rest
+            below = ~b.base if isinstance(b.base, int) else 0
+            if rest.terms and isinstance(a.base, int) and a.base & below and not below & below + 1:
+                # 4 * ((d + 3) >> 2) shows what divides it, where 3 + d - (d + 3 & 3) does not.
+                digits = AffineInt(below.bit_length(), I32)
+                times = self.shift_right(a, digits)
+                return times if isinstance(times, Unknown) else self.shift_left(times, digits)
+            return with_form(self.add(a, rest, -1), None)
         if low < 0:
             return self._fresh(op, a, b, type)
         period = 1 << int(largest(b.base)).bit_length()
@@ -270,7 +278,7 @@ class AffineDomain:
             if op == "&" or isinstance(changed, Unknown):
                 return changed
             above = tuple(t for t, high in zip(a.terms, is_high, strict=True) if high)
-            return self.add(changed, AffineInt(0, a.type, above))
+            return with_form(self.add(changed, AffineInt(0, a.type, above)), None)
         return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
 
     @staticmethod

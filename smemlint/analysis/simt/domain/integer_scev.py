@@ -104,21 +104,38 @@ def _is_of_threads(value: AffineInt, form: Scev) -> bool:
 def _masked_above(op: str, a: AffineInt, b: AffineInt, mask: int) -> Scev | None:
     """Returns the form of `x + c & mask` where c lies below the bits that x can have.
 
-    Read off the SASS of nvcc 13.0.88 (sm_90, -O3), of four loads with j = 0 to 3: `(4 * t + j &
-    508) + j` is one LDS.128, since the mask takes j away; of `4 * t + j & 511` and `(4 * t + j) %
-    512u` three are one LDS.128, `12 * t + j & 511` are four LDS, and of `2 * t + j & 127` the last
-    two are one LDS.64. What becomes of these is open.
+    Read off the PTX and SASS of nvcc 13.0.88 (sm_90, -O3), of loads with j = 0, 1, ...:
+    `(4 * t + j & 508) + j` is one LDS.128, since the mask takes j away. Where the mask keeps j
+    (`4 * t + j & 511` and `(4 * t + j) % 512u`), every even j but 0 is computed anew; the odd ones
+    stand behind j = 0 if x is one shift (`4 * t`, `2 * t + 2 * d`), behind each other if not
+    (`4 * (t + 1)`, `12 * t`). It is open where the compiler may know bits: `(t & ~3) + j & 511` is
+    one LDS.128.
 
     Returns:
         None where there is no such c.
     """
-    low = scev_of(a).alignment - 1
+    form = scev_of(a)
+    low = form.alignment - 1
     rest = _one_of(a) & low
     if not rest or (mask & low and mask & low != low):
         return None
     whole = AffineInt(a.base - rest, a.type, a.terms, a.form)
-    form = combined(op, whole, b, max(low + 1, power_of_two(mask)), mask)
-    return replace(form, ptxas_alignment=1, is_open=True) if mask & low else form
+    masked = combined(op, whole, b, max(low + 1, power_of_two(mask)), mask)
+    if not mask & low:
+        return masked
+    if mask & (mask + 1) or not _has_known_parts(a, form):
+        return replace(masked, ptxas_alignment=1, is_open=True)
+    if not rest & 1:
+        return combined(op, a, b, power_of_two(rest), mask)
+    factors = {factor for _, factor in form.terms}
+    is_shift = len(factors) == 1 and factors <= {power_of_two(low + 1)} and not _one_of(whole)
+    return masked if is_shift else combined(f"{op} odd", whole, b, 1, mask)
+
+
+def _has_known_parts(value: AffineInt, form: Scev) -> bool:
+    """Returns whether no bit is known of a sum, and its constant is what the first thread has."""
+    unknowns = {symbol.key for symbol, _ in value.terms}
+    return all(key in unknowns or key.startswith("threadIdx") for key, _ in form.terms)
 
 
 def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:

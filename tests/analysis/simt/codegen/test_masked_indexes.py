@@ -24,15 +24,25 @@ void run(float *g) { k<<<1, 128>>>(g, 1); }
 @pytest.mark.parametrize(
     ("index", "expected"),
     [
-        ("((threadIdx.x * 4 + j) & 508) + j", (16, Certainty.ASSUMED)),
-        ("((threadIdx.x * 4) & 511) + j", (16, Certainty.ASSUMED)),
-        ("((int)threadIdx.x * 4 + j) %% 512", (4, Certainty.ASSUMED)),
-        ("(threadIdx.x * 4 + j) & 511", (4, Certainty.SAMPLED)),  # three are one LDS.128
-        ("(threadIdx.x * 4 + j) %% 512", (4, Certainty.SAMPLED)),  # three are one LDS.128
-        ("(threadIdx.x * 12 + j) & 511", (4, Certainty.SAMPLED)),  # four LDS
+        ("((threadIdx.x * 4 + j) & 508) + j", (16, 4, Certainty.ASSUMED)),
+        ("((threadIdx.x * 4) & 511) + j", (16, 4, Certainty.ASSUMED)),
+        ("((int)threadIdx.x * 4 + j) %% 512", (4, 16, Certainty.ASSUMED)),
+        ("(threadIdx.x * 2 + j) & 511", (8, 12, Certainty.ASSUMED)),  # LDS.64 and two LDS
+        ("(threadIdx.x * 4 + j) & 511", (16, 8, Certainty.ASSUMED)),  # three are one LDS.128
+        ("(threadIdx.x * 4 + j) %% 512", (16, 8, Certainty.ASSUMED)),  # three are one LDS.128
+        ("(threadIdx.x * 12 + j) & 511", (4, 16, Certainty.ASSUMED)),  # four LDS
+        ("((threadIdx.x + 1) * 4 + j) & 511", (4, 16, Certainty.ASSUMED)),  # four LDS
+        ("((threadIdx.x >> 1) * 4 + j) & 511", (4, 16, Certainty.SAMPLED)),  # one LDS.128
     ],
 )
 def test_a_mask_over_a_constant_below_it(index, expected):
     found = accesses_of(KERNEL % index.replace("%%", "%"))
     (load,) = (a for a in found if a.kind is AccessKind.LOAD)
-    assert (load.width_bytes, load.certainty) == expected
+    assert (load.width_bytes, load.instructions, load.certainty) == expected
+
+
+def test_a_masked_index_beside_one_that_may_be_computed_from_it():
+    kernel = KERNEL.replace("j < 4", "j < 2")  # one LDS.64
+    found = accesses_of(kernel % "(2 * (threadIdx.x & 31) + j) & 127")
+    (load,) = (a for a in found if a.kind is AccessKind.LOAD)
+    assert load.certainty is Certainty.SAMPLED

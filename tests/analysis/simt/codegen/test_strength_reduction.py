@@ -252,3 +252,18 @@ def test_indexes_of_arrays_of_classes_are_made_of_earlier_ones(
     found = [a for a in accesses_of(text) if a.kind is AccessKind.LOAD]
     assert {p.width for a in found for p in a.patterns if p.count} == {width}
     assert {a.certainty is Certainty.SAMPLED for a in found} == {is_open}
+
+
+@pytest.mark.parametrize(
+    ("before", "index", "width"),
+    [
+        ("a = in[ty * 64 + tx]", "ty * 64 + 64 * tx", 16),
+        ("a = in[m + tx]", "m * 4 + 4 * tx", 16),
+        ("a = in[m + 4 * tx]", "m * 4 + 4 * tx + 64 * n", 16),
+        ("a = in[m + 12 * tx]", "m * 12 + 12 * tx", 16),
+        ("a = in[m + 4 * tx]", "m * 8 + 4 * tx", 4),
+        ("a = in[m + 4 * tx] + in[4 * m + 4 * tx]", "m * 8 + 4 * tx", 4),
+    ],
+)
+def test_a_factor_of_both_parts_is_applied_to_their_sum(before, index, width):
+    assert stores(before, index) == ({width}, {Certainty.ASSUMED})
