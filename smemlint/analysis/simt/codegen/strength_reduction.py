@@ -110,10 +110,10 @@ class Sums:
         if not a.terms or not b.terms or not total.terms:
             return total
         factor = _shared_factor(a, b) if pointer is None else 1
-        parts = [part for form in (a, b, total) if (part := divided_by(form, factor)) is not None]
-        if factor > 1 and len(parts) == 3:
-            sum_of_parts = self.rewritten(*parts, bits, is_open=is_open)
-            return total if sum_of_parts is parts[-1] else scaled(sum_of_parts, factor)
+        if factor > 1:
+            x, y, whole = (divided_by(form, factor) or form for form in (a, b, total))
+            inner = self.rewritten(x, y, whole, bits, is_open=is_open)
+            return total if inner is whole else scaled(inner, factor)
         self._latest = (), []
         either = list(_keys(a, b, bits))
         keys = either

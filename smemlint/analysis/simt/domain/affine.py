@@ -257,10 +257,10 @@ class AffineDomain:
             rest = self.bitwise("&", a, AffineInt(~b.base, b.type))
             if isinstance(rest, Unknown):
                 return rest
-            below = ~b.base if isinstance(b.base, int) else 0
-            if rest.terms and isinstance(a.base, int) and a.base & below and not below & below + 1:
+            mask = ~b.base if isinstance(b.base, int) else 0
+            if rest.terms and isinstance(a.base, int) and a.base & mask and not mask & mask + 1:
                 # 4 * ((d + 3) >> 2) shows what divides it, where 3 + d - (d + 3 & 3) does not.
-                digits = AffineInt(below.bit_length(), I32)
+                digits = AffineInt(mask.bit_length(), I32)
                 times = self.shift_right(a, digits)
                 return times if isinstance(times, Unknown) else self.shift_left(times, digits)
             return with_form(self.add(a, rest, -1), None)
