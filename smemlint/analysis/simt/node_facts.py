@@ -6,6 +6,7 @@ from dataclasses import field
 
 from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import members_read
+from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.loops.mod_ref import ModRef, mod_ref_of
 from smemlint.analysis.simt.types.keyword_types import keyword_type
@@ -22,11 +23,13 @@ class NodeFacts:
         members_read: of expressions that load a variable, the members that are read of it.
         unread: loads whose value nothing hangs on.
         undefined: loads that are added to a variable that is never given a value, and its name.
+        sunk: of branches, the loads that sink into them.
     """
 
     members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     unread: set[ir.Node] = field(default_factory=set)
     undefined: dict[ir.Node, str] = field(default_factory=dict)
+    sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
     _blocks: set[ir.Node] = field(default_factory=set)
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
@@ -38,6 +41,7 @@ class NodeFacts:
             return
         self._blocks.add(block)
         self.members_read.update(members_read(block))
+        self.sunk.update(sunk_loads(block))
         dead = dead_values(block)
         if dead is not None:
             self.unread.update(dead.loads)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
+from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
 from smemlint.analysis.simt.domain.masking import truth_bounds
@@ -62,6 +63,9 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         parts_blocks = not is_converted(ev, node.iftrue, node.iffalse)
         _fence_if(ev, parts_blocks)
         items = state.trace.items
+        sunk = state.node_facts.sunk.get(node, ())
+        sink_loads(items, sunk, node.iftrue, taken)
+        sink_loads(items, sunk, node.iffalse, rest)
         begin, mark = len(items), state.sums.mark()
         state.mask = taken
         with state.trace.conditional():
@@ -77,6 +81,7 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
         _fence_if(ev, parts_blocks)
         state.mask = kept(mask, alive | state.mask)
+        sink_loads(items, sunk, None, state.mask)
         return
     assert isinstance(value, Unknown) or value.terms
     unknown = (
