@@ -10,9 +10,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smemlint.facts import Access, WarpPattern
+    from smemlint.facts import Access, KernelFacts, WarpPattern
 
 _LINE = 128
+_PITCH = "none found: fragments of `wmma` take a pitch, and no swizzle"
+_SWIZZLE = (
+    "an exclusive-or of the 16-byte chunks of 128-byte rows (Swizzle<3,4,3> of bytes) instead "
+    "of padding removes the bank conflicts of the reads as well, and costs the copy nothing"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class Fault:
     help: str
 
 
-def fault_of(access: Access, pattern: WarpPattern) -> Fault:
+def fault_of(access: Access, pattern: WarpPattern, kernel: KernelFacts) -> Fault:
     """Returns what makes a copy dear, by pricing each side beside a contiguous one."""
     import numpy as np
 
@@ -43,7 +48,7 @@ def fault_of(access: Access, pattern: WarpPattern) -> Fault:
         f"with contiguous rows in shared memory: {global_}",
     )
     if shared > pattern.ideal and shared >= global_:
-        return _shared_fault(access, pattern, notes)
+        return _shared_fault(access, pattern, notes, takes_pitch=_takes_pitch(access, kernel))
     if global_ > pattern.ideal:
         return _global_fault(access, pattern, pattern.source, notes)
     return Fault(
@@ -53,7 +58,16 @@ def fault_of(access: Access, pattern: WarpPattern) -> Fault:
     )
 
 
-def _shared_fault(access: Access, pattern: WarpPattern, notes: tuple[str, ...]) -> Fault:
+def _takes_pitch(access: Access, kernel: KernelFacts) -> bool:
+    """Returns whether fragments of `wmma` read what is copied: no swizzle is possible then."""
+    from smemlint.facts.accesses import FRAGMENT
+
+    return any(a.array is access.array and a.note == FRAGMENT for a in kernel.accesses)
+
+
+def _shared_fault(
+    access: Access, pattern: WarpPattern, notes: tuple[str, ...], *, takes_pitch: bool
+) -> Fault:
     name = access.array.name if access.array is not None else ""
     width = _run(pattern.addresses, pattern)
     if len(set(pattern.addresses[pattern.active].tolist())) < int(pattern.active.sum()):
@@ -74,8 +88,7 @@ def _shared_fault(access: Access, pattern: WarpPattern, notes: tuple[str, ...]) 
     return Fault(
         f"rows of {width} bytes of `{name}` do not fit the sectors of the lines that are read",
         notes,
-        "an exclusive-or of the 16-byte chunks of 128-byte rows (Swizzle<3,4,3> of bytes) instead "
-        "of padding removes the bank conflicts of the reads as well, and costs the copy nothing",
+        _PITCH if takes_pitch else _SWIZZLE,
     )
 
 

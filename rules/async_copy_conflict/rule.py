@@ -36,7 +36,7 @@ class AsyncCopyConflict(Rule):
         ways = pattern.ways
         if ways <= settings.most_ways(self.code, self.name):
             return
-        fault = fault_of(access, pattern)
+        fault = fault_of(access, pattern, kernel)
         where = "".join(f", {name} = {value}" for name, value in pattern.values)
         yield self.finding(
             f"copy to {access.array.shown} takes {ways:g} times its ideal: {fault.reason}",

@@ -65,3 +65,32 @@ def test_a_pitch_that_is_assumed_is_named_as_the_source_writes_it(pitch, subject
     (copy,) = (f for f in check([Source("k.cu", text)], Settings()).findings if f.code == "SML103")
     numbers = [a.subject for a in copy.access.assumptions if a.topic is Topic.NUMBER]
     assert numbers == [subject]
+
+
+FRAGMENTS = """\
+#include <cuda_pipeline.h>
+#include <mma.h>
+__global__ void k(const half *in, float *out) {
+  __shared__ __align__(128) half tile[64][32 + 8];
+  int row = threadIdx.x / 4, chunk = threadIdx.x % 4;
+  __pipeline_memcpy_async(&tile[row][chunk * 8], &in[row * 1024 + chunk * 8], 16);
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  %s
+}
+void run(half *in, float *out) { k<<<1, 256>>>(in, out); }
+"""
+BY_WMMA = """
+  nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> a;
+  nvcuda::wmma::load_matrix_sync(a, &tile[0][0], 40);
+  out[threadIdx.x] = a.x[0];"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "is_swizzled"),
+    [("out[threadIdx.x] = tile[row][chunk];", True), (BY_WMMA, False)],
+)
+def test_no_swizzle_is_proposed_where_fragments_take_a_pitch(reads, is_swizzled):
+    found = check([Source("k.cu", FRAGMENTS.replace("%s", reads))], Settings()).findings
+    (copy,) = (finding for finding in found if finding.code == "SML103")
+    assert ("Swizzle<3,4,3>" in copy.help) is is_swizzled

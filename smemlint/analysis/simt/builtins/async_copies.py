@@ -20,6 +20,10 @@ from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
 
+_FROM_LOCAL = Unknown.because(
+    ReasonCode.NOT_MODELLED, "what is copied from a thread's own memory takes no `cp.async`"
+)
+
 
 def record_copy(
     ev: Evaluator,
@@ -55,9 +59,10 @@ def record_copy(
     if isinstance(target, Unknown):
         emit_event(ev, AccessKind.ASYNC_COPY, None, target, width, node, **read)
     elif target.object.space is Space.SHARED:
+        is_local = obj is not None and obj.space is Space.LOCAL
         emit_event(
-            ev, AccessKind.ASYNC_COPY, target.object, target.offset, width, node,
-            volatile=True, **read,
+            ev, AccessKind.ASYNC_COPY, target.object, _FROM_LOCAL if is_local else target.offset,
+            width, node, volatile=True, **read,
         )  # fmt: skip
 
 

@@ -58,6 +58,13 @@ def test_the_figures_of_both_sides(
     assert copies(body, width) == [expected]
 
 
+def test_a_copy_of_a_threads_own_array_is_no_cp_async() -> None:
+    own = "half pad[8] = {{}}; cuda::memcpy_async(&tile[t / 8][t % 8 * 8], {}, {});"
+    assert copies(own.format("&pad[0]", "cuda::aligned_size_t<16>(16)")) == [
+        ReasonCode.NOT_MODELLED
+    ]
+
+
 def test_a_pitch_that_is_not_known_is_enumerated() -> None:
     rows = "CG(&tile[t / 8][t % 8 * 8], in + (blockIdx.x * 64 + t / 8) * {} + t % 8 * 8);"
     assert copies(rows.format("K")) == [(4, 4, ("K",))]
