@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -12,7 +13,7 @@ from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
 )
-from smemlint.analysis.simt.domain.environment import Geometry, Scope
+from smemlint.analysis.simt.domain.environment import WARP, Geometry, Scope
 from smemlint.analysis.simt.domain.swizzled import placed
 from smemlint.analysis.simt.domain.trace import Event, Trace
 from smemlint.analysis.simt.domain.values import (
@@ -58,6 +59,8 @@ from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
 
 _STEPS_TO_BEGIN = 50
 
+_WORD = re.compile(r"\w+")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
@@ -66,10 +69,12 @@ class Passed:
     Attributes:
         values: the numbers that are known, by parameter.
         place: the line of the launch.
+        always: the parameters that every launch of the same block and template passes a number to.
     """
 
     values: Mapping[str, AffineInt]
     place: Line
+    always: frozenset[str] = frozenset()
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -142,15 +147,20 @@ def _under_arguments(
         return _under(unit, task, arch, known), known.values
     facts = _evaluated(unit, task, arch, {})
     is_open = any(map(_may_hang_on_an_argument, facts.accesses))
-    passed = next(iter(task.arguments()), None) if is_open else None
+    conflicting = [a for a in facts.accesses if a.conditions and _conflicts(a)]
+    passed = next(iter(task.arguments()), None) if is_open or conflicting else None
     if passed is None or not passed.values:
+        return facts, {}
+    confined = [access for access in conflicting if _is_confined(access, passed)]
+    if not is_open and not confined:
         return facts, {}
     try:
         under_arguments = _under(unit, task, arch, passed)
     except OutOfSteps as spent:  # what is known without them stays
         note = NotAnalysed(task.instance.span, task.instance.kernel, stop_reason(spent))
         return replace(facts, not_analysed=(*facts.not_analysed, note)), {}
-    if under_arguments.decided <= facts.decided:
+    is_freed = under_arguments.decided == facts.decided and _is_freed(confined, under_arguments)
+    if under_arguments.decided <= facts.decided and not is_freed:
         return facts, {}
     return under_arguments, passed.values
 
@@ -162,6 +172,25 @@ def _under(unit: Unit, task: KernelTask, arch: str, passed: Passed) -> KernelFac
     assumed = Assumption(Topic.ARGUMENT, text, place=passed.place)
     assuming = replace(task, assumptions=(*task.assumptions, assumed))
     return replace(_evaluated(unit, assuming, arch, passed.values), hangs_on_launch=True)
+
+
+def _conflicts(access: Access) -> bool:
+    """Returns whether an access takes more wavefronts than it need."""
+    wavefronts, ideal = access.wavefronts, access.ideal
+    return wavefronts is not None and ideal is not None and wavefronts.mean > ideal.mean
+
+
+def _is_confined(access: Access, passed: Passed) -> bool:
+    """Returns whether all launches pass so little that `i < n` may hold for a part of a warp."""
+    small = {n for n, value in passed.numbers.items() if n in passed.always and value < WARP}
+    named = (word for a in access.conditions for word in _WORD.findall(a.subject or a.wording))
+    return not small.isdisjoint(named)
+
+
+def _is_freed(confined: Sequence[Access], facts: KernelFacts) -> bool:
+    """Returns whether one of some conflicting accesses is free of conflicts under arguments."""
+    free = {(a.span, a.kind) for a in facts.accesses if a.wavefronts == a.ideal}
+    return any((access.span, access.kind) in free for access in confined)
 
 
 def _may_hang_on_an_argument(access: Access) -> bool:

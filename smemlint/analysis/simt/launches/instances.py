@@ -131,12 +131,13 @@ class Instances:
         nearest = [other for other in same if other.span == launch.span] or same or [launch]
         first = max(nearest, key=lambda found: len(found.arguments))
         text = scope_text(launch.scope, function)
-        others = (
+        others = [
             other
             for other in launches
             if other.block == launch.block and scope_text(other.scope, function) == text
-        )
-        return _fullest(Passed(found.arguments, _line(found)) for found in (first, *others))
+        ]
+        always = frozenset(first.arguments).intersection(*(other.arguments for other in others))
+        return _fullest(Passed(found.arguments, _line(found), always) for found in (first, *others))
 
     # ---- what no launch says
 
