@@ -70,7 +70,7 @@ def reduction_help(access: Access, kernel: KernelFacts) -> str:
     """Returns what to write where lanes move apart from iteration to iteration of a reduction.
 
     The first lane of a reduction always writes the same element. That of a scan's tree moves with
-    the stride, and its elements are all asked for later: what is said of reductions breaks it.
+    the stride, and its elements are all asked for later: the advice on reductions breaks it.
     """
     doubles = _doubles_its_stride(access)
     if not doubles or access.width_bytes > 2 * WORD:

@@ -65,7 +65,7 @@ def elementwise_use(
 
     Slicing a swizzled tensor at coordinates of run time may leave strides whose sign only run time
     tells. A copy of such a layout assumes no alignment and moves one element at a time, where an
-    atom or a copy that is told the alignment moves vectors (CUTLASS 4.7, `algorithm/copy.hpp`).
+    atom or a copy that is given the alignment moves vectors (CUTLASS 4.7, `algorithm/copy.hpp`).
 
     Its parameters are `element_bytes` and `vector_bytes`, what could be moved at once.
     """

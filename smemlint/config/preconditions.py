@@ -20,7 +20,7 @@ class Precondition:
         text: as spelled.
         name: of the argument.
         multiple: a number that divides it.
-        least, most: it lies between them, both inclusive; None where nothing is said.
+        least, most: it lies between them, both inclusive; None for no bound.
     """
 
     text: str

@@ -14,13 +14,13 @@ _LOOSER_THAN_PLUS = frozenset(("<<", ">", "<", "&", "|", "^", "?", "&&", "||", "
 
 @dataclass(frozen=True, slots=True)
 class Declarator:
-    """`tile[TILE][TILE]` as a text spells it, whole and outside of macros.
+    """`tile[TILE][TILE]` as a text spells it, outside of macros.
 
     Attributes:
         text: of the file.
         name: of the array.
         extents: of each extent the tokens between its brackets; offsets count in `text`. The first
-            has none where another file says how large the array is.
+            has none where another file declares how large the array is.
         end: offset behind the last bracket.
     """
 
@@ -37,16 +37,16 @@ class Declarator:
 
     def spelled(self, axis: int, extra: int) -> str:
         """Returns the declarator with that edit, on one line; as it is with an `extra` of zero."""
-        whole = [
+        extents = [
             self.text[tokens[0].start : tokens[-1].end] if tokens else "" for tokens in self.extents
         ]
         if extra:
             tokens = self.extents[axis]
             start, end, replacement = _grown(self.text, tokens, extra)
-            whole[axis] = (
+            extents[axis] = (
                 self.text[tokens[0].start : start] + replacement + self.text[end : tokens[-1].end]
             )
-        return self.name + "".join(f"[{' '.join(extent.split())}]" for extent in whole)
+        return self.name + "".join(f"[{' '.join(extent.split())}]" for extent in extents)
 
 
 def declarator(text: str, array: SharedArray) -> Declarator | None:

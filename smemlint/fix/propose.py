@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _TAKES_LONG = Reason(
     ReasonCode.DEFERRED, "evaluating a padding takes long: --diff --unsafe-fixes does it"
 )
-"""What is said where that is not enough."""
+"""The text where that is not enough."""
 THOROUGH = 1_000_000
 """The same where fixes are asked for: the time limit of a file decides."""
 

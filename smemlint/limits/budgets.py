@@ -22,7 +22,7 @@ TASK_PATIENCE = 4
 # ---- files and documents
 
 MAX_FILE_BYTES = 8 << 20
-"""Of a source, and of what it names; larger files are not read, which is said."""
+"""Of a source, and of what it names; larger files are not read, with a note."""
 MAX_COMPILED_BYTES = 64 << 20
 """Of PTX, SASS and cubins: compilers write much."""
 MAX_LINE_TABLE = 4 << 20
@@ -38,7 +38,7 @@ MAX_TTGIR_DEPTH = 64
 MAX_CONFIG_BYTES = 1 << 20
 """Of a configuration file."""
 MAX_BUILDS = 4
-"""Of one file, with other flags: each is a run of its own; what has more says so."""
+"""Of one file, with other flags: each is a run of its own; a note gives the number of the others."""
 MAX_EXTENDED_CONFIGS = 8
 """Configuration files that one leads to by `extend`."""
 MAX_LIST = 500
@@ -54,7 +54,7 @@ MAX_CACHE_ENTRIES = 64
 MAX_CACHE_BYTES = 128 << 20
 """Of a cache entry: a larger one is neither written nor read, not even to check its seal."""
 MAX_GIT_SECONDS = 60
-"""That `git ls-files` may take; afterwards the folder is walked, which is said."""
+"""That `git ls-files` may take; afterwards the folder is walked, with a note."""
 MAX_GITIGNORE_BYTES = 1 << 18
 """Of one .gitignore file."""
 MAX_PATTERN_LENGTH = 1_000
@@ -100,11 +100,11 @@ MAX_LEAVES = 1 << 16
 # ---- reading CUDA
 
 MAX_TOKENS = 3_000_000
-"""Of a file; the rest is not read, which is said."""
+"""Of a file; the rest is not read, with a note."""
 MAX_LITERAL_CHARACTERS = 4_096
 """Of an integer; Python reads a few more digits before it refuses."""
 MAX_INCLUDED_TOKENS = 3_000_000
-"""Of all includes of a unit; of further ones only macros are read, which is said."""
+"""Of all includes of a unit; of further ones only macros are read, with a note."""
 MAX_INCLUDES = 4_000
 """Of a unit, each as often as it is included."""
 MAX_INCLUDE_DEPTH = 64
@@ -152,7 +152,7 @@ MAX_HEAD = 4_000
 MAX_RESULT_TYPE = 64
 """Tokens of a result type and qualification, in front of a name."""
 MAX_SCOPES = 100
-"""Of namespaces in namespaces; deeper ones are not read, which is said."""
+"""Of namespaces in namespaces; deeper ones are not read, with a note."""
 MAX_RECORDS = 20
 """Of records in a record that are cut out of its text one by one."""
 MAX_BRACKETS = 256
@@ -171,7 +171,7 @@ MAX_TOKENS_AGAIN = 1_000_000
 MAX_FUNCTIONS = 20_000
 """Of a module."""
 MAX_STATEMENTS = 400_000
-"""Of one function; larger ones are not analysed, which is said."""
+"""Of one function; larger ones are not analysed, with a note."""
 MAX_OPERAND_DEPTH = 8
 """Of braces in operands."""
 MAX_FRAMES = 64
@@ -198,7 +198,7 @@ MAX_WRITTEN_CALL = 4_000
 MAX_CALLED = 200
 """Functions looked through for `threadIdx.y`: more are a library's."""
 MAX_HOST_STEPS = 12_000
-"""Statements of one host function; launches behind them are not known, which is said."""
+"""Statements of one host function; launches behind them are not known, with a note."""
 MAX_HOST_TRIPS = 12
 """Iterations of a loop of host code; longer ones are widened."""
 MAX_HOST_PATHS = 16
@@ -302,7 +302,7 @@ MAX_LOOP_DEPTH = 60
 MAX_TERMS = 8
 """Unknowns in one value; more become one."""
 MAX_GROUPS = 512
-"""Different patterns of a whole block that one site keeps."""
+"""Different patterns of all warps of a block that one site keeps."""
 MAX_GROUP_BYTES = 1 << 28
 """Of all patterns of a kernel."""
 
@@ -327,7 +327,7 @@ MAX_OPERAND = 1 << 64
 MAX_RANGE_END = 1 << 40
 """Of a range: its length stays one that `len` can tell."""
 MAX_PARAMETER_ROWS = 3
-"""Of one `pytest.mark.parametrize`; the number of the others is said."""
+"""Of one `pytest.mark.parametrize`; a note gives the number of the others."""
 MAX_PARAMETRIZATIONS = 8
 """Of all of them together."""
 MAX_ALIASES = 8
@@ -347,11 +347,11 @@ MAX_KERNEL_TEXTS = 4
 MAX_OPEN_CONDITIONS = 12
 """Of a maker of swizzles, whose outcomes are followed."""
 MAX_TRITON_LAUNCHES = 8
-"""Of one kernel; the number of the others is said."""
+"""Of one kernel; a note gives the number of the others."""
 MAX_CONFIGURATIONS = 16
-"""Of an autotuner; the number of the others is said."""
+"""Of an autotuner; a note gives the number of the others."""
 MAX_GLUON_LAUNCHES = 8
-"""Of one kernel that differ in what decides layouts; the number of the others is said."""
+"""Of one kernel that differ in what decides layouts; a note gives the number of the others."""
 MAX_OFFSETS = 1 << 16
 """Elements of a tensor of declared offsets."""
 MAX_TILE_ELEMENTS = 1 << 17

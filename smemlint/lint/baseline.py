@@ -100,7 +100,7 @@ def apply(
     Args:
         baseline: the known ones.
         findings: those that are shown.
-        hidden: those that pragmas cover; they count where equal ones are told apart.
+        hidden: those that pragmas cover; they count where equal ones are numbered.
         paths: the files of the run.
         text_of: the text of a file.
     """
@@ -141,7 +141,7 @@ def write(
     Args:
         path: of the baseline.
         findings: those that are shown.
-        hidden: those that pragmas cover; they count where equal ones are told apart.
+        hidden: those that pragmas cover; they count where equal ones are numbered.
         paths: the files of the run.
         text_of: the text of a file.
 

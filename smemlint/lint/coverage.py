@@ -42,5 +42,5 @@ class Coverage:
         verdicts = [decided for line, end, decided in sites if line <= last and end >= first]
         if verdicts and first == last:
             return all(verdicts)
-        is_whole = path not in self._partly
-        return all(verdicts) and is_whole and (bool(verdicts) or not path.endswith(_HEADERS))
+        is_complete = path not in self._partly
+        return all(verdicts) and is_complete and (bool(verdicts) or not path.endswith(_HEADERS))

@@ -25,10 +25,10 @@ class Document:
     Args:
         uri: as the client spells it.
         worker: that analyses it.
-        analyse: starts an analysis of the current text; called in the worker, with what is told of
+        analyse: starts an analysis of the current text; called in the worker, with what is reported of
             results that are not complete, or None where nobody waits for those.
-        found: told what is known, first without fixes, then with them.
-        failed: told what went wrong.
+        found: called with what is known, first without fixes, then with them.
+        failed: called with what went wrong.
         shown: shows that an analysis is under way.
     """
 

@@ -102,7 +102,7 @@ class KeptResults:
         return found
 
     def _text(self) -> VisibleText:
-        return VisibleText.whole(self.tokens_of(self._now[self._path].text))
+        return VisibleText.all_of(self.tokens_of(self._now[self._path].text))
 
     def _is_under_same_settings(self, kept: _Kept) -> bool:
         return kept.settings == repr(self._settings_of(self._path))
@@ -136,24 +136,24 @@ class KeptResults:
         """
         results = found.results
         before = self._kept
-        whole = {
+        complete = {
             path: result
             for path, result in results.items()
             if not (result.crashed or result.is_lost or result.dependencies.swizzles)
         }
-        reads = {p for r in whole.values() for p in r.dependencies.reads if p not in self._now}
+        reads = {p for r in complete.values() for p in r.dependencies.reads if p not in self._now}
         self._kept = _Kept(
             dict(self._now),
             self._text(),
             self.tokens_of(self._now[self._path].text).comment_words,
             repr(self._settings_of(self._path)),
-            whole,
+            complete,
             _states(reads),
             functions | (before.functions if before is not None else frozenset()),
         )
-        self._kept.is_certain = len(whole) == len(results) > 0 and not found.notices
+        self._kept.is_certain = len(complete) == len(results) > 0 and not found.notices
         if self.is_complete:
-            self._keep_fixes(whole)
+            self._keep_fixes(complete)
 
     def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
         """Keeps the fixes of results that were kept without."""

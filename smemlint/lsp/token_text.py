@@ -119,7 +119,7 @@ class VisibleText:
         return VisibleText(text.places, tuple(pieces), digest.digest())
 
     @staticmethod
-    def whole(text: TokenText) -> VisibleText:
+    def all_of(text: TokenText) -> VisibleText:
         """Returns all of a text."""
         return VisibleText.of(text, [(0, len(text.marks))])
 
@@ -142,8 +142,8 @@ class Movement:
         Raises:
             CannotMove: it does not begin and end in tokens that are seen.
         """
-        whole_file = (span.line, span.column, span.end_line, span.end_column) == (1, 1, 1, 1)
-        if self._is_still or whole_file or span.path != self._before.places.path:
+        covers_file = (span.line, span.column, span.end_line, span.end_column) == (1, 1, 1, 1)
+        if self._is_still or covers_file or span.path != self._before.places.path:
             return span
         lines = self._before.places.lines
         stop = self._stop(lines.offset(span.end_line, span.end_column))

@@ -105,14 +105,14 @@ def access_record(access: Access) -> dict[str, Any]:
 
 def _call_records(access: Access) -> Iterator[dict[str, Any]]:
     """Yields what the profiler shows of an access at the calls of the function that makes it."""
-    whole = access_record(access)
+    record = access_record(access)
     for call in access.calls:
         figures = {
             "instructions": call.instructions,
             "wavefronts": _stat(call.wavefronts),
             "ideal": _stat(call.ideal),
         }
-        yield {**whole, **span_record(call.span), **figures}
+        yield {**record, **span_record(call.span), **figures}
 
 
 def span_record(span: Span) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from smemlint.facts import AccessKind
 from smemlint.finding import Measurement, Verdict
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.verify.device import Engine, GpuError
-from smemlint.verify.verdict import untold
+from smemlint.verify.verdict import unmeasured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LINE = 128
 _MOST = 512
-"""Patterns of one program; the others are not replayed, which is said."""
+"""Patterns of one program; the others are not replayed, with a note."""
 _FILE = "copies.cu"
 _FIRST = 1000
 """The line of the program that makes the first copy; the next ones follow."""
@@ -86,13 +86,13 @@ def copy_verdicts(
     distinct = dict.fromkeys(c for a in copies for p in a.patterns if (c := copy_of(a, p)))
     chosen = list(distinct)[:_MOST]
     if not chosen:
-        return {id(a): untold(a, _NO_SOURCE) for a in copies}
+        return {id(a): unmeasured(a, _NO_SOURCE) for a in copies}
     try:
         answer = engine(_request(chosen, settings))
     except GpuError as error:
-        return {id(a): untold(a, str(error)) for a in copies}
+        return {id(a): unmeasured(a, str(error)) for a in copies}
     if "failed" in answer:
-        return {id(a): untold(a, str(answer["failed"])) for a in copies}
+        return {id(a): unmeasured(a, str(answer["failed"])) for a in copies}
     about = answer["about"]
     found = counts(chosen, answer["rows"])
     device = f"{about['device']}, {about['arch']}"
@@ -132,7 +132,7 @@ def _judged(access: Access, counted: Mapping[Copy, float], device: str) -> Measu
             verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
             found.append(Measurement(verdict, pattern.wavefronts, seen, 0.0, device))
     if not found:
-        return untold(access, "the profiler did not count the copy")
+        return unmeasured(access, "the profiler did not count the copy")
     return next((m for m in found if m.verdict is Verdict.REFUTED), found[0])
 
 

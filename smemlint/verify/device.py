@@ -46,7 +46,7 @@ class Reading:
         return (self.most - self.least) / 2
 
     @property
-    def whole(self) -> int | None:
+    def cycles_agreed(self) -> int | None:
         """The integer that all rounds agree on; None where they do not."""
         found = {round(self.cycles), round(self.least), round(self.most)}
         return found.pop() if len(found) == 1 else None

@@ -21,7 +21,7 @@ from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
 from smemlint.verify.findings import require_arch, wanted_accesses, with_notices
 from smemlint.verify.gpu_process import meaning_of
 from smemlint.verify.programs import Program, Programs
-from smemlint.verify.verdict import untold
+from smemlint.verify.verdict import unmeasured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -146,7 +146,7 @@ def _measured(
     same = [a for k in result.facts.kernels for a in k.accesses if _place(a) == _place(access)]
     have_figures = all(a.wavefronts is not None and a.ideal is not None for a in same)
     if not have_figures or not sum(a.instructions for a in same):
-        return untold(access, "not all accesses of its line have a figure")
+        return unmeasured(access, "not all accesses of its line have a figure")
     reasons = []
     for program in programs.of(access.instance):
         answer = counted(program)
@@ -157,7 +157,7 @@ def _measured(
         if measurement is not None:
             return measurement
         reasons.append("this line is not reached" if answer.is_call else _NO_SUCH_LAUNCH)
-    return untold(access, "; called by itself: ".join(reasons))
+    return unmeasured(access, "; called by itself: ".join(reasons))
 
 
 _NO_SUCH_LAUNCH = "the program runs this line in no such launch"
@@ -177,7 +177,7 @@ def _compared(access: Access, same: Sequence[Access], counted: Counted) -> Measu
     measured = seen / best * ideal
     is_equal = _is_within_bounds(same, seen / best) or abs(measured - spent) <= TOLERANCE * spent
     if counted.program.guessed and not is_equal:
-        return untold(access, _guessed_call(counted.program.guessed, measured))
+        return unmeasured(access, _guessed_call(counted.program.guessed, measured))
     verdict = Verdict.CONFIRMED if is_equal else Verdict.REFUTED
     return Measurement(verdict, round(spent, 3), measured, 0.0, counted.device)
 

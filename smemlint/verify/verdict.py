@@ -35,30 +35,30 @@ def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) ->
         measured: what the GPU said; None where nothing had to be replayed.
     """
     if isinstance(pattern, str) or measured is None:
-        return _untold(predicted, str(pattern), measured)
+        return _unmeasured_figure(predicted, str(pattern), measured)
     if pattern.form in measured.doubts:
-        return _untold(predicted, measured.doubts[pattern.form], measured)
+        return _unmeasured_figure(predicted, measured.doubts[pattern.form], measured)
     reading = measured.readings[pattern]
-    whole = reading.whole
-    if whole is None:
+    cycles = reading.cycles_agreed
+    if cycles is None:
         text = f"its repetitions lie between {reading.least:.2f} and {reading.most:.2f} cycles"
-        return _untold(predicted, text, measured)
-    if whole != predicted and pattern.pairs_in_doubt:
+        return _unmeasured_figure(predicted, text, measured)
+    if cycles != predicted and pattern.pairs_in_doubt:
         text = (
-            f"{whole} cycles: its lanes pair up only thanks to lanes that are off, where time "
+            f"{cycles} cycles: its lanes pair up only thanks to lanes that are off, where time "
             "and the profiler's counter differ"
         )
-        return _untold(predicted, text, measured)
-    verdict = Verdict.CONFIRMED if whole == predicted else Verdict.REFUTED
+        return _unmeasured_figure(predicted, text, measured)
+    verdict = Verdict.CONFIRMED if cycles == predicted else Verdict.REFUTED
     return Measurement(verdict, predicted, reading.cycles, reading.spread, measured.device)
 
 
-def _untold(predicted: int, reason: str, measured: Measured | None) -> Measurement:
+def _unmeasured_figure(predicted: int, reason: str, measured: Measured | None) -> Measurement:
     device = measured.device if measured is not None else ""
     return Measurement(Verdict.NOT_REPLAYABLE, predicted, None, 0.0, device, reason)
 
 
-def untold(access: Access, reason: str) -> Measurement:
+def unmeasured(access: Access, reason: str) -> Measurement:
     """Returns the verdict on an access whose figure cannot be measured."""
     worst = access.worst
-    return _untold(worst.wavefronts if worst is not None else 0, reason, None)
+    return _unmeasured_figure(worst.wavefronts if worst is not None else 0, reason, None)

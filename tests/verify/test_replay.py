@@ -121,8 +121,8 @@ def test_a_reading_is_the_median_of_all_rounds_but_the_first():
     accesses = 48 * 16 * 16
     timed = [[0, 10**9], *([100, 100 + accesses * c] for c in (4, 2, 3))]
     assert reading_of(timed) == Reading(3.0, 2.0, 4.0)
-    assert Reading(3.0, 2.9, 3.1).whole == 3
-    assert Reading(3.0, 2.4, 3.1).whole is None
+    assert Reading(3.0, 2.9, 3.1).cycles_agreed == 3
+    assert Reading(3.0, 2.4, 3.1).cycles_agreed is None
 
 
 def test_equal_integers_confirm_and_others_refute():
@@ -203,5 +203,5 @@ def test_on_a_gpu_the_yardsticks_take_what_they_must():
         pytest.skip(f"no GPU: {error.message}")
     if measured.about["arch"] == "sm_90":
         assert measured.doubts == {}
-        wholes = {p: measured.readings[p].whole for p in patterns}
+        wholes = {p: measured.readings[p].cycles_agreed for p in patterns}
         assert wholes == patterns

@@ -39,7 +39,7 @@ class Probe:
 
     Attributes:
         run: gives the sites for a value of all numbers; None where it did not end.
-        has_pointers_apart: numbers and pointers are told apart: numbers can take other values.
+        has_pointers_apart: numbers and pointers are distinguished: numbers can take other values.
     """
 
     run: Callable[[int], Sites | None]

@@ -42,7 +42,7 @@ def compiled_facts(
         source: the file.
         settings: its settings.
         paths: of the files of the run, whose lines accesses may stand on.
-        crashed: told of an internal error.
+        crashed: called with a note on an internal error.
         launches: of kernels, in the sources of the run.
     """
     try:

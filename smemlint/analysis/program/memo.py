@@ -37,7 +37,7 @@ class Memo:
         evaluate: gives the facts of one kernel instance.
         launches: gives what one host function launches.
         load: reads a unit.
-        found: told of the kernels of a unit so far, after the first instance of each.
+        found: called with the kernels of a unit so far, after the first instance of each.
     """
 
     evaluate: Callable[[Unit, KernelTask, str], KernelFacts]

@@ -21,7 +21,7 @@ from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
 
 _OF_NVCC = ".cu"
-"""How the names of files end that a compiler takes for CUDA without being told to."""
+"""How the names of files end that a compiler takes for CUDA without an option."""
 _LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel")
 _WORD = re.compile(r"\w+")
 _Rank: TypeAlias = tuple[bool, bool]

@@ -18,7 +18,7 @@ class Guard:
     """Converts failures of evaluations into notes.
 
     Args:
-        crashed: told of every internal error; without it, they are raised.
+        crashed: called with a note on every internal error; without it, they are raised.
 
     Attributes:
         has_run_out: a limit struck, and left things half done.

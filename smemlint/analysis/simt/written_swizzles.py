@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 def written_swizzles(unit: Unit) -> Iterator[LayoutUse]:
     """Yields the swizzles whose parameters are the same for every instance of their code.
 
-    Nothing is said of a class of that name that is not CuTe's.
+    A class of that name that is not CuTe's yields nothing.
     """
     if not _means_cute(unit):
         return

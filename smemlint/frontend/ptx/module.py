@@ -52,7 +52,7 @@ class Function:
         head: the text from its name to its body.
         text: between its braces.
         first_line: that `text` begins on.
-        is_whole: the text has its closing brace.
+        is_closed: the text has its closing brace.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Function:
     head: str
     text: str
     first_line: int
-    is_whole: bool
+    is_closed: bool
 
     @property
     def required_block(self) -> tuple[int, int, int] | None:
@@ -196,13 +196,13 @@ def parse_module(text: str) -> Module:
             line += text.count("\n", position, opening)
             position = opening
             continue
-        end, is_whole = _closing(text, opening)
+        end, is_closed = _closing(text, opening)
         name = _name(text[head.end() : opening])
         declared = text[head.end() : opening]
         first_line = line + text.count("\n", position, opening)
         body = text[opening + 1 : end]
         functions.append(
-            Function(name, head[1] == "entry", line, declared, body, first_line, is_whole)
+            Function(name, head[1] == "entry", line, declared, body, first_line, is_closed)
         )
         line += text.count("\n", position, end)
         position = end

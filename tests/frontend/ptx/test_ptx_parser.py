@@ -163,7 +163,7 @@ def test_functions_variables_and_launch_bounds() -> None:
 def test_a_cut_file_is_known_to_be_cut() -> None:
     text = (FIXTURES / "transpose.ptx").read_text(encoding="utf-8")
     module = parse_module(text[: len(text) // 2])
-    assert [f.is_whole for f in module.functions][-1] is False
+    assert [f.is_closed for f in module.functions][-1] is False
 
 
 def test_bytes_of_strings_may_begin_with_zero() -> None:

@@ -121,7 +121,7 @@ class _FileReader:
             tuple((str(i), value) for i, value in enumerate(template)),
             given_by=self._origin,
         )
-        if not function.is_whole:
+        if not function.is_closed:
             yield self._without(instance, function, _CUT_OFF)
             return
         body = self._module.body(function)

@@ -250,12 +250,12 @@ class _Registers:
                 self.out.append(replace(event, issued=0))
                 return
             for access in self._assembly.values():
-                access.is_unread &= _are_told_apart(event, access.event)
+                access.is_unread &= _cannot_alias(event, access.event)
         else:
             if before is not None and before.is_unread and _dominates(event, before.event):
                 self.out[before.at] = replace(before.event, issued=0)
             self._assembly = {
-                k: h for k, h in self._assembly.items() if _are_told_apart(event, h.event)
+                k: h for k, h in self._assembly.items() if _cannot_alias(event, h.event)
             }
         if len(self._assembly) < MAX_FORWARDED:
             self._assembly[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
@@ -306,7 +306,7 @@ def _bytes_behind(before: Event, load: Event) -> int | None:
     return position_of(other, thread) - position_of(one, thread)
 
 
-def _are_told_apart(a: Event, b: Event) -> bool:
+def _cannot_alias(a: Event, b: Event) -> bool:
     """Returns whether ptxas sees that two accesses by computed addresses touch different bytes."""
     if not isinstance(a.offset, AffineInt) or not isinstance(b.offset, AffineInt):
         return False

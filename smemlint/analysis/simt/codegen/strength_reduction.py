@@ -103,7 +103,7 @@ class Sums:
             b: to what.
             total: the form of their sum, which is its own.
             bits: of the type.
-            pointer: what else a pointer that `b` moves on is told apart by, in elements; None for
+            pointer: what else distinguishes a pointer that `b` moves on, in elements; None for
                 integers.
             is_open: whether others are made of it is not known.
         """
@@ -138,7 +138,7 @@ class Sums:
 
         Args:
             index: its form.
-            array: what it is told apart by.
+            array: what distinguishes it.
             is_first: it has no constant part; those with one are computed as those without.
             may_be_made: it is a product of signed integers of 32 bits.
         """

@@ -18,7 +18,7 @@ from smemlint.layout import cute
 from smemlint.layout.cute import Instruction
 
 ALGORITHMS = frozenset(("copy", "copy_if", "copy_aligned", "cooperative_copy", "gemm"))
-"""Functions that access memory: where an operand is not known, that is said."""
+"""Functions that access memory: where an operand is not known, a note is recorded."""
 _DONE = number(0)
 
 

@@ -22,10 +22,10 @@ def evaluate_binding_element(ev: Evaluator, node: ir.BindingElement) -> Value:
 @locates(ir.BindingElement)
 def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
     """Returns the member or element; what the first name has recorded, the others do not again."""
-    whole = _whole(ev, node)
-    if isinstance(whole, Unknown):
-        return whole
-    kind = whole.type
+    bound = _bound_lvalue(ev, node)
+    if isinstance(bound, Unknown):
+        return bound
+    kind = bound.type
     offset: int | None = None
     if isinstance(kind, ArrayType):
         offset, kind = node.index * kind.element.size, kind.element
@@ -34,7 +34,7 @@ def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | U
         if member.name and not member.behind and kind.is_sized:
             offset, kind = member.offset, member.type
     elif isinstance(kind, OpaqueType):
-        found = read_lvalue(ev, whole, node.value)
+        found = read_lvalue(ev, bound, node.value)
         items = found.payload if isinstance(found, Cute) else None
         if isinstance(items, tuple) and node.index < len(items):
             return _temporary(ev, items[node.index], node)
@@ -43,11 +43,11 @@ def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | U
     if offset is None:
         text = f"what the names of `{ev.state.source_text(node.value)}` stand for"
         return Unknown.because(ReasonCode.UNKNOWN_TYPE, text)
-    at = ev.state.domain.add(whole.offset, offset_of(offset))
-    return LValue(whole.object, at, kind, whole.volatile)
+    at = ev.state.domain.add(bound.offset, offset_of(offset))
+    return LValue(bound.object, at, kind, bound.volatile)
 
 
-def _whole(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
+def _bound_lvalue(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
     trace = ev.state.trace
     if node.index:
         trace.mute()

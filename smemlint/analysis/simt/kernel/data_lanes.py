@@ -62,9 +62,9 @@ def _moves_warps(event: Event, offset: DataRange) -> bool:
     conflict less.
     """
     unit = max(event.width, WORD)
-    is_whole = not offset.step % unit
+    is_multiple = not offset.step % unit
     may_fuse = offset.step > unit and unit < WIDEST_ACCESS
-    return is_whole and (
+    return is_multiple and (
         not may_fuse or (event.width <= WORD and _is_free(event, replace(offset, count=1)))
     )
 

@@ -241,7 +241,7 @@ class LaunchPolicy(HostPolicy):
                 function.name,
                 function,
                 self._substituted(scope),
-                _whole(shape.extents),
+                _block_shape(shape.extents),
                 size,
                 ev.state.unit.span(node),
                 passed,
@@ -353,7 +353,7 @@ def _known_result(call: Frame, otherwise: Value) -> Value:
     return values[0] if len(values) == 1 and is_known else otherwise
 
 
-def _whole(extents: Extents) -> tuple[int, int, int] | None:
+def _block_shape(extents: Extents) -> tuple[int, int, int] | None:
     """Returns the shape of a block; None for one that is not known, or is none."""
     x, y, z = extents
     if x is None or y is None or z is None or min(x, y, z) <= 0 or x * y * z > MAX_THREADS:

@@ -117,8 +117,8 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     trial = execute_iterations(ev, parts, None, {}, tried, foreseen)
     trips, together = trial.count, trial.together
     was_cut_short = trips == tried and not trial.is_general
-    is_whole = foreseen is not None and foreseen <= together
-    if was_cut_short and is_whole and _barriers_part(state.trace.items[size:]):
+    is_unrolled = foreseen is not None and foreseen <= together
+    if was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:]):
         together = 1  # nothing fuses from one iteration to the next
     plan = state.loop_plans[node] = LoopPlan(together)
     is_final = trial.is_general and state.budget.has_shares  # what a rerun would cost is not left
@@ -126,7 +126,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         state.memory.commit()
         return
     ends = state.memory.rollback()
-    for inner in state.loop_plans.keys() - planned - {node} if not is_whole else ():
+    for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
     if foreseen is not None and together < foreseen and _may_unroll_further(node):
         plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips)
@@ -136,7 +136,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     for loop, cost in zip(state.loops, costs, strict=True):
         loop.cost = cost
     carried: Carried = {}
-    for key, (obj, at, end) in ends.items() if not is_whole else ():
+    for key, (obj, at, end) in ends.items() if not is_unrolled else ():
         advance = _advance(obj.cells.get(at), end, trips)
         if advance is not None:
             carried[key] = obj, at, advance

@@ -122,7 +122,7 @@ def _repeats(first: Event, general: Event, symbol: Symbol) -> bool:
         return False
     if isinstance(first.offset, Unknown) or isinstance(general.offset, Unknown):
         return isinstance(first.offset, Unknown) and isinstance(general.offset, Unknown)
-    if first.object is not general.object or not _moves_whole_words(general, symbol):
+    if first.object is not general.object or not _moves_by_words(general, symbol):
         return False
     return _is_one_step_back(first.offset, general.offset, symbol) and (
         not isinstance(general.source, AffineInt)
@@ -137,7 +137,7 @@ def _is_one_step_back(first: AffineInt, general: AffineInt, symbol: Symbol) -> b
     return is_zero(back.base - first.base) and _unknowns(back) == _unknowns(first)
 
 
-def _moves_whole_words(event: Event, symbol: Symbol) -> bool:
+def _moves_by_words(event: Event, symbol: Symbol) -> bool:
     assert isinstance(event.offset, AffineInt)
     terms = list(event.offset.terms)
     unit = max(event.width, 4)

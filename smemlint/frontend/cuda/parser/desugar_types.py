@@ -304,15 +304,15 @@ def take_parameter(g: Grammar, words: Sequence[Word], unnamed: str) -> bool:
             take_pointers(g, words, i + 1)
             g.name(unnamed, words[inside])
             g.op(")", words[inside])
-            return _whole(words, take_behind_declarator(g, words, inside + 1))
+            return _require_end(words, take_behind_declarator(g, words, inside + 1))
     end = take_declarator(g, words, i)
     if end == i:
         g.name(unnamed, words[-1])
         end = take_extents(g, words, i)
-    return _whole(words, end)
+    return _require_end(words, end)
 
 
-def _whole(words: Sequence[Word], end: int) -> bool:
+def _require_end(words: Sequence[Word], end: int) -> bool:
     if end < len(words) and words[end].text not in ATTRIBUTES:
         raise CannotDesugar(f"a parameter goes on with `{words[end].text}`")
     return True

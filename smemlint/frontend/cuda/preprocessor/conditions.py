@@ -175,7 +175,7 @@ def read_condition(
         return ("name", "a long condition")
     parser = _Parser(list(_without_questions(expanded, is_defined)), is_defined)
     try:
-        return parser.whole()
+        return parser.condition()
     except (_NotReadable, ValueError, IndexError):
         return ("name", "a condition that cannot be read")
 
@@ -216,7 +216,7 @@ class _Parser:
         self.i = 0
         self.depth = 0
 
-    def whole(self) -> Condition:
+    def condition(self) -> Condition:
         condition = self.ternary()
         if self.i < len(self.tokens):
             raise _NotReadable

@@ -82,7 +82,7 @@ SPECIFIERS = frozenset(
         *("launch_bounds", "forceinline", "noinline", "align", "grid_constant"),
     )
 )
-"""Macros of CUDA's headers that stand for what a compiler is told; they are read as they are."""
+"""Macros of CUDA's headers that stand for options of a compiler; they are read as they are."""
 
 # Other compilers, platforms and languages: nvcc on Linux defines none of these. Nor does a build
 # that is to be fast define what turns on debugging, logs or profiling.

@@ -260,24 +260,24 @@ def fill(call: Call) -> Value:
             call.run.reached.add(call.run.span_of(call.node))
             call.run.note(call.node, f"`fill`: {tensor.reason}")
         return None
-    return _whole(call, tensor, AccessKind.STORE)
+    return _move_elements(call, tensor, AccessKind.STORE)
 
 
 @method("store")
 def store(call: Call) -> Value:
     """Evaluates `tensor.store(vector)`."""
     tensor = needed_tensor(call.owner)
-    return _whole(call, tensor, AccessKind.STORE)
+    return _move_elements(call, tensor, AccessKind.STORE)
 
 
 @method("load")
 def load(call: Call) -> Value:
     """Evaluates `tensor.load()`: a vector of registers."""
-    _whole(call, needed_tensor(call.owner), AccessKind.LOAD)
+    _move_elements(call, needed_tensor(call.owner), AccessKind.LOAD)
     return DATA
 
 
-def _whole(call: Call, tensor: AnyTensor, kind: AccessKind) -> Value:
+def _move_elements(call: Call, tensor: AnyTensor, kind: AccessKind) -> Value:
     """Records all elements of a tensor, which the DSL moves in vectors as `autovec_copy` does."""
     if isinstance(tensor, UnknownTensor) or not tensor.is_shared or call.run.kernel is None:
         return None

@@ -64,17 +64,17 @@ class Run:
         )
         scope: Scope = {"__name__": "__main__" if enter is None else "a module"}
         self.state.texts.define(scope)
-        whole = current()
+        outer = current()
         try:
-            with step_limit(min(most, whole.total - whole.spent)) as part:
-                part.checks = whole.checks
+            with step_limit(min(most, outer.total - outer.spent)) as part:
+                part.checks = outer.checks
                 self.interpreter.run(files.home.tree.body, (scope,))
                 if enter is not None:
                     enter(self, scope)
         except (OverBudget, OutOfSteps, RecursionError):
             self.failure = "it takes too long to follow"
         finally:
-            whole.spend(min(part.spent, part.total))
+            outer.spend(min(part.spent, part.total))
 
     def facts(self, assumptions: tuple[Assumption, ...]) -> list[KernelFacts]:
         """Returns the facts of the kernels that it executed, priced once."""
