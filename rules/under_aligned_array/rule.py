@@ -65,7 +65,7 @@ def _places(kernel: KernelFacts) -> dict[Span, tuple[int, SharedArray | None]]:
     """Returns the byte where each static array begins, what precedes it; empty when unsure.
 
     The order is that of declarations inside the kernel. Arrays that nothing reads may be left out
-    by the compiler, and arrays of one element are placed elsewhere: arrays behind them are not judged.
+    by the compiler, and arrays of one element are placed elsewhere: what lies behind is not judged.
     """
     read = {a.array.span for a in kernel.accesses if a.array is not None and a.kind in _READS}
     arrays = [a for a in kernel.arrays if not a.is_dynamic]

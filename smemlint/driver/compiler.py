@@ -1,7 +1,7 @@
 """`--compile`: what nvcc makes of the sources of a run, as further files of it.
 
-Compiling is the user's wish, never a file's: nvcc comes from the PATH, is directed by the command line
-alone what to do, writes to a folder of its own, and is bounded in time, memory and size. It reads
+Compiling is the user's wish, never a file's: nvcc comes from the PATH, takes its options from the
+command line alone, writes to a folder of its own, and is bounded in time, memory and size. It reads
 what the source includes, wherever that lies; see SECURITY.md.
 """
 

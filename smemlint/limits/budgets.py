@@ -38,7 +38,7 @@ MAX_TTGIR_DEPTH = 64
 MAX_CONFIG_BYTES = 1 << 20
 """Of a configuration file."""
 MAX_BUILDS = 4
-"""Of one file, with other flags: each is a run of its own; a note gives the number of the others."""
+"""Of one file, with other flags: each is a run of its own; a note counts the others."""
 MAX_EXTENDED_CONFIGS = 8
 """Configuration files that one leads to by `extend`."""
 MAX_LIST = 500

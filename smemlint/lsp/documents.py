@@ -25,7 +25,7 @@ class Document:
     Args:
         uri: as the client spells it.
         worker: that analyses it.
-        analyse: starts an analysis of the current text; called in the worker, with what is reported of
+        analyse: starts an analysis of the current text; called in the worker, with what takes
             results that are not complete, or None where nobody waits for those.
         found: called with what is known, first without fixes, then with them.
         failed: called with what went wrong.

@@ -56,7 +56,7 @@ class Project:
     Args:
         sources: the files of the run.
         settings: see `smemlint.config.settings.Settings`.
-        crashed: called with a note on every kernel that an internal error cost; without it, errors are raised.
+        crashed: called with each internal error; without it, they are raised.
         scope: what to evaluate; everything by default.
         memo: what is known from before; everything is done anew without it.
         notes_passed: whether to note what launches pass, for the compiled code of the run.

@@ -39,7 +39,7 @@ class KernelSection:
         max_block: the bound of `__launch_bounds__`.
         shared_bytes: up to the end of the static arrays, with what the hardware reserves.
         parameters: (offset, size) in bytes of each parameter, in order.
-        first_parameter: offset of the parameters in constant bank 0; None where the attribute is missing.
+        first_parameter: offset of the parameters in constant bank 0; None if it has none.
     """
 
     name: str

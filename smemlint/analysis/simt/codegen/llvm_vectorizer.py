@@ -90,7 +90,7 @@ def _is_reordered(form: Scev) -> bool:
 
 
 def _with_open_sum(event: Event) -> Event:
-    """Returns the access; of such a sum it is open whether it fuses where an alignment is declared."""
+    """Returns the access; of such a sum it is open whether it fuses in an aligned array."""
     offset = event.offset
     if not isinstance(offset, AffineInt) or not _is_reordered(scev_of(offset)):
         return event
