@@ -113,6 +113,10 @@ MAX_INCLUDE_FOLDERS_UP = 6
 """Above the main file, where quoted includes are looked for."""
 MAX_CACHED_CHARACTERS = 6_000_000
 """Of included files that are kept as tokens, which take about 25 bytes a character."""
+MAX_EXPANDED_TOKENS = 1_000_000
+"""Of included files whose macros are expanded, that are kept for other units: 100 MB."""
+MAX_CACHED_DEFINITIONS = 1_024
+"""Macros of command lines that are kept for other units."""
 MAX_TOKENS_PER_CALL = 1_000_000
 """That one macro call in the source may make or read on the way."""
 MAX_TOKENS_OF_MACROS = 4_000_000

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from functools import cached_property
 from itertools import accumulate, count
 
 from smemlint.frontend.cuda.lexer.tokens import Lexed, Token, lex_file
+from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
 from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DIRECTIVES
@@ -48,6 +50,7 @@ class PreparedFile:
     source: SourceFile
     lexed: Lexed
     directives: list[Directive]
+    _macros: dict[tuple[int, tuple[str, ...]], Macro | None] = field(default_factory=dict)
 
     @property
     def tokens(self) -> list[Token]:
@@ -58,6 +61,18 @@ class PreparedFile:
         """Returns the tokens of directive `k` after its name."""
         directive = self.directives[k]
         return self.tokens[directive.at + 2 : directive.stop]
+
+    def macro(self, k: int, assumed: tuple[str, ...]) -> Macro | None:
+        """Returns the macro that directive `k` defines: the same one to every unit.
+
+        Args:
+            k: number of a `#define`.
+            assumed: conditions around it, see `Macro`.
+        """
+        key = k, assumed
+        if key not in self._macros:
+            self._macros[key] = read_definition(self.arguments(k), assumed)
+        return self._macros[key]
 
     def text(self, k: int) -> str:
         """Returns directive `k` after its name as it is written, on one line."""

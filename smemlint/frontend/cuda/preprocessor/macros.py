@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
+    MAX_CACHED_DEFINITIONS,
     MAX_MACRO_ARGUMENT_DEPTH,
     MAX_MACRO_NESTING,
     MAX_TOKENS_OF_MACROS,
@@ -61,6 +63,33 @@ def read_definition(tokens: Sequence[Token], assumed: tuple[str, ...] = ()) -> M
     return Macro(name.text, parameters, variadic, replacement, is_plain, assumed)
 
 
+@lru_cache(MAX_CACHED_DEFINITIONS)
+def macro_of_value(name: str, value: str) -> Macro:
+    """Returns the macro that `-Dname=value` defines."""
+    return Macro(name, None, None, tuple(lex(value)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expansion:
+    """Tokens with their macro calls replaced, and what that rests on.
+
+    Attributes:
+        tokens: with the calls.
+        out: without them.
+        known: the macros that were asked for, by name.
+        unknown: names that were asked for and are no macros.
+        used: tokens that were made or read on the way.
+        steps: that it took.
+    """
+
+    tokens: list[Token]
+    out: list[Token]
+    known: tuple[tuple[str, Macro], ...]
+    unknown: frozenset[str]
+    used: int
+    steps: int
+
+
 class _TooMuch(Exception):
     """The expansion of one call exceeds its bound."""
 
@@ -77,6 +106,9 @@ class Expander:
         self._left = MAX_TOKENS_OF_MACROS
         self._call_left = 0
         self._depth = 0
+        self._steps = 0
+        self._asked: set[str] = set()  # names that were looked up since it was emptied
+        self._complaints = 0
 
     def expand(self, tokens: list[Token]) -> list[Token]:
         """Returns the tokens with all macro calls replaced; the list itself when there are none."""
@@ -101,6 +133,36 @@ class Expander:
         out += tokens[done:]
         return out
 
+    def expand_noting(self, tokens: list[Token]) -> tuple[list[Token], Expansion | None]:
+        """Expands, and returns what that rests on, too.
+
+        None where there are no calls, and where some are left since they would make too much.
+        """
+        left, steps, complaints = self._left, self._steps, self._complaints
+        self._asked = {token.text for token in tokens}
+        out = self.expand(tokens)
+        asked, self._asked = self._asked, set()
+        if out is tokens or self._complaints > complaints:
+            return out, None
+        known = tuple((name, self.macros[name]) for name in asked & self.macros.keys())
+        unknown = frozenset(asked - self.macros.keys())
+        used, steps = left - self._left, self._steps - steps
+        return out, Expansion(tokens, out, known, unknown, used, steps)
+
+    def repeats(self, tokens: list[Token], earlier: Expansion) -> bool:
+        """Returns whether tokens expand as they did earlier; if so, counts that as done again."""
+        macros = self.macros
+        if not (
+            earlier.used < self._left
+            and all(macros.get(name) is macro for name, macro in earlier.known)
+            and macros.keys().isdisjoint(earlier.unknown)
+            and earlier.tokens == tokens
+        ):
+            return False
+        self._left -= earlier.used
+        spend(earlier.steps)
+        return True
+
     def _expand_call(self, tokens: list[Token], i: int, out: list[Token]) -> int:
         """Appends the expansion of the call at `i` to `out`; returns where it ends."""
         if self._depth:
@@ -117,14 +179,18 @@ class Expander:
             name = tokens[i].text
             self.macros.pop(name, None)  # or every further call would cost as much
             text = f"the expansion of macro {name} is too large"
-            self._complain(tokens[i], Reason(ReasonCode.TOO_LARGE, text))
+            self._complain_of(tokens[i], text)
         used = min(MAX_TOKENS_PER_CALL, self._left) - self._call_left
         self._left -= used
+        self._steps += used // TOKENS_A_STEP
         spend(used // TOKENS_A_STEP)
         if self._left <= 0:
-            text = "too much macro expansion: the rest is not expanded"
-            self._complain(tokens[i], Reason(ReasonCode.TOO_LARGE, text))
+            self._complain_of(tokens[i], "too much macro expansion: the rest is not expanded")
         return end
+
+    def _complain_of(self, call: Token, text: str) -> None:
+        self._complaints += 1
+        self._complain(call, Reason(ReasonCode.TOO_LARGE, text))
 
     def _rescan(self, tokens: list[Token], i: int, out: list[Token]) -> int:
         """Replaces the call at `i` and what its replacement calls, until nothing is left."""
@@ -148,6 +214,7 @@ class Expander:
                 arguments, last, i = found
                 result = self._replacement(macro, token, arguments, last)
             self._spend(len(result))
+            self._asked.update(token.text for token in result)
             pending += reversed(result)
         return i
 

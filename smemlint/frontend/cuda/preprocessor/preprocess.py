@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from smemlint.frontend.cuda.lexer.tokens import Token, lex
+from smemlint.frontend.cuda.lexer.tokens import Token
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
@@ -21,8 +21,9 @@ from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
     is_within_cutlass,
 )
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
+from smemlint.frontend.cuda.preprocessor.expansions import EXPANSIONS
 from smemlint.frontend.cuda.preprocessor.includes import PREPARED, Includes
-from smemlint.frontend.cuda.preprocessor.macros import Expander, Macro, read_definition
+from smemlint.frontend.cuda.preprocessor.macros import Expander, macro_of_value
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.pytorch import may_name_pytorch, pytorch_macros
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
@@ -136,8 +137,7 @@ class _Run:
         for name, value in {**predefined(options.arch), **options.defines}.items():
             if name not in options.undefines:
                 self._define_pytorch(value)
-                body = tuple(lex(value))
-                self.expander.macros[name] = Macro(name, None, None, body)
+                self.expander.macros[name] = macro_of_value(name, value)
 
     def _define_pytorch(self, text: str) -> None:
         """Defines PyTorch's macros in front of the first text that may name one."""
@@ -182,6 +182,8 @@ class _Run:
                         ReasonCode.NOT_READ, "too much is included: only macros are read from here"
                     ),
                 )
+        elif depth:
+            self.out += EXPANSIONS.expand(self._buffer, self.expander)
         else:
             self.out += self.expander.expand(self._buffer)
         self._buffer = []
@@ -270,7 +272,7 @@ class _Run:
         match directive.name:
             case "define":
                 self.flush(depth)
-                macro = read_definition(arguments, self._assumed)
+                macro = prepared.macro(k, self._assumed)
                 if macro is not None:
                     self.expander.macros[macro.name] = macro
             case "undef" if arguments:
