@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +33,39 @@ def within_array(event: Event) -> Event:
         or not event.may_diverge
         or event.kind not in _KINDS
         or not isinstance(offset, AffineInt)
-        or offset.terms
     ):
         return event
     begin = np.broadcast_to(np.asarray(offset.base, np.int64), event.mask.shape)
     start, end = _indexed_member(event, begin) or (0, array.bytes)
-    inside = event.mask & (begin >= start) & (begin <= end - (event.width - event.spare))
+    end -= event.width - event.spare
+    if offset.terms and not _fits_in_once(event, offset, begin, start, end):
+        return event
+    inside = event.mask & (begin >= start) & (begin <= end)
     if not inside.any() or np.array_equal(inside, event.mask):
         return event
     return replace(event, mask=inside)
+
+
+def _fits_in_once(
+    event: Event, offset: AffineInt, begin: NDArray[np.int64], start: int, end: int
+) -> bool:
+    """Returns whether an unknown is 0 where any thread stays inside, as a loop's counter may be.
+
+    Of `for (i = 0; i < n; i += blockDim.x) if (i + t < n) s->cache[i + t] = p[i + t];` only the
+    first iteration gets to an array of fewer elements than there are threads.
+
+    Args:
+        event: an access.
+        offset: of it, with unknowns.
+        begin: what is known of it, for each thread.
+        start: the first byte at which an access may begin.
+        end: the last one.
+    """
+    steps = [c * s.multiple for s, c in offset.terms if isinstance(c, int)]
+    if len(steps) < len(offset.terms) or not event.mask.any():
+        return False
+    lanes = begin[event.mask]
+    return gcd(*steps) > max(end - int(lanes.min()), int(lanes.max()) - start)
 
 
 def _indexed_member(event: Event, begin: NDArray[np.int64]) -> tuple[int, int] | None:
