@@ -192,6 +192,8 @@ class _Registers:
         if event.kind is AccessKind.LOAD:
             if before is not None and before.answers(event, event.offset):
                 before.is_asked_for = True
+                if event.extends is not False and not before.event.extends:
+                    before.event.extends = event.extends  # one register for both
                 self.out.append(replace(event, issued=0))
                 return
             if self._is_of_another(event, event.offset, accesses):

@@ -185,11 +185,16 @@ class Trace:
             return
         self.items.append(Fence(kind, entry, depth))
 
-    def extend(self, node: ir.Node) -> None:
-        """Notes that integers are added up to what an expression loads, if it is a load."""
-        last = self.items[-1] if self.items else None
-        if isinstance(last, Event) and last.node is node and last.extends is None:
-            last.extends = True
+    def extend(self, node: ir.Node, *, extends: bool = True) -> None:
+        """Notes whether two bytes become more: integers are added up, copies are left as they are.
+
+        Args:
+            node: what is added or copied; nothing is noted if it is no load.
+            extends: whether they do.
+        """
+        for last in self.items[-2:]:  # operands
+            if isinstance(last, Event) and last.node is node and last.extends is None:
+                last.extends = extends
 
     def part(self, path: int | None) -> None:
         """Notes arithmetic that the compiler may give branches; None for other arithmetic."""

@@ -223,10 +223,11 @@ def record_access(
 def _may_be_extended(kind: CType) -> bool:
     """Returns whether a register of 32 bits is made of two bytes, depending on their use.
 
-    SASS of nvcc 13.0.88 (sm_90, -O3) for arrays of natural alignment: integer sums and `^` of
-    short, and conversions of __nv_bfloat16 and cutlass::bfloat16_t to float, are LDS.U16 or
-    LDS.S16; copies of all, sums of __nv_bfloat16, comparisons of short and its conversions to
-    float are LDS.64, and so is half.
+    SASS of nvcc 13.0.88 (sm_90, -O3) for arrays of natural alignment: operands of `+`, `-` and `^`
+    of short, copies of short to int, and conversions of __nv_bfloat16 and cutlass::bfloat16_t to
+    float, are LDS.U16 or LDS.S16; copies in memory of all that nothing else reads, sums of
+    __nv_bfloat16, comparisons of short and its conversions to float are LDS.64, and so is half.
+    Products and `&` differ.
     """
     if isinstance(kind, RecordType):
         return kind.size == 2 and any(_may_be_extended(m.type) for m in kind.members)

@@ -31,6 +31,7 @@ from smemlint.analysis.simt.domain.masking import (
 )
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    Aggregate,
     CallableValue,
     FloatValue,
     LanePredicate,
@@ -159,7 +160,21 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     left, right = ev.evaluate(node.left), ev.evaluate(node.right)
     if node.op not in COMPARISONS:
         left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
+    if node.op in ("+", "-", "^"):
+        _note_sum(ev, node, left, right)
     return apply_binary(ev, node.op, left, right, node)
+
+
+def _note_sum(ev: Evaluator, node: ir.BinaryOp, left: Value, right: Value) -> None:
+    """Notes that integers of two bytes are extended where they are operands of a sum."""
+    values = (left, right)
+    if all(isinstance(v, AffineInt | Unknown) for v in values) and not any(map(_is_zero, values)):
+        ev.state.trace.extend(node.left)
+        ev.state.trace.extend(node.right)
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, AffineInt) and value.constant == 0
 
 
 def _as_number(ev: Evaluator, node: ir.Node, value: Value) -> Value:
@@ -259,6 +274,8 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
         place = ev.lvalue(node.lvalue)
         if isinstance(place, Unknown):
             return value
+        if place.object.space is not Space.LOCAL:
+            _note_copy(ev, node.rvalue, value, place.type)
         line_node = node.rvalue if isinstance(place.type, RecordType) else None
         write_lvalue(ev, place, value, node.lvalue, line_node=line_node)
         return convert(ev, value, place.type)
@@ -281,6 +298,14 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     new = apply_binary(ev, node.op[:-1], old, value, node)
     write_lvalue(ev, place, new, node.lvalue)
     return new
+
+
+def _note_copy(ev: Evaluator, source: ir.Node, value: Value, kind: CType) -> None:
+    """Notes that a value is stored in memory, as it is or as a longer integer."""
+    if isinstance(kind, IntType) and isinstance(value, AffineInt | Unknown) and kind.size > 1:
+        ev.state.trace.extend(source, extends=kind.size > 2)
+    elif isinstance(value, FloatValue | Aggregate) and value.type == kind:
+        ev.state.trace.extend(source, extends=False)
 
 
 def call_member_operator(

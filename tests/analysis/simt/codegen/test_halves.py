@@ -81,12 +81,12 @@ def test_assembly_between_stores_keeps_them_apart(value: str, expected: dict[str
     [
         ("half", COPY.format(8), False),  # 2 LDS.64
         ("half", SUM.format("__half2float(s[t * 128 + i])"), False),  # 2 LDS.64
-        ("short", COPY.format(8), True),  # 2 LDS.64
-        ("unsigned short", COPY.format(8), True),  # 2 LDS.64
+        ("short", COPY.format(8), False),  # 2 LDS.64
+        ("unsigned short", COPY.format(8), False),  # 2 LDS.64
         ("unsigned short", SUM.format("(int)s[t * 128 + i]"), True),  # 2 LDS.64
         ("unsigned short", SUM.replace("float a", "int a").format("s[t * 128 + i]"), False),  # 8
         ("short", SUM.replace("float a", "int a").format("s[t * 128 + i]"), False),  # 8 LDS.S16
-        ("__nv_bfloat16", COPY.format(8), True),  # 2 LDS.64
+        ("__nv_bfloat16", COPY.format(8), False),  # 2 LDS.64
         ("__nv_bfloat16", SUM.format("__bfloat162float(s[t * 128 + i])"), True),  # 8 LDS.U16
         ("cutlass::bfloat16_t", SUM.format("float(s[t * 128 + i])"), True),  # 8 LDS.U16
     ],
@@ -97,6 +97,32 @@ def test_whether_ptxas_fuses_what_it_may_extend_is_open(
     text = KERNEL.replace("BODY", body).replace("TYPE", type_).replace("ALIGN", "")
     loads = [a for a in accesses_of(text) if str(a.kind) == "load"]
     assert [a.certainty is Certainty.SAMPLED for a in loads] == [is_open]
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("o[i * 128 + t] = s[t * 128 + i];", {("load", 8): 1}),
+        ("((int *)f)[i * 128 + t] = s[t * 128 + i];", {("load", 2): 4}),
+        (
+            "o[i * 128 + t] = s[t * 128 + i]; a += s[t * 128 + i];",
+            {("load", 2): 4},
+        ),
+        ("short x = s[t * 128 + i] - o[t]; a += x * x;", {("load", 2): 4}),
+        ("o[i * 128 + t] = s[t * 128 + i] + 1;", {("load", 2): 4}),
+        ("o[i * 128 + t] = o[t] ^ s[t * 128 + i];", {("load", 2): 4}),
+        ("a += s[t * 128 + i] - s[t * 128 + i + 64];", {("load", 2): 8}),
+    ],
+)
+def test_two_bytes_are_fused_if_they_are_copied_and_not_if_they_are_summed(use, expected) -> None:
+    body = FILL + f"int a = 0; for (int i = 0; i < 4; ++i) {{ {use} }} o[9999 + t] = a;"
+    text = KERNEL.replace("BODY", body).replace("TYPE", "short").replace("ALIGN", "")
+    found: Counter[tuple[str, int]] = Counter()
+    for access in accesses_of(text):
+        if access.instructions and str(access.kind) == "load":
+            assert access.certainty is Certainty.ASSUMED
+            found[str(access.kind), access.width_bytes] += access.instructions
+    assert found == expected
 
 
 def widths(body: str, type_: str, alignment: int) -> dict[str, int]:

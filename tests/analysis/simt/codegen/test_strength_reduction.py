@@ -240,7 +240,7 @@ void go(TYPE *a, int n) { k<<<1, 16>>>(a, a, n); }
         ("half", "if (n) s[t] = p[t]", "128 * t", 8, False),
         ("half", "s[u] = p[t]", "128 * u", 8, False),
         ("half", "s[z] = p[t]", "128 * z", 8, False),
-        ("unsigned short", "s[t] = p[t]", "128 * t", 8, True),
+        ("unsigned short", "s[t] = p[t]", "128 * t", 8, False),
         ("float", "s[t] = p[t]", "128 * t", 16, False),
         ("float2", "s[t] = p[t]", "2 * t", 16, False),
     ],
