@@ -32,6 +32,8 @@ else:
 
 _NOT_GIVEN = object()
 """Default of a parameter whose field has a factory."""
+_IS_FIELD = dataclasses._FIELD  # type: ignore[attr-defined]
+"""What `dataclasses.fields` knows fields by."""
 _ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 
 
@@ -75,16 +77,10 @@ def _processed(
     else:
         _set_defaults(cls, given)
 
-    def prototype(cls: type) -> type:
-        """Builds a class of the same fields, as the standard library makes it."""
-        bases = (getattr(base, "_prototype", None) for base in cls.__bases__)
-        body = {"__annotations__": written, "__doc__": cls.__doc__ or "", **given}
-        result = type(cls.__name__, tuple(filter(None, dict.fromkeys(bases))), body)
-        return dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(result)
-
     attributes: dict[str, Callable[[type], Any]] = {
-        "_prototype": prototype,
-        "__dataclass_fields__": _fields_by_name,
+        "__dataclass_fields__": partial(
+            _fields_by_name, written=written, given=given, kw_only=kw_only
+        ),
         "__match_args__": _match_args,
         "__init__": _initializer_of_frozen if frozen else _initializer,
         "__repr__": _representation,
@@ -151,8 +147,24 @@ def _set_state(self: Any, state: list[object]) -> None:
 # ---- on demand
 
 
-def _fields_by_name(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
-    found: Mapping[str, dataclasses.Field[Any]] = cls._prototype.__dataclass_fields__  # type: ignore[attr-defined]
+def _fields_by_name(
+    cls: type, written: Mapping[str, str], given: Mapping[str, object], *, kw_only: bool
+) -> Mapping[str, dataclasses.Field[Any]]:
+    """Returns the fields of a class and of those that it inherits from, as the library has them."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__[1:]):
+        found |= getattr(base, "__dataclass_fields__", {})
+    for name, annotation in written.items():
+        value = given.get(name, dataclasses.MISSING)
+        field: Any = value if isinstance(value, dataclasses.Field) else None
+        if field is None:
+            if value.__class__.__hash__ is None:
+                raise ValueError(f"mutable default of `{name}`: use default_factory")
+            field = dataclasses.field(default=value)
+        field.name, field.type, field._field_type = name, annotation, _IS_FIELD
+        if field.kw_only is dataclasses.MISSING:
+            field.kw_only = kw_only
+        found[name] = field
     return found
 
 

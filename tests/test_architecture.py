@@ -14,7 +14,7 @@ PACKAGE = ROOT / "smemlint"
 
 LAYERS = (
     (
-        "errors", "facts", "finding", "lazy_dataclasses", "limits", "reasons", "visible",
+        "digests", "errors", "facts", "finding", "lazy_dataclasses", "limits", "reasons", "visible",
     ), ("files",), ("hardware",), ("layout",),
     ("config",), ("sources",), ("frontend",), ("analysis",), ("lint",), ("fix",), ("driver",),
     ("report", "verify"), ("lsp",), ("cli",),

@@ -10,6 +10,8 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -22,7 +24,7 @@ from smemlint.visible import print_lines
 _OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Of an error that names no file: what was printed does not go out."""
 _INVALID = re.compile(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)")
-_COLLECT_AFTER = 50_000
+_COLLECT_AFTER = 100_000
 """New objects after which garbage is collected: trees and modules stay, and are not searched."""
 _OF_NO_COMMAND = ("-h", "--help", "--version")
 _IMPLIED = {"--verify-gpu": "--verify-gpu=patterns", "--add-ignore": "--add-ignore="}
@@ -126,11 +128,26 @@ def _parser(expected: str) -> argparse.ArgumentParser:
     return parser
 
 
+@cache
+def _columns() -> int:
+    """Returns the terminal's width as `shutil` has it, which loads decompressors for nothing."""
+    with suppress(KeyError, ValueError):
+        if (columns := int(os.environ["COLUMNS"])) > 0:
+            return columns
+    with suppress(AttributeError, ValueError, OSError):
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    return 80
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, width=_columns() - 2)
+
+
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in the words of the other errors; options are never abbreviated."""
 
     def __init__(self, **given: Any) -> None:
-        super().__init__(allow_abbrev=False, **given)
+        super().__init__(allow_abbrev=False, formatter_class=_formatter, **given)
 
     def error(self, message: str) -> NoReturn:
         """Ends the process."""

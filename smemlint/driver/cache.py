@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint import __version__
+from smemlint.digests import blake2b
 from smemlint.driver.cache_folder import CacheFolder
 from smemlint.files.sandbox import Sandbox
 
@@ -201,8 +202,6 @@ class Cache:
     def _identity(self) -> str:
         """Returns what tells such runs from others: paths, settings, and the program itself."""
         if not self._key:
-            import hashlib
-
             by_folder = {
                 os.path.dirname(s.path): self._configuration.for_file(s.path)  # noqa: PTH120
                 for s in self._sources
@@ -213,7 +212,7 @@ class Cache:
                 contents = sorted((folder, distinct[id(s)]) for folder, s in by_folder.items())
             identity = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, contents)
             text = repr(identity).encode("utf-8", "surrogatepass")
-            self._key = hashlib.blake2b(text, digest_size=12).hexdigest()
+            self._key = blake2b(text, digest_size=12).hexdigest()
         return self._key
 
 
@@ -241,9 +240,7 @@ def _program() -> list[tuple[str, int, int]]:
 def _digest(text: str | None) -> str:
     if text is None:
         return ""
-    import hashlib
-
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 # ---- results as JSON data

@@ -10,14 +10,13 @@ no link leads elsewhere, and of it only names of our own pattern are replaced an
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
 import sys
 from contextlib import suppress
-from hmac import compare_digest
 
+from smemlint.digests import blake2b, compare_digest
 from smemlint.files.sandbox import AccessDenied, is_below, project_root, read_regular, resolve_given
 from smemlint.limits.budgets import MAX_CACHE_BYTES, MAX_CACHE_ENTRIES
 
@@ -89,7 +88,7 @@ class CacheFolder:
         self._prune()
 
     def _seal(self, name: str, body: bytes) -> bytes:
-        seal = hashlib.blake2b(name.encode() + b"\0", key=self._key, digest_size=32)
+        seal = blake2b(name.encode() + b"\0", key=self._key, digest_size=32)
         seal.update(body)
         return seal.hexdigest().encode()
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 
+from smemlint.digests import blake2b
 from smemlint.frontend.cuda.unit import CudaFunction, CudaUnit
 from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass

@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from hashlib import blake2b
 
+from smemlint.digests import blake2b
 from smemlint.facts import Span
 from smemlint.frontend.cuda.lexer.tokens import LineMap, lex_file
 from smemlint.frontend.line_searches import LAUNCH

@@ -18,6 +18,8 @@ HEAVY = (
     "concurrent.futures",
     "hypothesis",
     "pygls",
+    "shutil",
+    "_hashlib",
 )
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from hashlib import blake2b
 from math import gcd
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from smemlint.digests import blake2b
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from smemlint.digests import blake2b
 
 Array: TypeAlias = NDArray[np.int64]
 Lanes: TypeAlias = int | Array
