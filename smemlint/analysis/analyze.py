@@ -172,7 +172,9 @@ class Analyzer:
             paths = [s.path for s in self._sources]
             settings, source = self._settings_of(path), self._compiled[path]
             facts = compiled_facts(source, settings, paths, self._crashed, self.launches)
-            return facts, Dependencies({path: None})
+            from smemlint.analysis.compiled.triton_cache import triton_files
+
+            return facts, Dependencies(dict.fromkeys((path, *triton_files(path))))
         return self.program(path).alone(path)
 
     def discard_unfinished(self, path: str, *, is_stopped: bool) -> None:

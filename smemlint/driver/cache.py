@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemlint import __version__
+from smemlint.analysis.compiled.files import is_compiled
 from smemlint.digests import blake2b
 from smemlint.driver.cache_folder import CacheFolder
 from smemlint.files.sandbox import Sandbox
@@ -146,6 +147,13 @@ class Cache:
 
     def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
         """Keeps the outcome; a folder that cannot be written is no error."""
+        self._store(results, run)
+
+    def store_part(self, results: Mapping[str, UnitResult]) -> None:
+        """Keeps what a run found until it was interrupted."""
+        self._store(results, None)
+
+    def _store(self, results: Mapping[str, UnitResult], run: RunResult | None) -> None:
         from smemlint.driver.serialization import CodecError, encode
 
         paths = [s.path for s in self._sources]
@@ -157,10 +165,11 @@ class Cache:
             kept = {
                 path: _unit_data(result)
                 for path, result in results.items()
-                if not (result.crashed or result.is_lost)
+                if not (result.crashed or result.is_lost or result.is_joined)
             }
             self._save(".units.json", {"sources": paths, "files": files, "results": kept})
-            if len(kept) < len(results) or run.merged.crashed:
+            is_whole = not any(r.crashed or r.is_lost for r in results.values())
+            if run is None or run.merged.crashed or not is_whole:
                 return
             head = {
                 "sources": paths,
@@ -210,7 +219,10 @@ class Cache:
             contents: object = sorted(distinct.values())
             if len(distinct) > 1:
                 contents = sorted((folder, distinct[id(s)]) for folder, s in by_folder.items())
-            identity = (_FORMAT, __version__, _program(), str(Path.cwd()), self._name, contents)
+            compiled = [(s.path, _digest(s.text)) for s in self._sources if is_compiled(s)]
+            identity = (
+                _FORMAT, __version__, _program(), str(Path.cwd()), self._name, contents, compiled
+            )  # fmt: skip
             text = repr(identity).encode("utf-8", "surrogatepass")
             self._key = blake2b(text, digest_size=12).hexdigest()
         return self._key

@@ -33,6 +33,23 @@ class Fixes:
     crashed: bool = False
 
 
+class FixesInterrupted(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C while fixes were looked for.
+
+    Attributes:
+        fixes: what was found; findings that nobody looked at are lost.
+    """
+
+    def __init__(self, fixes: Fixes) -> None:
+        super().__init__()
+        self.fixes = fixes
+
+
+def awaits_fixes(result: UnitResult) -> bool:
+    """Returns whether a unit was evaluated and has findings that a fix may repair."""
+    return bool(_by_file(result, ""))
+
+
 def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowance]) -> Fixes:
     """Looks for the fixes of findings, file by file.
 
@@ -40,6 +57,9 @@ def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowan
         merged: the results of all units; findings without facts came with their fix.
         request: the run.
         spent: what evaluating the kernels of each file took.
+
+    Raises:
+        FixesInterrupted: somebody pressed Ctrl-C.
     """
     files = _by_file(merged, request.document)
     if not files:
@@ -67,19 +87,24 @@ def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowan
     answers = run_tasks(
         list(files.values()), task, request.jobs, limit, name_of=name_of, what="fixes of"
     )
-    for indices, answer in answers:
-        if isinstance(answer, Failure):
-            is_crash |= answer.is_crash
-            lost.update(indices)
-            where = Span(findings[indices[0]].span.path, 1, 1, 1, 1)
-            reason = Reason(answer.reason.code, f"fixes are not known: {answer.reason}")
-            notes.append(NotAnalysed(where, "", reason))
-            no_fix = Reason(answer.reason.code, f"no fix: {answer.reason}")
-            for index in indices:
-                findings[index] = replace(findings[index], help=no_fix.text, no_fix=no_fix)
-            continue
-        for index, fixed in zip(indices, answer, strict=True):
-            findings[index] = replace(fixed, access=findings[index].access)
+    waiting = {index for indices in files.values() for index in indices}
+    try:
+        for indices, answer in answers:
+            waiting.difference_update(indices)
+            if isinstance(answer, Failure):
+                is_crash |= answer.is_crash
+                lost.update(indices)
+                where = Span(findings[indices[0]].span.path, 1, 1, 1, 1)
+                reason = Reason(answer.reason.code, f"fixes are not known: {answer.reason}")
+                notes.append(NotAnalysed(where, "", reason))
+                no_fix = Reason(answer.reason.code, f"no fix: {answer.reason}")
+                for index in indices:
+                    findings[index] = replace(findings[index], help=no_fix.text, no_fix=no_fix)
+                continue
+            for index, fixed in zip(indices, answer, strict=True):
+                findings[index] = replace(fixed, access=findings[index].access)
+    except KeyboardInterrupt:
+        raise FixesInterrupted(Fixes(tuple(findings), lost=frozenset(lost | waiting))) from None
     notes.sort(key=lambda n: n.span)
     return Fixes(tuple(findings), tuple(notes), frozenset(lost), is_crash)
 

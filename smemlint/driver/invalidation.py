@@ -120,10 +120,13 @@ class FixRounds:
             }
         return with_valid_fixes(known, tasks, program)
 
+    def store_part(self, results: Mapping[str, UnitResult]) -> None:
+        """Keeps nothing: there is no next round."""
+
     def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
         """Keeps the results; without facts, in which fixes would be looked for again."""
         self._results = {
             path: replace(result, facts=Facts())
             for path, result in results.items()
-            if not (result.crashed or result.is_lost)
+            if not (result.crashed or result.is_lost or result.is_joined)
         }

@@ -30,6 +30,7 @@ class UnitResult:
         facts: everything; empty where nobody will ask.
         is_lost: there was no answer, or not all of it; another run may give one.
         spent: what it took.
+        is_joined: what it found is judged together with compiled code, not by itself.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -39,6 +40,7 @@ class UnitResult:
     facts: Facts = field(default_factory=Facts)
     is_lost: bool = False
     spent: Allowance = NOTHING
+    is_joined: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +70,9 @@ class ResultStore(Protocol):
 
     def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
         """Keeps the results by task, and that of the run."""
+
+    def store_part(self, results: Mapping[str, UnitResult]) -> None:
+        """Keeps the results by task of a run that is broken off."""
 
 
 def merge(results: Sequence[UnitResult]) -> UnitResult:

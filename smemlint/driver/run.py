@@ -13,7 +13,13 @@ from smemlint.analysis.analyze import needs_analysis, unreadable_sources, withou
 from smemlint.analysis.compiled.files import is_compiled
 from smemlint.analysis.compiled.launch import source_launches
 from smemlint.config.settings import Configuration
-from smemlint.driver.fixes import find_fixes, spent_on_files, with_fixes
+from smemlint.driver.fixes import (
+    FixesInterrupted,
+    awaits_fixes,
+    find_fixes,
+    spent_on_files,
+    with_fixes,
+)
 from smemlint.driver.request import Request
 from smemlint.driver.results import RunResult, UnitResult, merge
 from smemlint.driver.schedule import IN_PROCESS, run_tasks
@@ -21,6 +27,7 @@ from smemlint.facts import Facts, NotAnalysed, Span, sites_of
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules, select_and_suppress
 from smemlint.lint.result import Result
+from smemlint.sources.languages import CUBIN_SUFFIX
 from smemlint.sources.pragmas import MARK
 from smemlint.visible import print_lines
 
@@ -95,8 +102,11 @@ def analyze_run(
 def open_cache(
     sources: Sequence[Source], configuration: Configuration, settings: Settings, name: str
 ) -> Cache | None:
-    """Returns the cache of a run; None where the settings name none, or sources are no files."""
-    is_kept = all(s.given is None and not is_compiled(s) for s in sources)
+    """Returns the cache of a run; None where the settings name none, or sources are no files.
+
+    What a cubin holds is said by a program of the system, which may come, go and change.
+    """
+    is_kept = all(s.given is None and not s.path.endswith(CUBIN_SUFFIX) for s in sources)
     if settings.no_cache or not is_kept:
         return None
     from smemlint.driver.cache import Cache
@@ -121,7 +131,12 @@ def find(request: Request, store: ResultStore | None = None) -> RunResult:
         return known
     evaluation = evaluate(request, store)
     merged, results = evaluation.merged, evaluation.results
-    fixes = find_fixes(merged, request, spent_on_files(results.values()))
+    try:
+        fixes = find_fixes(merged, request, spent_on_files(results.values()))
+    except FixesInterrupted as interrupted:
+        if store is not None:
+            store.store_part(with_fixes(results, merged, interrupted.fixes))
+        raise
     notes = run_rules(Facts(not_analysed=fixes.notes), request.configuration.for_file)
     run = RunResult(
         replace(merged, findings=fixes.findings, crashed=merged.crashed or fixes.crashed),
@@ -178,7 +193,9 @@ def evaluate(request: Request, store: ResultStore | None = None) -> Evaluation:
     files = without_compiled(results, dependencies, request.sources)
     merged = merge([results[path] for path in files])
     if has_compiled:
-        merged = _with_compiled(merged, request.configuration)
+        joined = merge([results[path] for path in files if results[path].is_joined])
+        apart = merge([results[path] for path in files if not results[path].is_joined])
+        merged = _with_compiled(merged, joined, apart, request.configuration)
     return Evaluation(results, merged, tuple(notices), with_pragmas)
 
 
@@ -190,36 +207,72 @@ def _unit_results(
     files = analyzer.files_for(request.document) if request.document else analyzer.files()
     known: Mapping[str, UnitResult] = {}
     compiled = {s.path for s in request.sources if is_compiled(s)}.intersection(files)
-    # Compiled code is joined with the facts of sources, which no store keeps.
-    if store is not None and not compiled and (analyzer.needs_units or len(files) > 1):
+    is_kept = not (compiled and request.document)
+    if store is not None and is_kept and (analyzer.needs_units or len(files) > 1):
         known = store.valid_results(files, analyzer.program())
     results = {path: known[path] for path in files if path in known}
     fresh = [path for path in files if path not in known]
     limit = max((configuration.for_file(path).time_limit for path in fresh), default=1.0)
-    for stage in ([p for p in fresh if p not in compiled], [p for p in fresh if p in compiled]):
-        # How kernels are launched, only sources say.
-        kernels = (kernel for result in results.values() for kernel in result.facts.kernels)
-        analyzer.launches = source_launches(kernels)
-        for path, answer in run_tasks(
-            stage, task, request.jobs, limit, size_of=analyzer.characters
-        ):
-            if not isinstance(answer, UnitResult):
-                answer = _lost(path, answer, configuration)
-            results[path] = answer
-            if request.on_unit is not None:
-                request.on_unit(results, len(files) - len(results))
-    return {path: results[path] for path in files}
+    try:
+        for stage in ([p for p in fresh if p not in compiled], [p for p in fresh if p in compiled]):
+            # How kernels are launched, only sources say.
+            kernels = (kernel for result in results.values() for kernel in result.facts.kernels)
+            analyzer.launches = source_launches(kernels)
+            for path, answer in run_tasks(
+                stage, task, request.jobs, limit, size_of=analyzer.characters
+            ):
+                if not isinstance(answer, UnitResult):
+                    answer = _lost(path, answer, configuration)
+                results[path] = answer
+                if request.on_unit is not None:
+                    request.on_unit(results, len(files) - len(results))
+    except KeyboardInterrupt:
+        if store is not None:
+            done = {p: result for p, result in results.items() if not awaits_fixes(result)}
+            store.store_part(_marked(done, request.sources))
+        raise
+    return _marked({path: results[path] for path in files}, request.sources)
 
 
-def _with_compiled(merged: UnitResult, configuration: Configuration) -> UnitResult:
-    """Returns what sources and compiled code show together, judged anew."""
+def _with_compiled(
+    merged: UnitResult, joined: UnitResult, apart: UnitResult, configuration: Configuration
+) -> UnitResult:
+    """Returns what sources and compiled code show together, judged anew.
+
+    Args:
+        merged: the results of all units.
+        joined: of those that share kernels with compiled code, and of compiled code.
+        apart: of the others; results of earlier runs have no facts.
+        configuration: the settings of each file.
+    """
     from smemlint.analysis.compiled.agreement import joined_with_compiled
 
     facts = joined_with_compiled(merged.facts)
     if facts is merged.facts:
         return merged
-    findings = tuple(run_rules(facts, configuration.for_file))
-    return replace(merged, findings=findings, facts=facts, sites=sites_of(facts.kernels))
+    concerned = {kernel.instance.key for kernel in joined.facts.kernels}
+    kernels = tuple(k for k in facts.kernels if k.instance.key in concerned)
+    findings = run_rules(replace(joined.facts, kernels=kernels), configuration.for_file)
+    return replace(
+        merged,
+        findings=(*apart.findings, *findings),
+        facts=facts,
+        sites=tuple(dict.fromkeys((*apart.sites, *sites_of(kernels)))),
+    )
+
+
+def _marked(results: Mapping[str, UnitResult], sources: Sequence[Source]) -> dict[str, UnitResult]:
+    """Returns the results, those marked that are judged together with compiled code."""
+    texts = {s.path: s.text for s in sources if is_compiled(s)}
+
+    def is_joined(path: str, result: UnitResult) -> bool:
+        names = {k.instance.kernel.rpartition("::")[2] for k in result.facts.kernels}
+        return path in texts or any(name in text for name in names for text in texts.values())
+
+    return {
+        path: replace(result, is_joined=is_joined(path, result)) if texts else result
+        for path, result in results.items()
+    }
 
 
 def _lost(path: str, failure: Failure, configuration: Configuration) -> UnitResult:

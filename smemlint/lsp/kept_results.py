@@ -160,6 +160,9 @@ class KeptResults:
         if self._kept is not None and not any(result.is_lost for result in results.values()):
             self._keep_fixes(results)
 
+    def store_part(self, results: Mapping[str, UnitResult]) -> None:
+        """Keeps nothing: the document changed, and the kernels are remembered one by one."""
+
     def _keep_fixes(self, results: Mapping[str, UnitResult]) -> None:
         assert self._kept is not None
         self._kept.fixed = {path: result.findings for path, result in results.items()}

@@ -122,6 +122,60 @@ def test_only_what_a_change_bears_on_is_evaluated(run, tree, monkeypatch):
     assert run() == (0, everything)
 
 
+def test_what_was_found_until_ctrl_c_is_kept(run, tree, monkeypatch):
+    """Units without findings are done; those with findings still wait for their fixes."""
+    from smemlint.driver import run as driver
+    from smemlint.driver import tasks
+
+    monkeypatch.chdir(tree)
+    for name in ("k0.cu", "k1.cu"):
+        change(tree / name, (tree / name).read_text().replace("[N]", "[33]"))
+    evaluate = tasks.UnitTask.__call__
+
+    def interrupted_at_k3(self, path):
+        if path == "k3.cu":
+            raise KeyboardInterrupt
+        return evaluate(self, path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tasks.UnitTask, "__call__", interrupted_at_k3)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    assert run() == (4, ["k2.cu", "k3.cu", "k4.cu", "k5.cu"])
+
+    change(tree / "size.h", "#define N  32\n")
+    fix = tasks.FixTask.__call__
+
+    def interrupted_at_k4(self, indices):
+        if self._merged.findings[indices[0]].span.path == "k4.cu":
+            raise KeyboardInterrupt
+        return fix(self, indices)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tasks.FixTask, "__call__", interrupted_at_k4)
+        with pytest.raises(driver.FixesInterrupted):
+            run()
+    assert run() == (4, ["k4.cu", "k5.cu"])
+    assert run() == (4, [])
+
+
+def test_units_that_share_no_kernel_with_compiled_code_are_kept(run, tree, monkeypatch):
+    """The PTX names one kernel: that unit is judged together with it, and both again each time."""
+    monkeypatch.chdir(tree)
+    ptx = (ROOT / "tests/analysis/compiled/ptx/transpose.ptx").read_text()
+    (tree / "compiled.ptx").write_text(ptx.replace("transpose", "k3_of_ptx"))
+    age(tree)
+    count, everything = run()
+    assert everything == ["compiled.ptx", *(f"k{i}.cu" for i in range(6))]
+    assert run() == (count, [])
+    change(tree / "k2.cu", (tree / "k2.cu").read_text().replace("[N]", "[33]"))
+    assert run() == (count - 1, ["compiled.ptx", "k2.cu", "k3.cu"])
+    change(tree / "compiled.json", '{"num_warps": 1}')
+    assert run()[1] == ["compiled.ptx", "k3.cu"]  # Triton's launch, beside the PTX
+    change(tree / "compiled.ptx", ptx.replace("transpose", "k4_of_ptx"))
+    assert run()[1] == everything
+
+
 def test_a_module_that_gains_a_swizzle_is_looked_into_again(smemlint, tmp_path):
     helper, absent = tmp_path / "helper.py", tmp_path / "layouts.py"
     helper.write_text("import cutlass.cute as cute\n")

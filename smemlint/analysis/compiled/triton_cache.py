@@ -30,11 +30,16 @@ class TritonLaunch:
         return 32 * self.warps, 1, 1
 
 
+def triton_files(compiled: str) -> tuple[str, str]:
+    """Returns the paths that Triton writes what it knows of compiled code to, and its dialect."""
+    stem = compiled.rpartition(".")[0]
+    return f"{stem}.json", f"{stem}.ttgir"
+
+
 def triton_launch(compiled: str, sandbox: Sandbox) -> TritonLaunch | None:
     """Returns what the file beside compiled code says; None where it is not Triton's."""
     try:
-        beside = f"{compiled.rpartition('.')[0]}.json"
-        data: Any = json.loads(sandbox.read(beside, MAX_METADATA_BYTES))
+        data: Any = json.loads(sandbox.read(triton_files(compiled)[0], MAX_METADATA_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(data, dict):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from smemlint.analysis.compiled.triton_cache import triton_files
 from smemlint.facts import Access, AccessKind
 from smemlint.files.sandbox import Sandbox
 from smemlint.lazy_dataclasses import dataclass
@@ -98,7 +99,7 @@ class Place(NamedTuple):
 
 def triton_operations(compiled: str, sandbox: Sandbox) -> dict[Place, tuple[Operation, ...]]:
     """Returns what the file beside compiled code says of its operations, by their places."""
-    text = sandbox.text(f"{compiled.rpartition('.')[0]}.ttgir", MAX_TTGIR_BYTES)
+    text = sandbox.text(triton_files(compiled)[1], MAX_TTGIR_BYTES)
     return operations_in(text) if text is not None else {}
 
 
