@@ -56,6 +56,7 @@ class Instances:
         self._unit = unit
         self._search = LaunchSearch(index, memo, unit, mains)
         self._planes: dict[int, bool] = {}
+        self._bounds: dict[tuple[object, ...], int | None] = {}
         self._left: dict[int, int] = {}
         self._cut: set[int] = set()
 
@@ -225,6 +226,12 @@ class Instances:
     def _launch_bound(self, function: Function, scope: Scope) -> int | None:
         if not function.launch_bounds:
             return None
+        key = (function, scope_text(scope, function))
+        if key not in self._bounds:
+            self._bounds[key] = self._evaluated_bound(function, scope)
+        return self._bounds[key]
+
+    def _evaluated_bound(self, function: Function, scope: Scope) -> int | None:
         ev = self._evaluator()
         ev.state.frames.append(Frame("bounds", [scope]))
         value = value_argument(ev, function.launch_bounds[0])

@@ -8,6 +8,7 @@ from figures import facts_in
 
 from smemlint.config.settings import KernelSettings
 from smemlint.facts import Certainty
+from smemlint.limits.steps import step_limit
 from smemlint.reasons import Topic
 
 BODY = "__shared__ float s[4096]; s[threadIdx.x] = g[threadIdx.x]; g[0] = s[threadIdx.x ^ 1];"
@@ -197,6 +198,25 @@ def test_launch_bounds_stand_in_for_a_launch(bounds, index, block):
     assert kernel.instance.block == block
     assert [a.topic for a in kernel.accesses[0].assumptions] == ["block"]
     assert kernel.instance.origin == "__launch_bounds__"
+
+
+def test_launch_bounds_are_computed_once_for_all_launches_of_an_instance():
+    trips = 64
+
+    def steps_for(launches):
+        text = f"""
+template <int N> constexpr int threads() {{
+  int n = 0;
+  for (int i = 0; i < {trips}; ++i) n += N;
+  return n;
+}}
+template <int N> __global__ void __launch_bounds__(threads<N>()) k(float *g) {{ {BODY} }}
+void f(float *g, int n) {{ {launches * "k<2><<<1, n>>>(g);"} }}"""
+        with step_limit(1_000_000) as steps:
+            assert blocks(text) == [(2 * trips, 1, 1)]
+        return steps.spent
+
+    assert steps_for(5) - steps_for(1) < 4 * trips
 
 
 @pytest.mark.parametrize(
