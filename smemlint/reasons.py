@@ -7,6 +7,7 @@ Whatever decides looks at the code; the text is for people, and no module compar
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 
 from smemlint.lazy_dataclasses import dataclass
 
@@ -182,6 +183,7 @@ class Assumption:
         return self.text
 
 
+@lru_cache(1 << 12)  # every open branch and operand asks for both
 def outcome(condition: str, holds: bool) -> Assumption:
     """Returns the assumption that a condition of the code holds, or does not."""
     truth = "holds" if holds else "does not hold"

@@ -34,6 +34,7 @@ class NodeFacts:
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
+    _texts: dict[ir.Node, str] = field(default_factory=dict)
 
     def read_block(self, block: ir.Compound) -> None:
         """Takes in what a block does with the variables that it declares."""
@@ -58,6 +59,14 @@ class NodeFacts:
         if type_ not in self._types:
             self._types[type_] = keyword_type(type_)
         return self._types[type_]
+
+    def text(self, node: ir.Node, unit: Unit) -> str:
+        """Returns a node's source text on one line, a long one cut short."""
+        known = self._texts.get(node)
+        if known is None:
+            text = " ".join(unit.text(unit.span(node)).split())
+            known = self._texts[node] = text if len(text) <= 80 else text[:77] + "..."
+        return known
 
     def names_in(self, expression: ir.Node) -> frozenset[str]:
         """Returns the identifiers of an expression."""

@@ -380,16 +380,16 @@ class State:
 
     def step(self) -> None:
         """Counts one statement against the budget."""
-        budget = self.budget
-        budget.steps += 1
+        budget, trace = self.budget, self.trace
+        budget.steps = steps = budget.steps + 1
         spend()
-        if budget.steps > budget.max_steps:
+        if steps > budget.max_steps:
             raise BudgetExceeded(f"more than {budget.max_steps} statements were run")
-        if budget.idle > MAX_IDLE_STEPS:
+        if steps - budget.last_progress > MAX_IDLE_STEPS:
             message = "statements in a row touched no shared memory at a known address"
             raise BudgetExceeded(f"{MAX_IDLE_STEPS} {message}")
-        if self.trace.is_full:
-            raise BudgetExceeded(f"more than {self.trace.limit} shared accesses were made")
+        if trace.events >= trace.limit:
+            raise BudgetExceeded(f"more than {trace.limit} shared accesses were made")
 
     def spend(self, operations: int) -> None:
         """Counts work that every iteration of every loop around does again."""
@@ -420,8 +420,7 @@ class State:
 
     def source_text(self, node: ir.Node) -> str:
         """Returns the node's source text on one line."""
-        text = " ".join(self.unit.text(self.unit.span(node)).split())
-        return text if len(text) <= 80 else text[:77] + "..."
+        return self.node_facts.text(node, self.unit)
 
     def note_unfollowed(self, node: ir.Node, reason: Reason) -> Unknown:
         """Notes that a construct was not followed, and returns its unknown value."""

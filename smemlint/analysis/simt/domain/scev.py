@@ -114,12 +114,14 @@ def scaled(form: Scev, factor: int) -> Scev:
         return CONSTANT
     alignment = min(form.alignment * power_of_two(factor), _MOST)
     ptxas_alignment = min(form.ptxas_alignment * power_of_two(factor), _MOST)
-    result = replace(
-        form,
-        terms=tuple((k, f * factor) for k, f in form.terms),
-        alignment=alignment,
-        ptxas_alignment=ptxas_alignment,
-        most=form.most * factor if form.most is not None and factor > 0 else None,
+    result = Scev(
+        tuple([(k, f * factor) for k, f in form.terms]),
+        alignment,
+        form.is_divergent,
+        ptxas_alignment,
+        form.is_rewritten,
+        form.is_open,
+        form.most * factor if form.most is not None and factor > 0 else None,
     )
     return _of_few(result)
 
@@ -129,11 +131,14 @@ def divided_by(form: Scev, size: int) -> Scev | None:
     if size < 1 or any(factor % size for _, factor in form.terms):
         return None
     unit = power_of_two(size)
-    return replace(
-        form,
-        terms=tuple((atom, factor // size) for atom, factor in form.terms),
-        alignment=max(form.alignment // unit, 1),
-        ptxas_alignment=max(form.ptxas_alignment // unit, 1),
+    return Scev(
+        tuple([(atom, factor // size) for atom, factor in form.terms]),
+        max(form.alignment // unit, 1),
+        form.is_divergent,
+        max(form.ptxas_alignment // unit, 1),
+        form.is_rewritten,
+        form.is_open,
+        form.most,
     )
 
 

@@ -204,13 +204,18 @@ class Trace:
     @contextmanager
     def conditional(self) -> Iterator[None]:
         """Gives what is recorded meanwhile a scope of its own: it is one way of a branch."""
-        outer = self.scope
-        self._scopes += 1
-        self.scope = (*outer, self._scopes)
+        outer = self.enter_way()
         try:
             yield
         finally:
             self.scope = outer
+
+    def enter_way(self) -> tuple[int, ...]:
+        """Enters the scope of one way of a branch; returns the one around it."""
+        outer = self.scope
+        self._scopes += 1
+        self.scope = (*outer, self._scopes)
+        return outer
 
     def fence_between(self, positions: list[int]) -> None:
         """Puts fences in front of these positions: iterations that are not one basic block."""

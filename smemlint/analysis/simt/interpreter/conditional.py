@@ -76,10 +76,11 @@ def evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
         return None
     before, state.mask = state.mask, mask
     mark = state.sums.mark()
+    scope = state.trace.enter_way()
     try:
-        with state.trace.conditional():
-            return ev.evaluate(node)
+        return ev.evaluate(node)
     finally:
+        state.trace.scope = scope
         state.sums.leave(mark)
         state.mask = before
 

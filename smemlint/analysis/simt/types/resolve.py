@@ -86,7 +86,8 @@ class Resolver:
         """Returns the type of words like `unsigned int`, `T`, `float4` or `Traits<3>::Element`."""
         if len(words) == 1 and words[0] in ctypes.KEYWORDS:
             return ctypes.KEYWORDS[words[0]]
-        words = tuple(w for w in words if w not in ("const", "volatile"))
+        if len(words) > 1:
+            words = tuple(w for w in words if w not in ("const", "volatile"))
         if len(words) == 1:
             found = self.spelled(words[0])
             if found is not None:
@@ -114,11 +115,12 @@ class Resolver:
         spelling = spelling.removeprefix("typename ").removeprefix("struct ").removeprefix("::")
         state = self._ev.state
         frame = state.frames[-1] if state.frames else None
-        bound = state.lookup(spelling) if frame is not None else None
+        lookup = state.lookup if frame is None else frame.lookup
+        bound = lookup(spelling) if frame is not None else None
         if isinstance(bound, CTYPES):
             return bound
         resolution = state.resolution
-        names = cache_key(spelling, frame, state.lookup)
+        names = cache_key(spelling, frame, lookup)
         key = None if names is None else (spelling, names)
         known = resolution.cache.spelled
         return resolution.remembered(known, key, lambda: resolve_spelling(self._ev, spelling))

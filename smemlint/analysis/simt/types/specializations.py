@@ -107,9 +107,11 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
 
     Remembered for the bindings that the parameters name, unless a definition under way had a say.
     """
-    state = ev.state
+    state, classes = ev.state, signature_of(function).classes
+    if not any(classes):
+        return 0
     kinds = [unreferenced(given) for given in types]
-    names = cache_key(" ".join(signature_of(function).classes), state.frame, state.lookup)
+    names = cache_key(" ".join(classes), state.frame, state.lookup)
     key = None
     if names is not None and not any(isinstance(kind, StaticType) for kind in kinds):
         key = (
