@@ -109,7 +109,7 @@ MAX_INCLUDES = 4_000
 """Of a unit, each as often as it is included."""
 MAX_INCLUDE_DEPTH = 64
 """Of includes in includes; nvcc takes 200."""
-MAX_INCLUDE_FOLDERS_UP = 6
+MAX_INCLUDE_FOLDERS_UP = 9
 """Above the main file, where quoted includes are looked for."""
 MAX_CACHED_CHARACTERS = 6_000_000
 """Of included files that are kept as tokens, which take about 25 bytes a character."""

@@ -11,7 +11,15 @@ from smemlint.analysis.simt.codegen.strength_reduction import Sums
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Lazy, Mask, Scope, is_any
 from smemlint.analysis.simt.domain.memory import Memory, UndoLog
 from smemlint.analysis.simt.domain.trace import LoopEntry
-from smemlint.analysis.simt.domain.values import Object, Pointer, Space, Unknown, Value, offset_of
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Object,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+    offset_of,
+)
 from smemlint.analysis.simt.node_facts import NodeFacts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IDLE_STEPS, MAX_STEPS, MAX_TRIPS
@@ -19,7 +27,7 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.analysis.simt.domain.affine import AffineDomain
@@ -276,6 +284,7 @@ class State:
         constexpr_conditions: those of them that the compiler decides and this evaluation cannot.
         declared_swizzle: returns the swizzle that the user declares for a shared array.
         trial: another layout that CuTe tensors get; None for their own.
+        grid: what is known of the grid's extents, by name: `gridDim.x`.
         layouts: swizzled layouts of shared memory, by what names them.
         loop_values: loop variables and their values, for messages.
         arrays: shared arrays by key.
@@ -311,6 +320,7 @@ class State:
     constexpr_conditions: set[Assumption] = field(default_factory=set)
     declared_swizzle: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     trial: LayoutTrial | None = None
+    grid: Mapping[str, AffineInt] = field(default_factory=dict)
     layouts: dict[str, LayoutUse] = field(default_factory=dict)
     loop_values: list[tuple[str, int]] = field(default_factory=list)
     arrays: dict[str, Object] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from smemlint.frontend.cuda.scanner.template_ids import (
     TemplateId,
     angle_positions,
     assigned_once,
+    deduced_positions,
     template_ids,
 )
 from smemlint.frontend.heuristics import names_device, names_kernel
@@ -366,7 +367,12 @@ class CudaUnit:
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
         """Returns the template-ids of a name, in order."""
-        return template_ids(self._source.tokens, self._angle_positions.get(name, ()))
+        deduced = self._deduced_positions.get(name, ())
+        return template_ids(self._source.tokens, self._angle_positions.get(name, ()), deduced)
+
+    @cached_property
+    def _deduced_positions(self) -> Mapping[str, Sequence[int]]:
+        return deduced_positions(self._source.tokens)
 
     @cached_property
     def _angle_positions(self) -> Mapping[str, Sequence[int]]:

@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, converted, one_for_a_warp
 from smemlint.analysis.simt.domain.environment import LValue, is_any
+from smemlint.analysis.simt.domain.scalar_members import scalar_members
 from smemlint.analysis.simt.domain.swizzled import declared_use, swizzled
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
@@ -117,17 +118,28 @@ def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Va
 def _read_elsewhere(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     """Returns a read of global, constant or parameter memory."""
     if place.object.space is Space.PARAMETER:
-        at = place.offset.constant
-        content = place.object.cells.get(at) if at is not None else None
-        if content is not None:
-            return content
-        name = ev.state.source_text(node) if node.at else place.object.name
-        key = f"{place.object.key}+{place.offset.identity()}"
-        value = unknown_argument(ev, place.type, key, name)
-        if at is not None:
-            place.object.cells[at] = value
-        return value
+        return _read_parameter(ev, place, ev.state.source_text(node) if node.at else "")
     return _loaded_value(ev, place, node, "global memory")
+
+
+def _read_parameter(ev: Evaluator, place: LValue, name: str) -> Value:
+    """Returns a part of a struct that is passed by value, the scalars of a struct one by one."""
+    obj, at = place.object, place.offset.constant
+    if at is not None and isinstance(place.type, RecordType):
+        parts = scalar_members(place.type, name or obj.name)
+        if parts:
+            places = {inner: LValue(obj, offset_of(at + inner), kind) for _, inner, kind in parts}
+            names = {inner: shown for shown, inner, _ in parts}
+            cells = {i: _read_parameter(ev, part, names[i]) for i, part in places.items()}
+            return Aggregate(place.type, cells)
+    content = obj.cells.get(at) if at is not None else None
+    if content is not None:
+        return content
+    key = f"{obj.key}+{place.offset.identity()}"
+    value = unknown_argument(ev, place.type, key, name or obj.name)
+    if at is not None:
+        obj.cells[at] = value
+    return value
 
 
 def unknown_argument(ev: Evaluator, kind: CType, key: str, name: str) -> Value:

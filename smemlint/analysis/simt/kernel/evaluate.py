@@ -300,6 +300,11 @@ class _Run:
         domain = AffineDomain(splits)
         self.ev = Interpreter(unit, geometry, self.trace, domain=domain, budget=budget)
         self.ev.state.declared_swizzle, self.ev.state.trial = task.declared, task.trial
+        self.ev.state.grid = {
+            name: value
+            for name, value in arguments.items()
+            if name.startswith("gridDim.") and isinstance(value, AffineInt)
+        }
         self.failure: Reason | None = None
         try:
             _run(self.ev, task, arguments)

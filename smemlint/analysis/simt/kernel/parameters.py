@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Scope, Variable
+from smemlint.analysis.simt.domain.scalar_members import scalar_members
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     TEMPLATE_KEY,
@@ -49,6 +50,10 @@ def parameter_binding(
     key = f"param:{param.name}"
     if isinstance(kind, RecordType):
         obj = Object(param.name, kind, Space.PARAMETER, key)
+        for name, at, _ in scalar_members(kind, param.name or "") if arguments else ():
+            known = arguments.get(name)
+            if isinstance(known, AffineInt):
+                obj.cells[at] = _of_launch(known, f"{key}+{at}")
         return Variable(obj, kind)
     if isinstance(kind, PointerType) and kind.is_reference:
         target = Object(param.name, kind.target, Space.PARAMETER, key)
@@ -57,12 +62,17 @@ def parameter_binding(
     value = unknown_argument(ev, kind, key, param.name)
     if param.name in arguments and isinstance(value, AffineInt):
         value = convert(ev, arguments[param.name], kind)
-        if isinstance(value, AffineInt):  # known to us, not to the compiler
-            value = AffineInt(value.base, value.type, value.terms, atom(key))
+        if isinstance(value, AffineInt):
+            value = _of_launch(value, key)
     elif given and isinstance(kind, IntType):
         value = _assumed(ev, kind, param.name, given)
         value = AffineInt(value.base, value.type, value.terms, atom(key))
     return Variable(ev.state.new_local(param.name, kind, key, value), kind)
+
+
+def _of_launch(value: AffineInt, key: str) -> AffineInt:
+    """Returns a number that is known to us, not to the compiler."""
+    return AffineInt(value.base, value.type, value.terms, atom(key))
 
 
 def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Precondition]) -> AffineInt:

@@ -50,6 +50,8 @@ LAUNCHERS = {
 
 CUTLASS's takes the shapes and the shared memory as one `ClusterLaunchParams`.
 """
+LISTED_LAUNCHERS = frozenset(("cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
+"""Functions that take pointers to what is passed in an array behind the block."""
 CONFIGURED_LAUNCHERS = frozenset(("cudaLaunchKernelEx", "cudaLaunchKernelExC"))
 """Functions that take a `cudaLaunchConfig_t` and a kernel; the first also what it is passed."""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)

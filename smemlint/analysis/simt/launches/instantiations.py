@@ -1,23 +1,28 @@
 """Template arguments that the units write after a host function's name.
 
-`template void launch<float>(..);` instantiates it and `{"v2", launch<float>}` takes its address:
-who calls it, and with which types, need not be seen anywhere. `template class Solver<float>;`
-instantiates all methods of a class.
+`template void launch<float>(..);` and `template void launch(float *);` instantiate it, and
+`{"v2", launch<float>}` takes its address: who calls it, and with which types, need not be seen
+anywhere. `template class Solver<float>;` instantiates all methods of a class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.domain.ctypes import RecordType
-from smemlint.analysis.simt.domain.environment import Scope
+from smemlint.analysis.simt.domain.environment import Operand, Scope
+from smemlint.analysis.simt.domain.values import Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import MAX_INSTANTIATIONS
+from smemlint.reasons import ReasonCode
 
 
 class Instantiations(NamedTuple):
@@ -43,6 +48,9 @@ def written_instantiations(
                 explicit.setdefault(spelled, scope_of(owner))
         for written in unit.template_ids(function.name):
             scope = template_scope(ev, function.template, written.arguments)
+            is_open = bool(written.parameters) and not is_known(scope, function)
+            if is_open and not _deduce(ev, unit, function, written.parameters, scope):
+                continue
             key = scope_text(scope, function), written.arguments
             if written.is_instantiated:
                 explicit.setdefault(key, scope)
@@ -50,6 +58,31 @@ def written_instantiations(
                 found.setdefault(key[0], scope)
     scopes = list((explicit or found).values())
     return Instantiations(scopes[:MAX_INSTANTIATIONS], max(len(scopes) - MAX_INSTANTIATIONS, 0))
+
+
+def _deduce(
+    ev: Evaluator, unit: Unit, function: Function, types: Sequence[str], scope: Scope
+) -> bool:
+    """Binds what the types of an explicit instantiation tell; returns whether it is of a function.
+
+    Args:
+        ev: of the unit.
+        unit: that instantiates.
+        function: that may be meant.
+        types: of its parameters, spelled.
+        scope: its template arguments; takes those that are found.
+    """
+    parameters = signature_of(function).parameters
+    if len(parameters) != len(types):
+        return False
+    parsed = [unit.parse_type(spelled) for spelled in types]
+    if None in parsed:
+        return False
+    kinds = [ev.types.resolve(kind.type) for kind in parsed if kind is not None]
+    no_value = Unknown.because(ReasonCode.NO_VALUE, "a type")
+    operands = [Operand(ir.ID(""), None, no_value, kind) for kind in kinds]
+    deduce_template_arguments(ev, function, parameters, operands, scope)
+    return is_known(scope, function)
 
 
 def is_instantiated(unit: Unit, function: Function) -> bool:

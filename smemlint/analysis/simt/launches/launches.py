@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
-from smemlint.analysis.simt.calls.operands import operand_of, operand_value
+from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope, Variable
 from smemlint.analysis.simt.domain.intervals import upper
@@ -25,7 +25,13 @@ from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.launches.host_interpreter import (
     CONFIGURED_LAUNCHERS,
     LAUNCHERS,
+    LISTED_LAUNCHERS,
     HostPolicy,
+)
+from smemlint.analysis.simt.launches.passed_values import (
+    grid_passed,
+    listed_operands,
+    numbers_passed,
 )
 from smemlint.analysis.simt.launches.repeated_calls import key_of_call
 from smemlint.analysis.simt.state import Frame
@@ -62,7 +68,8 @@ class Launch:
         extents: those of the block that are known, of one that is not known whole.
         limits: what the others are not above, as `min(16, n)` says.
         shared: dynamic shared memory in bytes; None when not known.
-        arguments: values of the kernel's parameters, by name, where they are known numbers.
+        arguments: the known numbers among the kernel's arguments, the members of its structs and
+            the extents of the grid, by name: `n`, `p.stride`, `gridDim.x`.
         assumed: the default path was taken somewhere before it.
         is_uninstantiated: it stands under a function template that nothing seen instantiates.
         left: further instantiations of its function that were not run.
@@ -148,8 +155,11 @@ class LaunchPolicy(HostPolicy):
         """Notes a launch."""
         block, shared = _at(node.configuration, 1), _at(node.configuration, 2)
         if block is not None:
+            grid = ev.evaluate(node.configuration[0])
             size = self.number_of(ev.evaluate(shared)) if shared is not None else 0
-            self._note(ev, node.kernel, self._shape(ev.evaluate(block)), size, node.args, node)
+            given = [operand_of(ev, argument) for argument in node.args]
+            shape = self._shape(ev.evaluate(block))
+            self._note(ev, node.kernel, shape, size, given, node, grid=grid)
         return True
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
@@ -163,16 +173,21 @@ class LaunchPolicy(HostPolicy):
                 given, more = ev.evaluate(items[block]), _at(items, shared)
                 if block == shared:
                     shape, size = self._of_cluster(given)
-                    self._note(ev, items[kernel], shape, size, items[kernel + 1 :], node)
+                    passed = [operand_of(ev, item) for item in items[kernel + 1 :]]
+                    self._note(ev, items[kernel], shape, size, passed, node)
                 else:
                     size = self.number_of(ev.evaluate(more)) if more is not None else 0
-                    self._note(ev, items[kernel], self._shape(given), size, (), node)
+                    pointers = _at(items, block + 1) if last in LISTED_LAUNCHERS else None
+                    shape, grid = self._shape(given), ev.evaluate(items[block - 1])
+                    self._note(ev, items[kernel], shape, size, pointers, node, grid=grid)
                 return number(0)
             if last in CONFIGURED_LAUNCHERS and len(items) > 1:
                 shape = self._shape(ev.evaluate(_member(items[0], "blockDim")))
                 size = self.number_of(ev.evaluate(_member(items[0], "dynamicSmemBytes")))
-                passed = items[2:] if last == "cudaLaunchKernelEx" else ()
-                self._note(ev, items[1], shape, size, passed, node)
+                grid = ev.evaluate(_member(items[0], "gridDim"))
+                operands = [operand_of(ev, item) for item in items[2:]]
+                listed = _at(items, 2) if last == "cudaLaunchKernelExC" else operands
+                self._note(ev, items[1], shape, size, listed, node, grid=grid)
                 return number(0)
             if not self.is_launching(last):
                 self._call_given(ev, node)
@@ -220,10 +235,23 @@ class LaunchPolicy(HostPolicy):
         kernel: ir.Node,
         shape: _Shape,
         size: int | None,
-        operands: Sequence[ir.Node],
+        operands: Sequence[Operand] | ir.Node | None,
         node: ir.Node,
+        *,
+        grid: Value | None = None,
     ) -> None:
-        values = [operand_of(ev, o) for o in operands]
+        """Notes a launch.
+
+        Args:
+            ev: of the host code.
+            kernel: what is launched.
+            shape: of the block.
+            size: of dynamic shared memory in bytes.
+            operands: what is passed, or the array that points to it.
+            node: the launch.
+            grid: its shape.
+        """
+        values = operands if isinstance(operands, list) else ()
         for spelling in self._kernels(ev, kernel):
             name, arguments = ev.state.unit.template_arguments(spelling)
             named = self.functions(ev, name.rsplit("::", 1)[-1])
@@ -235,8 +263,13 @@ class LaunchPolicy(HostPolicy):
             passed: dict[str, AffineInt] = {}
             if tree is not None:
                 parameters = parameters_of(tree)
-                deduce_template_arguments(ev, function, parameters, values, scope)
-                passed = self._known_arguments(ev, parameters, values)
+                if isinstance(operands, ir.Node):
+                    values = listed_operands(ev, operands, len(parameters))
+                else:
+                    deduce_template_arguments(ev, function, parameters, values, scope)
+                passed = numbers_passed(ev, parameters, values, scope, self.number_of)
+                if "gridDim" in function.words:
+                    passed |= grid_passed(grid, self.number_of)
             launch = Launch(
                 function.name,
                 function,
@@ -250,17 +283,6 @@ class LaunchPolicy(HostPolicy):
                 shape.limits,
             )
             self.launches.append(launch)
-
-    def _known_arguments(
-        self, ev: Evaluator, params: Sequence[ir.Decl], operands: Sequence[Operand]
-    ) -> dict[str, AffineInt]:
-        known: dict[str, AffineInt] = {}
-        for param, operand in zip(params, operands, strict=False):
-            value = operand_value(ev, operand)
-            found = self.number_of(value)
-            if found is not None and isinstance(value, AffineInt) and param.name:
-                known[param.name] = number(found, value.type)
-        return known
 
     def _substituted(self, scope: Scope) -> Scope:
         """Returns template values under what a `case` fixes."""

@@ -309,9 +309,11 @@ def _member(g: Grammar, words: Sequence[Word], i: int) -> int:
 def _parenthesis(
     g: Grammar, words: Sequence[Word], i: int, after_operand: bool
 ) -> tuple[int, bool]:
-    """Returns a cast, a call's arguments, or a parenthesised expression."""
+    """Returns a cast, a call's arguments, a launch or a parenthesised expression."""
     end = closing(words, i)
     inner = words[i + 1 : end]
+    if text_at(words, end + 1) == "<<<" and not after_operand:
+        return desugar_launch(g, words, i, end + 1), True
     if not after_operand and inner and _is_cast(g, words, inner, end):
         g.op("(", words[i])
         take_type_id(g, inner)

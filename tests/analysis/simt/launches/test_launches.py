@@ -51,6 +51,8 @@ def blocks(text, **settings):
         ("struct C { static constexpr int n = 224; };", "k<<<1, C::n>>>(g);", (224, 1, 1)),
         ("#define BS 16", "dim3 b(BS, BS / 2); k<<<1, b>>>(g);", (16, 8, 1)),
         ("#define GO(n) k<<<1, n>>>(g)", "GO(64);", (64, 1, 1)),
+        ("#define GO(f, n) (f)<<<1, (n)>>>(g)", "GO(k, 192);", (192, 1, 1)),
+        ("", "(&k)<<<1, 64>>>(g);", (64, 1, 1)),
         ("#define GO(f, n) f##_<<<1, n>>>(g)\n#define k_ k", "GO(k, 320);", (320, 1, 1)),
         ("", "for (int i = 0; i < 3; i++) k<<<1, 64>>>(g);", (64, 1, 1)),
         ("", "if (n > 3) { k<<<1, 64>>>(g); }", (64, 1, 1)),

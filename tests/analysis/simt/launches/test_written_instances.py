@@ -147,3 +147,35 @@ template <class V = float> void build(V *a, int n) {{
     ways = {title: access.ways for (title, _), access in accesses.items()}
     assert ways == {"k<float, 1>": 1.0, "k<float, 2>": 2.0, "k<float, 4>": 4.0}
     assert all("V" in {s.subject for s in a.assumptions} for a in accesses.values())
+
+
+DEDUCED = """
+template <typename T, int N> __global__ void k(T *out) {
+  __shared__ T s[N];
+  s[threadIdx.x] = out[threadIdx.x];
+}
+template <typename T> void run(int n, T *out, const T *, const int *ids, cudaStream_t stream) {
+  k<T, 64><<<n, 64, 0, stream>>>(out);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "widths"),
+    [
+        ("template void run(int n, double *out, const double *, const int *i, cudaStream_t);", [8]),
+        ("template void run<char>(int, char *, char const *c, const int *, cudaStream_t s);", [1]),
+        (
+            "#define RUN(T) template void run(int, T *, const T *, const int *, cudaStream_t)\\n"
+            "RUN(float);\\nRUN(short);",
+            [4, 2],
+        ),
+        ("template void run(int n, double *out);", []),  # of another function
+        ("extern template void run(int, float *, const float *, const int *, cudaStream_t);", []),
+    ],
+)
+def test_parameters_of_an_explicit_instantiation_tell_arguments(text, widths) -> None:
+    facts = facts_of(DEDUCED + text.replace("\\n", "\n"))
+    found = [(k.instance.block, a.width_bytes) for k in facts.kernels for a in k.accesses]
+    assert [width for _, width in found if width] == widths
+    assert {block for block, width in found if width} <= {(64, 1, 1)}
