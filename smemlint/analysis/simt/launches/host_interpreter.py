@@ -12,7 +12,13 @@ from functools import cached_property
 
 from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
-from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, IntType, is_function_pointer
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    CType,
+    IntType,
+    RecordType,
+    is_function_pointer,
+)
 from smemlint.analysis.simt.domain.environment import (
     Binding,
     Geometry,
@@ -22,7 +28,15 @@ from smemlint.analysis.simt.domain.environment import (
     Variable,
 )
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value, number
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+    number,
+    offset_of,
+)
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
@@ -338,6 +352,15 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         if parameter.name in scope and parameter.name not in template:
             policy.defaults.setdefault(assumed_default(parameter))
     state.frames = [Frame(function.name, [scope, {}])]
+    record = _class_of(ev, function, scope)
+    if record is not None:
+        this = state.new_local("this", record, f"{function.name}.this")
+        this.default = Unknown.because(
+            ReasonCode.UNKNOWN_VALUE, "a member is known only at run time", is_uniform=True
+        )
+        state.frames = [
+            Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record)
+        ]
     try:
         for param in parameters_of(tree):
             if param.name:
@@ -349,6 +372,21 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
     except (BudgetExceeded, RecursionError):
         return False
     return True
+
+
+def _class_of(ev: Evaluator, function: Function, scope: Scope) -> RecordType | None:
+    """Returns the class of a method, by the template arguments of a scope; None where it is open.
+
+    A method calls others of its class without naming the object.
+    """
+    if function.record is None:
+        return None
+    records = ev.state.unit.records.get(function.record, ())
+    names = [p.name for p in records[0].template] if records else []
+    if any(name not in scope for name in names):
+        return None
+    kind = ev.types.spelled(f"{function.record}<{', '.join(names)}>" if names else function.record)
+    return kind if isinstance(kind, RecordType) and kind.record is not None else None
 
 
 def _key_of_condition(ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]) -> Hashable:

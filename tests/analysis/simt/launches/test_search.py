@@ -398,3 +398,53 @@ def test_a_template_that_no_unit_compiles_is_run_only_where_nothing_else_launche
     assert (names, blocks) == (["go", "b"], {(96, 1, 1)})
     names, _ = run_functions(k_cuh=header, a_cu=main)
     assert "unused" in names
+
+
+METHODS = """
+template <typename B, typename H, int S> __global__ void k(const B *b) {
+  __shared__ H s[S];
+  s[threadIdx.x * 2] = b[0];
+}
+%s Driver {
+ public:
+  void run(const void *p);
+  template <typename H, int S> void with_sum(const void *p);
+  template <typename H, int S, typename B> void with_bin(const void *p);
+  void shape(dim3 *block);
+  bool is_wide;
+};
+%s void Driver%s::run(const void *p) {
+  if (is_wide) with_sum<double, 512>(p); else this->template with_sum<float, 1024>(p);
+}
+%s template <typename H, int S> void Driver%s::with_sum(const void *p) {
+  with_bin<H, S, unsigned char>(p);
+}
+%s template <typename H, int S, typename B> void Driver%s::with_bin(const void *p) {
+  dim3 block;
+  shape(&block);
+  k<B, H, S><<<1, block>>>((const B *)p);
+}
+%s void Driver%s::shape(dim3 *block) { block->x = 64; }
+%s
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "own", "use"),
+    [
+        ("class", ("", ""), ""),
+        (
+            "template <typename T> class",
+            ("template <typename T>", "<T>"),
+            "template class Driver<int>;",
+        ),
+    ],
+)
+def test_methods_call_others_of_their_class(head, own, use):
+    kernels = facts_in(**{"k.cu": METHODS % (head, *(own * 4), use)}).kernels
+    found = {k.instance.title: [a.wavefronts.mean for a in k.accesses] for k in kernels}
+    assert found == {
+        "k<unsigned char, double, 512>": [4],
+        "k<unsigned char, float, 1024>": [2],
+    }
+    assert {k.instance.block for k in kernels} == {(64, 1, 1)}
