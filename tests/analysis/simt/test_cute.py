@@ -269,3 +269,24 @@ void go(float *o, int n) { k<<<1, 32>>>(o, n); }
     found = [(a.span.line, a.ways) for a in accesses_of(text)]
     # The last: a coordinate below zero is not one that is followed.
     assert found == [(9, 4), (10, 8), (11, 1), (12, 2), (13, 2), (14, 2), (16, 0)]
+
+
+def test_a_class_of_another_namespace_is_no_type_of_cute():
+    """`cute::Layout` is CuTe's where the project has a `Layout` of its own."""
+    source = """
+#include <cute/tensor.hpp>
+namespace mine { class Layout { int a, b; }; class Shape { int n; }; }
+struct Quad { float values[4]; };
+__global__ void k(float *out) {
+  __shared__ Quad s[64];
+  auto smem = cute::make_tensor(cute::make_smem_ptr(s[threadIdx.x].values),
+                                cute::Layout<cute::Shape<cute::_4>, cute::Stride<cute::_1>>{});
+  auto regs = cute::make_fragment_like(smem);
+  cute::copy(cute::Copy_Atom<cute::UniversalCopy<cute::uint128_t>, float>{}, regs, smem);
+}
+void go(float *out) { k<<<1, 64>>>(out); }
+"""
+    (store,) = accesses_of(source)
+    assert store.width_bytes == 16
+    assert store.wavefronts is not None
+    assert store.wavefronts.mean == 4

@@ -21,10 +21,15 @@ def uses_cute(ev: Evaluator) -> bool:
 
 
 def is_cute_name(ev: Evaluator, name: str) -> bool:
-    """Returns whether a name can be CuTe's: the unit has no class, alias or function of its own."""
+    """Returns whether a name can be CuTe's.
+
+    It says so, or the unit has no class, alias or function of its own.
+    """
     if not uses_cute(ev):
         return False
-    last = name.rsplit("::", 1)[-1]
+    qualifier, _, last = name.rpartition("::")
+    if qualifier.rpartition("::")[2] == "cute":
+        return True
     scopes = [record.scope for record in ev.state.unit.records.get(last, ())]
     scopes += [function.scope for function in ev.state.unit.functions_named(last)]
     return all(scope[:1] == ("cute",) for scope in scopes)
@@ -44,5 +49,5 @@ def cute_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | N
         return tuple_type(ev, last, arguments) or unsigned_type(ev, last, arguments)
     if not is_cute_name(ev, name):
         return None
-    spelling = f"{name}<{', '.join(arguments)}>" if arguments else name
+    spelling = f"{last}<{', '.join(arguments)}>" if arguments else last
     return StaticType(spelling, value=value)

@@ -88,7 +88,9 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
             return known
         if isinstance(owner, OpaqueType):
             return None  # a member of a class that was not read, whatever else has its name
-    found = cute_type(ev, name, arguments) or _resolve_standard(ev, name, arguments)
+    is_of_cute = prefix.rpartition("::")[2] == "cute"
+    found = cute_type(ev, f"cute::{name}" if is_of_cute else name, arguments)
+    found = found or _resolve_standard(ev, name, arguments)
     if found is not None:
         return found
     resolution = ev.state.resolution
