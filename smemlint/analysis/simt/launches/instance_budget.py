@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from itertools import zip_longest
 from typing import TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
@@ -97,11 +98,25 @@ def family_of(task: KernelTask) -> Family:
 
 def by_family(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:
     """Returns the instances in the order to evaluate them: first the first of each family."""
-    count: dict[Family, int] = {}
-    rounds = []
+    families: dict[Family, list[list[KernelTask]]] = {}
     for tasks in groups:
-        family = family_of(tasks[0])
-        count[family] = count.get(family, 0) + 1
-        rounds.append(count[family])
-    order = sorted(range(len(groups)), key=rounds.__getitem__)
-    return [groups[k] for k in order]
+        families.setdefault(family_of(tasks[0]), []).append(tasks)
+    rounds = zip_longest(*map(_spread, families.values()))
+    return [tasks for members in rounds for tasks in members if tasks is not None]
+
+
+def _spread(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:
+    """Returns the instances of a family, those first that have the most arguments not met before.
+
+    Where not all are evaluated, each arm that an argument chooses is seen in one of them.
+    """
+    left = list(groups)
+    seen: set[tuple[str, str]] = set()
+    first: list[list[KernelTask]] = []
+    while left and len(first) < MAX_INSTANCES:
+        new = [len(set(tasks[0].instance.template) - seen) for tasks in left]
+        if not max(new):
+            break
+        first.append(left.pop(new.index(max(new))))
+        seen.update(first[-1][0].instance.template)
+    return first + left
