@@ -186,8 +186,7 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
         elements = elements_of_unread(ev, name, arguments, node)
         if elements is not None:
             return elements
-        if any(shared_tensor_of(v) is not None for v in argument_values(ev, node)):
-            note_shared_argument(ev, state.source_text(callee), node)
+        _give_to_unknown(ev, callee, node)
         return place
     record = place.type
     found = call_container_method(ev, place, name, node)
@@ -210,6 +209,17 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
                 return value
     elements = elements_of_unread(ev, name, arguments, node)
     return _unread_method(ev, place, callee, node) if elements is None else elements
+
+
+def _give_to_unknown(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> None:
+    """Evaluates what a method of an unknown object is given, which it may write."""
+    values = argument_values(ev, node)
+    spelling = ev.state.source_text(callee)
+    if any(shared_tensor_of(value) is not None for value in values):
+        note_shared_argument(ev, spelling, node)
+    for value in values:
+        if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
+            ev.state.memory.forget(value.object, f"was given to `{spelling}`")
 
 
 def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.FuncCall) -> Value:

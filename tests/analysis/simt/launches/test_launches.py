@@ -658,3 +658,16 @@ int main() { double *g = 0; reduce<double>(96, g); }
 """
     facts = facts_in(kernels_cu=kernels, main_cu=host)
     assert instances(facts) == [("k", ("double",), (96, 1, 1))]
+
+
+def test_a_method_of_an_unknown_object_may_write_what_it_is_pointed_to():
+    """The number of blocks is 0 at first, and the launch is not skipped for it."""
+    facts = facts_of(f"""{K}
+void run(float *g) {{
+  auto device = Device::get();
+  int blocks = 0;
+  device->copy(&blocks, sizeof(int));
+  if (blocks != 0) {{ k<<<blocks, 96>>>(g); }}
+}}
+""")
+    assert instances(facts) == [("k", (), (96, 1, 1))]

@@ -171,6 +171,11 @@ template <typename T> void run(int n, T *out, const T *, const int *ids, cudaStr
             [4, 2],
         ),
         ("template void run(int n, double *out);", []),  # of another function
+        (
+            "template <Kind K, typename T> void go(Tensor t) { run<T>(1, t.at<T>(), t.at<T>(), 0, 0); }"
+            "template void go<gpu, float>(Tensor); template void go<gpu, double>(Tensor);",
+            [4, 8],
+        ),
         ("extern template void run(int, float *, const float *, const int *, cudaStream_t);", []),
     ],
 )
