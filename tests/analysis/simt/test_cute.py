@@ -179,7 +179,8 @@ def test_a_run_time_extent_leaves_what_does_not_depend_on_it_decided():
     )
     last = kernel(head.format("make_shape(_32{}, gridDim.x)", "t(i, 3)"))
     assert np.array_equal(addresses(last), 4 * (LANES + 96))
-    (access,) = accesses_of(kernel(head.format("make_shape(gridDim.x, _32{})", "t(0, i)")))
+    body = head.format("make_shape(gridDim.x, _32{})", "t(0, i)")
+    (access,) = accesses_of(kernel(body, launch="k<<<blocks(), 32>>>(o)"))
     assert not access.certainty.is_decided
 
 

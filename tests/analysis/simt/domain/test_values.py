@@ -116,7 +116,7 @@ class TestUnknowns:
             ("t % n", "`n`"),
             ("t / 8 * n + t % 8", "`n`"),
             ("t * blockIdx.x", "`blockIdx.x`"),
-            ("t * gridDim.y", "`gridDim.y`"),
+            ("t * clusterDim.y", "`clusterDim.y`"),
         ],
     )
     def test_an_unknown_pitch_is_named(self, index, reason):
