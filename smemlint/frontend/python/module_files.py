@@ -13,7 +13,7 @@ def files_of(home: str, name: str) -> Iterator[str]:
     """Yields the files that may define a dotted name which a file imports.
 
     Folders above the file are searched as roots of its package, the nearest for packages beside
-    them, too: tests and benchmarks stand there.
+    them, too: tests and benchmarks stand there. The working folder is one, for a relative path.
     """
     folder = posixpath.dirname(home)
     *package, last = name.lstrip(".").split(".")[:-1] or [""]
@@ -26,8 +26,8 @@ def files_of(home: str, name: str) -> Iterator[str]:
         return
     yield from _of_module(posixpath.join(folder, *package, last))
     for height in count(1):
-        folder, _, base = folder.rpartition("/")
-        if not folder:
+        folder, slash, base = folder.rpartition("/")
+        if not folder and (slash or not base):
             return
         if height <= MAX_PACKAGE_FOLDERS_UP or base == (package or [last])[0]:
             yield from _of_module(posixpath.join(folder, *package, last))
