@@ -51,3 +51,25 @@ def test_an_epilogue_has_the_layout_of_the_dsl(case):
     major = ROW if case["major"] == "ROW_MAJOR" else COLUMN
     found = called("sm100.make_smem_layout_epi", dtype, major, epilogue, 2)
     assert found == recorded(case["shared"])
+
+
+@pytest.mark.parametrize(("name", "packed"), [("NONE", False), ("PACK_16b_IN_32b", True)])
+def test_a_copy_of_tensor_memory_tells_its_properties(name, packed):
+    shape = cute.TensorMemoryShape(32, 32, 16, is_packed=packed)
+    atom = Cute(cute.CopyAtom(cute.tensor_memory_copy(shape), 32))
+    call = Call(None, "", None, BoundArguments([atom], {}), None)
+    *numbers, packing = FUNCTIONS["get_tmem_copy_properties"](call)
+    assert (numbers, packing.name) == ([32, 32, 16], name)
+
+
+def test_quack_makes_the_layouts_of_hopper():
+    """One stage in two modes, three in three: of the atom that 64 halves, or a given extent, take."""
+    dtype = dtype_named("Float16")
+    assert called("quack.make_smem_layout", dtype, ROW, (128, 64), 3) == called(
+        "make_smem_layout_epi", dtype, ROW, (128, 64), 3
+    )
+    whole, narrow = (
+        called("quack.make_smem_layout", dtype, COLUMN, (64, 32), None, *size)
+        for size in ((), (16,))
+    )
+    assert (len(whole[0]), whole[1], narrow[1]) == (2048, "Swizzle<3,4,3>", "Swizzle<1,4,3>")

@@ -498,11 +498,21 @@ def host(a: cute.Tensor, m: cutlass.Int32):
 """
 
 
-@pytest.mark.parametrize(("number", "expected"), [("n", 0), ("pitch(132)", 1), ("pitch(128)", 32)])
-def test_a_host_loop_ends_by_its_condition_or_where_a_jump_leaves_it(tmp_path, number, expected):
-    """Rows of 33 or 64 words, which is not known (0 ways); of 33 and 32 by what a loop returns."""
+@pytest.mark.parametrize(
+    ("number", "expected", "certainty"),
+    [
+        ("n", 32, Certainty.SAMPLED),
+        ("pitch(132)", 1, Certainty.ASSUMED),
+        ("pitch(128)", 32, Certainty.ASSUMED),
+    ],
+)
+def test_a_host_loop_ends_by_its_condition_or_where_a_jump_leaves_it(
+    tmp_path, number, expected, certainty
+):
+    """Rows of 33 or 64 words, whichever condition holds; of 33 and 32 by what a loop returns."""
     facts = facts_of(COLUMN.replace("NUMBER", number), tmp_path)
     assert [n for _, _, n in ways(facts)] == [expected]
+    assert {a.certainty for k in facts.kernels for a in k.accesses} == {certainty}
 
 
 def test_a_copy_of_two_bytes_is_no_cp_async(tmp_path):

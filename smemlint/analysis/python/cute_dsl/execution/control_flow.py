@@ -63,7 +63,7 @@ class ControlFlow:
     def execute_if(self, interpreter: Interpreter, node: ast.If, scopes: Scopes) -> bool:
         """Executes a branch: both where threads differ or the condition is not known."""
         test = self.condition(interpreter, node.test, scopes)
-        if isinstance(test, UnknownNumber) and self._assumes(interpreter):
+        if isinstance(test, UnknownNumber) and self._assumes(interpreter, node.test):
             test = self._assumed(interpreter, node, scopes)
         if isinstance(test, bool):
             return interpreter.run(node.body if test else node.orelse, scopes)
@@ -90,9 +90,14 @@ class ControlFlow:
             kernel.mask = left
         return reaches_end or other_reaches_end
 
-    def _assumes(self, interpreter: Interpreter) -> bool:
-        """Returns whether open conditions are guessed: in functions of the host."""
-        return self.run.assumes and self.run.kernel is None and bool(interpreter.frames)
+    def _assumes(self, interpreter: Interpreter, test: ast.expr) -> bool:
+        """Returns whether an open condition is guessed: one of the host, or `const_expr(..)`."""
+        is_constant = isinstance(test, ast.Call) and ast.unparse(test.func).endswith("const_expr")
+        is_compiled = self.run.kernel is None or is_constant
+        if not is_compiled or not interpreter.frames:
+            return False
+        self.run.has_open_conditions = True
+        return self.run.assumes
 
     def _assumed(self, interpreter: Interpreter, node: ast.If, scopes: Scopes) -> bool:
         """Returns an outcome of a condition of the host: no refusal, else the one to be guessed."""
@@ -190,7 +195,7 @@ class ControlFlow:
 
     def _skips(self, interpreter: Interpreter, node: ast.While, test: object) -> bool:
         """Returns whether an open condition of a loop is taken not to hold."""
-        if not isinstance(test, UnknownNumber) or not self._assumes(interpreter):
+        if not isinstance(test, UnknownNumber) or not self._assumes(interpreter, node.test):
             return False
         self.run.assumed.setdefault(outcome(ast.unparse(node.test), False))
         return True

@@ -188,7 +188,8 @@ class _File:
                 self.left_out.add("calls in other files are not followed", len(sites) - at)
                 return
             entry = Entry(site.function, site.owner, site)
-            guess, run = self._better(entry, Guess(dtype=self._types[0]))
+            guess = Guess(dtype=self._types[0])
+            guess, run = self._better(entry, guess, self._guessed(entry, guess))
             if self._gains(run.facts(assumptions_of(entry, run))):
                 runs, agreed = self._agreed(entry, guess, run)
                 self._prefer(runs, [f for f in agreed if f.instance.span.path == self.text.path])
@@ -239,6 +240,8 @@ class _File:
             if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)
             rank = guess.rank
+            if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS:
+                guess, run = self._better(entry, guess, run)
             self._add_guesses(entry, guess, run)
             leaves = leaves_copies(self.text, self.found.reached)
             if guesses.asks_for_flags(run.state) and leaves:
@@ -247,11 +250,10 @@ class _File:
             if not guesses.asks_for_type(run.state):
                 return
 
-    def _better(self, entry: Entry, guess: Guess) -> tuple[Guess, Run]:
+    def _better(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns a guess, with outcomes of conditions of the host if more is decided then."""
-        run = self._guessed(entry, guess)
         facts = run.facts(assumptions_of(entry, run))
-        if facts and all(map(_is_complete, facts)):
+        if (facts and all(map(_is_complete, facts))) or not run.state.has_open_conditions:
             return guess, run
         other = replace(guess, assumes=True)
         tried = self._guessed(entry, other)

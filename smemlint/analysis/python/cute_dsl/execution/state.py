@@ -99,6 +99,7 @@ class Execution:
         outcomes: conditions that are taken to hold or not where they are not known.
         assumes: open conditions of the host have the outcome that `choice` stands for.
         assumed: what they are taken to be.
+        has_open_conditions: there is one of which an outcome was, or might be, guessed.
         completes: gives a call of a class the arguments that are not known; None for no call.
         constructed: objects of classes of the executed file, or derived from these.
     """
@@ -111,6 +112,7 @@ class Execution:
         self.outcomes: Mapping[ast.expr, bool] = {}
         self.assumes = False
         self.assumed: dict[Assumption, None] = {}
+        self.has_open_conditions = False
         self.completes: Completion | None = None
         self.constructed: list[Instance] = []
         self._begun = 0

@@ -194,6 +194,8 @@ def make_ptr(call: Call) -> Value:
     Where it points in shared memory is not known.
     """
     dtype, space = call.dtype(0, "dtype"), call.value(2, "mem_space", None)
+    if isinstance(space, Symbol) and space.name == "tmem":
+        return Cute(Pointer(cute.Space.TENSOR_MEMORY, Origin(dtype)))
     if not isinstance(space, Symbol) or space.name != "gmem":
         return Cute(UnknownTensor(None, "a pointer that is made of a number", dtype))
     alignment = call.given.named.get("assumed_align")

@@ -91,6 +91,18 @@ def repetition(call: Call) -> Value:
     return Symbol(f"cutlass.cute.nvgpu.tcgen05.Repetition.x{call.static(0, 'value')}")
 
 
+@function("get_tmem_copy_properties")
+def tensor_memory_copy_properties(call: Call) -> Value:
+    """Evaluates `get_tmem_copy_properties(atom)`: data paths, bits, repetitions and packing."""
+    shape = call.atom(0, "atom").op.tensor_memory
+    if shape is None:
+        raise cute.CuteError("the atom is no copy of tensor memory")
+    packing = Symbol(
+        f"cutlass.cute.nvgpu.tcgen05.Pack.{'PACK_16b_IN_32b' if shape.is_packed else 'NONE'}"
+    )
+    return (shape.lanes, shape.bits, shape.repeat, packing)
+
+
 @function("find_tmem_tensor_col_offset")
 def columns_of(call: Call) -> Value:
     """Evaluates `find_tmem_tensor_col_offset(tensor)`: the columns that it takes."""

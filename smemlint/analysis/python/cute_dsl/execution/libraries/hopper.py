@@ -24,9 +24,13 @@ from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout
 from smemlint.layout.swizzle import Swizzle
+from smemlint.reasons import Assumption, Topic
 
 ROW, COLUMN = (Symbol(f"cutlass.utils.LayoutEnum.{n}_MAJOR") for n in ("ROW", "COL"))
 K_MAJOR, MN_MAJOR = (Symbol(f"cutlass.cute.nvgpu.OperandMajorMode.{n}") for n in ("K", "MN"))
+_EITHER_MAJOR = Assumption(
+    Topic.ARGUMENT, "tensors that are passed are row-major, or all of them column-major", "tensors"
+)
 _SPANS = {"INTER": (128, 0), "SW32": (256, 1), "SW64": (512, 2), "SW128": (1024, 3)}
 """Contiguous bits of an atom and bits of its swizzle."""
 _CAPACITY = {
@@ -65,6 +69,9 @@ def from_tensor(call: Call) -> Value:
     """Evaluates `LayoutEnum.from_tensor(tensor)`: which mode has stride 1."""
     payload = payload_of(call.value(0, "tensor"))
     if isinstance(payload, UnknownTensor):
+        if payload.space is cute.Space.GLOBAL and call.run.choice is not None:
+            call.run.guessed.setdefault(_EITHER_MAJOR)
+            return COLUMN if call.run.choice else ROW
         raise cute.CuteError(f"which mode is contiguous: {payload.reason}")
     if not isinstance(payload, cute.Tensor):
         raise cute.CuteError(
@@ -146,7 +153,7 @@ def widest_mode(span: int) -> str:
     return next((m for m in ("SW128", "SW64", "SW32") if span % _SPANS[m][0] == 0), "INTER")
 
 
-def _atom_for(is_k_major: bool, dtype: DType, extent: int) -> cute.ComposedLayout:
+def widest_atom(is_k_major: bool, dtype: DType, extent: int) -> cute.ComposedLayout:
     """Returns the widest atom whose contiguous extent divides the tile: `get_smem_layout_atom`."""
     mode = widest_mode(extent * dtype.bits)
     return smem_atom(f"{'K' if is_k_major else 'MN'}_{mode}", dtype)
@@ -177,7 +184,7 @@ def make_smem_layout_operand(call: Call) -> Value:
     stages = call.integer(3, "num_stages")
     m, n, k = (cute.static(cute.product(t)) for t in cute.wrap(tile)[:3])
     extent = m if call.name[-1] == "a" else n
-    atom = _atom_for(is_k_major, dtype, k if is_k_major else extent)
+    atom = widest_atom(is_k_major, dtype, k if is_k_major else extent)
     return Cute(staged(atom, (extent, k, stages), (0, 1, 2) if is_k_major else (1, 0, 2)))
 
 
@@ -187,7 +194,7 @@ def make_smem_layout_epi(call: Call) -> Value:
     dtype, is_row = call.dtype(0, "epi_dtype"), is_row_major(call.value(1, "epi_layout"))
     tile = cute.wrap(call.int_tuple(2, "epi_tile"))
     m, n = (cute.static(cute.product(t)) for t in tile[:2])
-    atom = _atom_for(is_row, dtype, n if is_row else m)
+    atom = widest_atom(is_row, dtype, n if is_row else m)
     shape: cute.IntTuple = (m, n, call.integer(3, "epi_stage"))
     order: tuple[int, ...] = (0, 1, 2) if is_row else (1, 0, 2)
     if call.has(4, "smem_trg_shape"):

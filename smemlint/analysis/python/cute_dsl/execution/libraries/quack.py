@@ -22,6 +22,11 @@ from smemlint.analysis.python.cute_dsl.execution.copies import (
     copy_plainly,
     note_without_lanes,
 )
+from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import (
+    is_row_major,
+    staged,
+    widest_atom,
+)
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of, make_registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
     FLOAT32,
@@ -118,6 +123,22 @@ def partition_vector(call: Call) -> Value:
     by_rows = tile.apply(lambda layout: _rows_and_columns(layout, False))
     keep, first = cute.UNDERSCORE, 0
     return Cute(by_rows.slice(*((keep, first, keep) if is_column else (first, keep, keep))))
+
+
+# ---- layouts of shared memory
+
+
+@function("quack.make_smem_layout", "quack.make_smem_layout_epi")
+def make_smem_layout(call: Call) -> Value:
+    """Evaluates `make_smem_layout(dtype, layout_enum, tile, stage, major_mode_size)`."""
+    dtype, is_row = call.dtype(0, "dtype"), is_row_major(call.value(1, "layout"))
+    m, n = (cute.static(cute.product(e)) for e in cute.wrap(call.int_tuple(2, "tile")))
+    extent = n if is_row else m
+    if call.has(4, "major_mode_size"):
+        extent = call.static(4, "major_mode_size")
+    stages = (call.integer(3, "stage"),) if call.has(3, "stage") else ()
+    order = ((0, 1) if is_row else (1, 0)) + (2,) * len(stages)
+    return Cute(staged(widest_atom(is_row, dtype, extent), (m, n, *stages), order))
 
 
 # ---- MMAs

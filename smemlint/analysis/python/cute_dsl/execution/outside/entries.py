@@ -40,7 +40,7 @@ def assumptions_of(entry: Entry, run: Run) -> tuple[Assumption, ...]:
         given = Assumption(Topic.ARGUMENT, f"arguments are those of {PLACE}", "", Line(path, line))
         return (given, *run.state.guessed, *run.state.assumed)
     is_kernel = is_marked(entry.function, MARKS)
-    return (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed)
+    return (*((NO_LAUNCH,) if is_kernel else ()), *run.state.guessed, *run.state.assumed)
 
 
 def is_marked(function: ast.FunctionDef, marks: tuple[str, ...]) -> bool:

@@ -7,7 +7,7 @@ is one of two, and what they disagree on is a sample only. Of a tensor the rank 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -26,7 +26,7 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
 )
 from smemlint.frontend.heuristics import guessed_extents, names_flag
-from smemlint.frontend.python.parameters import parameters_of
+from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Topic
@@ -84,8 +84,17 @@ class Guess:
             truths: names of flags that are not guessed.
         """
         parameters = parameters_of(function.args)[is_method:]
-        asked = {p.name for p in parameters if p.default is None} if only is None else only
-        values = {p.name: self._of(run, p.arg) for p in parameters if p.name in asked}
+        taken = _asserted(function)
+        asked = only
+        if asked is None:
+            asked = {p.name for p in parameters if p.default is None or _is_refused(p, taken)}
+        values = {
+            p.name: self._one_of(run, p.name, taken[p.name])
+            if p.name in taken
+            else self._of(run, p.arg)
+            for p in parameters
+            if p.name in asked
+        }
         found: Scope = {name: value for name, value in values.items() if value is not None}
         flags = {n for n in values if names_flag(n)} | (_tested(function) & values.keys())
         for name in sorted(flags - found.keys() - set(truths)):
@@ -110,10 +119,14 @@ class Guess:
             return Number(run.fresh(name))
         extents = guessed_extents(name)
         if extents is not None and kind in ("", *_CONSTANTS):
-            text = f"`{name}` is {extents[0]} or {extents[1]}"
-            run.guessed.setdefault(Assumption(Topic.ARGUMENT, text, name))
-            return extents[self.number]
+            return self._one_of(run, name, extents)
         return Number(run.fresh(name)) if kind in _INTEGER_CONSTANTS else None
+
+    def _one_of(self, run: Execution, name: str, values: Sequence[Value]) -> Value:
+        """Returns one of the first two values that a parameter may have, and notes them."""
+        text = f"`{name}` is {' or '.join(map(repr, values[:2]))}"
+        run.guessed.setdefault(Assumption(Topic.ARGUMENT, text, name))
+        return values[min(self.number, len(values) - 1)]
 
     def _note_type(self, run: Execution) -> None:
         text = f"elements are {self.dtype.name}, one of the types that the file takes"
@@ -141,6 +154,38 @@ def _tested(function: ast.FunctionDef) -> set[str]:
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             tests.append(node.operand)
     return {test.id for test in tests if isinstance(test, ast.Name)}
+
+
+def _asserted(function: ast.FunctionDef) -> dict[str, list[Value]]:
+    """Returns the constants that a function asserts its parameters to be one of."""
+    found: dict[str, list[Value]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            compared = [_compared(part) for part in _alternatives(node.test)]
+            names = {name for name, _ in compared}
+            if len(names) == 1 and "" not in names:
+                found.setdefault(names.pop(), [v for _, values in compared for v in values])
+    return found
+
+
+def _compared(test: ast.expr) -> tuple[str, list[Value]]:
+    """Returns the name that `x == 1` or `x in (1, 2)` compares, and with which constants."""
+    match test:
+        case ast.Compare(ast.Name(name), [ast.Eq()], [ast.Constant(int() | str() as value)]):
+            return name, [value]
+        case ast.Compare(ast.Name(name), [ast.In()], [ast.Tuple(parts) | ast.List(parts)]):
+            values = [p.value for p in parts if isinstance(p, ast.Constant)]
+            if len(values) == len(parts) > 0 and all(isinstance(v, int | str) for v in values):
+                return name, values  # type: ignore[return-value]
+    return "", []
+
+
+def _is_refused(parameter: Parameter, taken: Mapping[str, list[Value]]) -> bool:
+    """Returns whether a function asserts that a parameter is something else than its default."""
+    default = parameter.default
+    is_constant = isinstance(default, ast.Constant) and default.value is not None
+    known = taken.get(parameter.name)
+    return known is not None and is_constant and default.value not in known  # type: ignore[union-attr]
 
 
 _INTEGER_CONSTANTS = ("int", "cutlass.Constexpr[int]", "Constexpr[int]", "cute.Constexpr[int]")
@@ -199,12 +244,14 @@ def _lists(tree: ast.Module) -> Iterator[list[ast.expr]]:
 
 
 def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
-    """Yields the parts of `A | B | C`."""
+    """Yields the parts of `A | B | C`, or of `A or B or C`."""
     worklist = [node]
     while worklist:
         part = worklist.pop()
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr):
             worklist += (part.right, part.left)
+        elif isinstance(part, ast.BoolOp) and isinstance(part.op, ast.Or):
+            worklist += reversed(part.values)
         else:
             yield part
 
