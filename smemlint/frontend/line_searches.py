@@ -12,6 +12,16 @@ LAUNCH = r"<<[ \t]*+<"
 _NAME_AT_END = re.compile(r"[A-Za-z_]\w*+\Z")
 _INCLUDES = re.compile(r'#[ \t]*+include[ \t]*+(?:"([^"\n]++)"|<([^>\n]++)>)')
 
+_LITERAL_OR_COMMENT = re.compile(
+    r"""(?P<literal>"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)|//[^\n]*+|/\*.*?(?:\*/|\Z)""",
+    re.DOTALL,
+)
+
+
+def without_comments(text: str) -> str:
+    """Returns a text of C++ with a blank in place of each comment."""
+    return _LITERAL_OR_COMMENT.sub(lambda found: found["literal"] or " ", text)
+
 
 def at_line_begins(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     r"""Yields the matches with nothing but blanks before them on their lines.

@@ -41,3 +41,17 @@ def test_files_of_other_folders_are_looked_through_once(index, monkeypatch):
     looked.clear()
     assert index.mentioning(("run",), "a/k.cu") == first
     assert looked == ["a/k.cu", "a/other.cu"]
+
+
+def test_a_name_in_a_comment_is_no_use_of_it():
+    texts = {
+        "k.cu": "__global__ void k();",
+        "line.cu": "int a;  // what k does",
+        "block.cu": "/* calls\n k */ int a;",
+        "open.cu": "int a; /* k",
+        "string.cu": 'const char *url = "//"; void run() { k<<<1, 1>>>(); }  // k',
+        "quote.cu": """char c = '"'; void run() { k<<<1, 1>>>(); } char d = '"';""",
+        "named.cu": 'auto name = "k";',
+    }
+    index = ProgramIndex([Source(p, t) for p, t in texts.items()], Settings(), load_unit)
+    assert index.mentioning(("k",), "k.cu") == ["k.cu", "string.cu", "quote.cu", "named.cu"]

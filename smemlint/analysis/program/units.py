@@ -18,7 +18,7 @@ from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
-from smemlint.frontend.line_searches import includes
+from smemlint.frontend.line_searches import includes, without_comments
 from smemlint.frontend.program import Unit
 from smemlint.limits.budgets import (
     MAX_BUILDS,
@@ -316,12 +316,14 @@ class ProgramIndex:
             yield path
 
     def _mention_of(self, words: Sequence[str]) -> Callable[[str], bool]:
-        """Returns what tells whether a file names one of some words."""
+        """Returns what tells whether a file names one of some words, in C++ outside of comments."""
         pattern = mention_of(words)
 
         def names_one(path: str) -> bool:
             text = self.read(path) or ""
-            return any(w in text for w in words) and pattern.search(text) is not None
+            if not any(w in text for w in words) or pattern.search(text) is None:
+                return False
+            return is_python_path(path) or pattern.search(without_comments(text)) is not None
 
         return names_one
 
