@@ -184,3 +184,21 @@ def test_a_width_that_no_instruction_has_is_no_error():
         for k in facts.kernels
         for n in k.not_analysed
     )
+
+
+def test_a_barrier_given_by_reference_is_not_read():
+    text = (
+        HEAD
+        + """
+template <class A> struct P { A load; };
+struct S { cutlass::arch::ClusterTransactionBarrier bar; float x[32]; };
+template <class A> __global__ void k(P<A> p, float *o) {
+  __shared__ S s;
+  auto& [load] = p;
+  copy(load.with(reinterpret_cast<unsigned long long &>(s.bar)), o, o);
+  o[threadIdx.x] = s.x[threadIdx.x];
+}
+void go(float *o, P<int> p) { k<<<1, 32>>>(p, o); }
+"""
+    )
+    assert ways_of(text) == [(11, "load", 1.0)]

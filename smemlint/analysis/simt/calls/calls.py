@@ -12,6 +12,7 @@ from smemlint.analysis.simt.builtins.cute_functions import (
     evaluate_coordinate,
     locate_coordinate,
 )
+from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
@@ -51,6 +52,7 @@ from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_extent, is_warp_size
+from smemlint.reasons import ReasonCode
 
 
 @executes(ir.FuncCall)
@@ -183,11 +185,7 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     if isinstance(place, Pointer):
         return place
     if isinstance(place, Unknown):
-        elements = elements_of_unread(ev, name, arguments, node)
-        if elements is not None:
-            return elements
-        _give_to_unknown(ev, callee, node)
-        return place
+        return _call_on_unknown(ev, place, callee, node)
     record = place.type
     found = call_container_method(ev, place, name, node)
     if found is not None:
@@ -211,8 +209,14 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     return _unread_method(ev, place, callee, node) if elements is None else elements
 
 
-def _give_to_unknown(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> None:
-    """Evaluates what a method of an unknown object is given, which it may write."""
+def _call_on_unknown(ev: Evaluator, of: Unknown, callee: ir.StructRef, node: ir.FuncCall) -> Value:
+    """Calls a method of what is not known: what it is given is evaluated, which it may write."""
+    name, arguments = ev.state.unit.template_arguments(callee.field.name)
+    if _binds_to_atom(ev, name):
+        return of
+    elements = elements_of_unread(ev, name, arguments, node)
+    if elements is not None:
+        return elements
     values = argument_values(ev, node)
     spelling = ev.state.source_text(callee)
     if any(shared_tensor_of(value) is not None for value in values):
@@ -220,11 +224,20 @@ def _give_to_unknown(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> 
     for value in values:
         if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
             ev.state.memory.forget(value.object, f"was given to `{spelling}`")
+    return of
+
+
+def _binds_to_atom(ev: Evaluator, name: str) -> bool:
+    """Returns whether a method is CuTe's `with`: it takes barriers and descriptors by reference."""
+    return name == "with" and uses_cute(ev)
 
 
 def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.FuncCall) -> Value:
     """Calls a method of a class that was not read; an extent of what threads share they share."""
     spelling = ev.state.source_text(callee)
+    if _binds_to_atom(ev, callee.field.name):
+        text = f"the call of `{spelling}` is not followed: no definition was read"
+        return Unknown.because(ReasonCode.NOT_DECLARED, text)
     is_local = place.object.space is Space.LOCAL
     of = read_lvalue(ev, place, callee) if is_local and is_extent(callee.field.name) else None
     if isinstance(of, Unknown) and of.is_uniform:
