@@ -202,3 +202,22 @@ void go(float *o, P<int> p) { k<<<1, 32>>>(p, o); }
 """
     )
     assert ways_of(text) == [(11, "load", 1.0)]
+
+
+def test_a_stride_that_nothing_was_written_to_keeps_its_static_modes():
+    text = (
+        HEAD
+        + """
+template <class T> __global__ void k(T m) {
+  using Element = typename T::value_type;
+  __shared__ Element s[1024];
+  s[threadIdx.x * 32] = m(0, 0);
+}
+struct Runner {
+  Stride<int, _1> stride;
+  void go(double *p, int n) { k<<<1, 32>>>(make_tensor(make_gmem_ptr(p), make_shape(n, n), stride)); }
+};
+int main(int n, char **) { Runner r; r.go(nullptr, n); }
+"""
+    )
+    assert [(a.width_bytes, a.ways) for a in accesses_of(text)] == [(8, 16.0)]

@@ -69,8 +69,21 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
         value = ev.state.memory.read(place.object, place.offset, kind, ev.state.mask)
         if isinstance(value, Unknown) and isinstance(kind, PointerType):
             _note_lost_pointer(ev, place.object, value, node)
+        if isinstance(value, Unknown) and isinstance(kind, TupleType):
+            return _known_modes(kind, value)
         return value
     return _read_elsewhere(ev, place, node)
+
+
+def _known_modes(kind: TupleType, rest: Unknown) -> Cute:
+    """Returns a tuple of which only those modes are known that its type tells."""
+    modes: list[Value] = []
+    for mode in kind.modes:
+        if isinstance(mode, StaticType) and isinstance(mode.value, Cute | AffineInt):
+            modes.append(mode.value)
+        else:
+            modes.append(_known_modes(mode, rest) if isinstance(mode, TupleType) else rest)
+    return Cute(tuple(modes))
 
 
 def _note_lost_pointer(ev: Evaluator, obj: Object, value: Unknown, node: ir.Node) -> None:
