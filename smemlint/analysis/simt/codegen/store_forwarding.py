@@ -38,6 +38,7 @@ import numpy as np
 
 from smemlint.analysis.simt.codegen.slots import may_meet, position_of, root_of, run_and_position
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import Shifted
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
@@ -292,7 +293,8 @@ class _Registers:
 
 
 def _key(event: Event, offset: AffineInt) -> tuple[object, ...]:
-    return id(event.object), event.width, offset.identity()
+    is_rounded = scev_of(offset).shifted is Shifted.ROUNDED  # equal to what is not, unknown to LLVM
+    return id(event.object), event.width, offset.identity(), is_rounded
 
 
 def _bytes_behind(before: Event, load: Event) -> int | None:

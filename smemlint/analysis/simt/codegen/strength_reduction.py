@@ -122,7 +122,7 @@ class Sums:
         for key, factor, _ in keys:
             for same in reversed(self._known.get(key, ())):
                 if same.factor == factor and not same.is_open:
-                    return same.form
+                    return replace(same.form, shifted=total.shifted)
         form = self._made_of_another(keys, total)
         if form is total and pointer is not None:
             form = self._made_of_another(either, total, is_open=True)

@@ -10,6 +10,7 @@ from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.analysis.simt.domain.scev import (
     CONSTANT,
     Scev,
+    Shifted,
     atom,
     difference,
     power_of_two,
@@ -139,7 +140,13 @@ def _has_known_parts(value: AffineInt, form: Scev) -> bool:
 
 
 def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
-    """Returns the form of `a op b` for the operators that are not sums or products."""
+    """Returns the form of `a op b` for the operators that are not sums or products.
+
+    With x = 4 * t, `s[x / 2]` and `s[(x + 2) / 2]` are one LDS.64, so are more of them, and those
+    of `>>` and of unsigned numbers, of `x + 3`, too; of an int, `x + 3` divided by 2 is a load of
+    its own, as is `x + 1` (nvcc 13.0.88, sm_90, -O3). In loops of unknown length the first two stay
+    apart where x is divided as an int or comes from outside.
+    """
     x, y = scev_of(a), scev_of(b)
     if not x.terms and not y.terms:
         return CONSTANT
@@ -148,7 +155,9 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
         return combined(op, a, b, both if op in ("&", "|", "^") else 1)
     constant = b.base
     is_power = constant > 0 and not constant & (constant - 1)
-    if op == "/" and is_power and (not signed or _is_of_threads(a, x)):
+    is_quotient = op == "/" and signed
+    is_exact = is_power and x.alignment >= constant and not _one_of(a) % constant
+    if op == "/" and is_power and (not signed or is_exact or _is_of_threads(a, x)):
         op, constant = ">>", constant.bit_length() - 1
     if (op, constant) in (("/", 1), (">>", 0)):
         return x
@@ -168,9 +177,15 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
         whole = _one_of(a) | constant if op == "|" else _one_of(a) ^ constant
         return combined(op, a, b, min(x.alignment, power_of_two(constant), power_of_two(whole)))
     if op == ">>" and 0 <= constant < x.alignment.bit_length():
-        whole = _one_of(a) >> constant  # with what is constant in it, which stays in the atom
         most = x.most >> constant if x.most is not None else None
-        return combined(op, a, b, min(x.alignment >> constant, power_of_two(whole)), most)
+        low = _one_of(a) & x.alignment - 1
+        if is_quotient and low & (1 << constant) - 1:
+            whole = _one_of(a) >> constant  # with what is constant in it, which stays in the atom
+            form = combined(op, a, b, min(x.alignment >> constant, power_of_two(whole)), most)
+            return replace(form, shifted=Shifted.ROUNDED)
+        rest = AffineInt(a.base - low, a.type, a.terms, a.form) if low else a
+        form = combined(op, rest, b, x.alignment >> constant, most)
+        return replace(form, shifted=Shifted.PARTED) if low else form
     if op == "%" and (not signed or _is_of_threads(a, x)):
         aligned = 1 if signed else min(x.alignment, power_of_two(constant))
         return combined(op, a, b, aligned, constant - 1)

@@ -8,6 +8,7 @@ multiples of 16, but its terms are 17 * x and x.
 from __future__ import annotations
 
 from dataclasses import field, replace
+from enum import IntEnum
 
 from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.lazy_dataclasses import dataclass
@@ -16,6 +17,16 @@ from smemlint.limits.budgets import MAX_SUMMED
 Terms = tuple[tuple[str, int], ...]
 _MOST = 1 << 10
 _LARGE = 1 << 63
+
+
+class Shifted(IntEnum):
+    """What the compiler makes of a constant in what is shifted."""
+
+    NOT = 0
+    PARTED = 1
+    """It stands behind the shift."""
+    ROUNDED = 2
+    """It stays in a division of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,7 @@ class Scev:
             take it to be the same for a warp, whatever the block's shape makes of it.
         is_rewritten: the compiler makes the sum of another one (`codegen.strength_reduction`).
         is_open: whether it does is not known.
+        shifted: whether a part of it was shifted to the right.
         most: the largest value that the compiler knows of an atom that is never negative, times
             its factor; None for others. It tells no two forms apart.
     """
@@ -41,6 +53,7 @@ class Scev:
     ptxas_alignment: int = _MOST
     is_rewritten: bool = False
     is_open: bool = False
+    shifted: Shifted = field(default=Shifted.NOT, compare=False)
     most: int | None = field(default=None, compare=False)
 
 
@@ -76,6 +89,7 @@ def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
         min(a.ptxas_alignment, b.ptxas_alignment),
         a.is_rewritten or b.is_rewritten,
         a.is_open or b.is_open,
+        max(a.shifted, b.shifted),
     )
     return _of_few(form)
 
@@ -121,6 +135,7 @@ def scaled(form: Scev, factor: int) -> Scev:
         ptxas_alignment,
         form.is_rewritten,
         form.is_open,
+        form.shifted,
         form.most * factor if form.most is not None and factor > 0 else None,
     )
     return _of_few(result)
@@ -138,6 +153,7 @@ def divided_by(form: Scev, size: int) -> Scev | None:
         max(form.ptxas_alignment // unit, 1),
         form.is_rewritten,
         form.is_open,
+        form.shifted,
         form.most,
     )
 

@@ -20,7 +20,7 @@ from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
-from smemlint.analysis.simt.domain.scev import Scev, divided_by, scaled
+from smemlint.analysis.simt.domain.scev import Scev, Shifted, divided_by, scaled
 from smemlint.analysis.simt.domain.unknown_offset import LOST
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -108,6 +108,8 @@ def advance(
         offset.form = _advanced_scev(ev, pointer, step, offset)
     if pointer.object.space is Space.SHARED and _is_class(pointer.target):
         offset.form = _class_scev(ev, pointer.object, index, offset)
+    if form is not None and form.shifted is Shifted.PARTED and ev.state.open_loops:
+        offset.form = replace(scev_of(offset), is_open=True)
     return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
 
 
