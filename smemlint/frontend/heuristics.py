@@ -107,9 +107,20 @@ def has_no_lanes(name: str) -> bool:
     return any(part in name for part in _LANELESS)
 
 
+_COPY_INSTRUCTION = re.compile(r"(?:^|::)SM\d+_\w+(?:<.*>)?::copy$")
+
+
 def is_macro_name(name: str) -> bool:
     """Returns whether a callee is a macro: C++ writes functions in lower or mixed case."""
     return name.isupper()
+
+
+def is_copy_instruction(name: str) -> bool:
+    """Returns whether a callee is the `copy` of one of CuTe's instructions, which takes references.
+
+    `SM80_CP_ASYNC_CACHEALWAYS<float>::copy(g[i], s[i])` writes `s[i]` and loads nothing of it.
+    """
+    return _COPY_INSTRUCTION.search(name) is not None
 
 
 def is_macro_word(word: str) -> bool:

@@ -291,3 +291,17 @@ void go(float *out) { k<<<1, 64>>>(out); }
     assert store.width_bytes == 16
     assert store.wavefronts is not None
     assert store.wavefronts.mean == 4
+
+
+def test_the_copy_of_an_instruction_loads_nothing_of_what_it_writes():
+    source = """
+#include <cute/arch/copy_sm80.hpp>
+__global__ void k(const float *g) {
+  __shared__ float s[64][4];
+  cute::SM80_CP_ASYNC_CACHEALWAYS<float>::copy(g[threadIdx.x], s[threadIdx.x][0]);
+}
+void go(float *g) { k<<<1, 64>>>(g); }
+"""
+    facts = facts_of(source)
+    assert not [access for k in facts.kernels for access in k.accesses]
+    assert [n.span.line for k in facts.kernels for n in k.not_analysed] == [5]

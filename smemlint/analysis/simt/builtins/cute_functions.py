@@ -37,6 +37,7 @@ from smemlint.analysis.simt.interpreter.pointers import lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import is_copy_instruction
 from smemlint.layout import cute
 from smemlint.reasons import Reason, ReasonCode
 
@@ -53,7 +54,7 @@ def call_cute(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCal
     """Returns the value of a function of CuTe's; None when the name is none."""
     prefix, _, last = name.rpartition("::")
     handler = FUNCTIONS.get(last)
-    if handler is None or not uses_cute(ev):
+    if handler is None or not uses_cute(ev) or is_copy_instruction(name):
         return None
     if prefix.strip(":") != "cute" and (_is_class(ev, prefix) or _has_own(ev, last, node)):
         return None

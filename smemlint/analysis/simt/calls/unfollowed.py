@@ -11,13 +11,14 @@ from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unkn
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import is_macro_name
+from smemlint.frontend.heuristics import is_copy_instruction, is_macro_name
 from smemlint.reasons import Reason, ReasonCode
 
 
 def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
     """Returns a call of what is not known: its value, and what it may have changed."""
-    values, is_shared = given_values(ev, node.args, is_macro=is_macro_name(name))
+    takes_places = is_macro_name(name) or is_copy_instruction(name)
+    values, is_shared = given_values(ev, node.args, takes_places=takes_places)
     if is_shared:
         note_shared_argument(ev, name, node)
     return unfollowed_values(ev, name, values, node, "no definition was read")
@@ -81,19 +82,19 @@ def note_shared_argument(ev: Evaluator, name: str, node: ir.Node) -> None:
 
 
 def given_values(
-    ev: Evaluator, arguments: Sequence[ir.Expression], *, is_macro: bool = False
+    ev: Evaluator, arguments: Sequence[ir.Expression], *, takes_places: bool = False
 ) -> tuple[list[Value], bool]:
     """Returns what is given to unread code, and whether places in shared memory are, not read.
 
-    Macros often view their argument as something wider (`FLOAT4(s[i])`), and objects of classes
-    are taken by reference.
+    Macros often view their argument as something wider (`FLOAT4(s[i])`), copies and what takes
+    objects of classes take references.
     """
     values, is_shared = [], False
     for argument in arguments:
         operand = operand_of(ev, argument)
         place = operand.place
         lies_shared = place is not None and place.object.space is Space.SHARED
-        if lies_shared and (is_macro or _is_of_class(operand.type)):
+        if lies_shared and (takes_places or _is_of_class(operand.type)):
             is_shared = True
         else:
             values.append(operand_value(ev, operand))
