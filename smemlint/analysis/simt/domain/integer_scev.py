@@ -148,8 +148,8 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
     With x = 4 * t, `s[x / 2]` and `s[(x + 2) / 2]` are one LDS.64, so are more of them, and those
     of `>>` and of unsigned numbers, of `x + 3`, too; of an int, `x + 3` divided by 2 is a load of
     its own, as is `x + 1` (nvcc 13.0.88, sm_90, -O3). In loops of unknown length the first two stay
-    apart where x is divided as an int or comes from outside. Behind a constant above the bits of x,
-    as in `(x + i + 4) >> 1`, and where more than two bits go, some stay apart: these are open.
+    apart where x is divided as an int or comes from outside. Where more than two
+    bits go, some stay apart: these are open.
     """
     x, y = scev_of(a), scev_of(b)
     if not x.terms and not y.terms:
@@ -189,8 +189,7 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
             return replace(form, shifted=Shifted.ROUNDED)
         rest = AffineInt(a.base - low, a.type, a.terms, a.form) if low else a
         form = combined(op, rest, b, x.alignment >> constant, most)
-        is_open = low > 0 and (constant > _FEW_BITS or int(np.min(rest.base)) != 0)
-        if is_open:
+        if low and constant > _FEW_BITS:
             form = replace(form, ptxas_alignment=1, is_open=True)
         return replace(form, shifted=Shifted.PARTED) if low else form
     if op == "%" and (not signed or _is_of_threads(a, x)):

@@ -46,7 +46,6 @@ def test_constants_below_the_bits_of_a_sum_are_taken_out(type_, index, expected)
     [
         "(64 * t + 16 * j) >> 4",  # four LDS
         "(64 * l + 16 * j) / 16",  # one LDS.128
-        "(4 * t + j + 4) >> 1",  # two LDS and an LDS.64
     ],
 )
 def test_what_may_be_computed_apart_is_open(index):
