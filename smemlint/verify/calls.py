@@ -152,18 +152,18 @@ def _arguments(unit: Unit, task: KernelTask, known: Mapping[str, float | None]) 
     found = []
     for param in parameters_of(tree) if tree is not None else ():
         name = param.name
-        kind = ev.types.resolve(param.type)
-        if isinstance(kind, RecordType):
+        ctype = ev.types.resolve(param.type)
+        if isinstance(ctype, RecordType):
             raise NotCallable(f"argument `{name}` is a structure")
-        dtype, value = _dtype(kind), known.get(name)
+        dtype, value = _dtype(ctype), known.get(name)
         if dtype.startswith("f") and value is None:
             value = FLOATING
         found.append(Argument(name, dtype, value))
     return found
 
 
-def _dtype(kind: CType) -> str:
-    match kind:
+def _dtype(ctype: CType) -> str:
+    match ctype:
         case IntType(is_bool=True):
             return "?"
         case IntType(bits=bits, signed=is_signed) if bits <= 64:
@@ -175,8 +175,8 @@ def _dtype(kind: CType) -> str:
     return ""
 
 
-def _is_floating(kind: CType) -> bool:
+def _is_floating(ctype: CType) -> bool:
     """Returns whether data of the type is made of floating-point numbers alone."""
-    if isinstance(kind, RecordType):
-        return bool(kind.members) and all(_is_floating(m.type) for m in kind.members)
-    return isinstance(kind, FloatType)
+    if isinstance(ctype, RecordType):
+        return bool(ctype.members) and all(_is_floating(m.type) for m in ctype.members)
+    return isinstance(ctype, FloatType)

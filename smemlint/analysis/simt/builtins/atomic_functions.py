@@ -50,10 +50,10 @@ def _atomic(ev: Evaluator, call: BuiltinCall) -> Value:
         state.mask = mask
     elif _is_of_halves(place):
         state.trace.fence("barrier")
-    kind = place.type
+    ctype = place.type
     return (
-        FloatValue(kind)
-        if isinstance(kind, FloatType)
+        FloatValue(ctype)
+        if isinstance(ctype, FloatType)
         else Unknown.because(ReasonCode.DATA, "the result of an atomic", is_data=True)
     )
 
@@ -69,11 +69,11 @@ def _is_of_halves(place: LValue) -> bool:
 
 
 def _suffix(place: LValue) -> str:
-    kind = place.type
-    if isinstance(kind, IntType):
-        return f"{'s' if kind.signed else 'u'}{kind.bits}"
-    if isinstance(kind, FloatType):
-        return {"half": "f16", "__nv_bfloat16": "bf16"}.get(kind.name, f"f{kind.size * 8}")
+    ctype = place.type
+    if isinstance(ctype, IntType):
+        return f"{'s' if ctype.signed else 'u'}{ctype.bits}"
+    if isinstance(ctype, FloatType):
+        return {"half": "f16", "__nv_bfloat16": "bf16"}.get(ctype.name, f"f{ctype.size * 8}")
     return {"half2": "f16x2", "__half2": "f16x2"}.get(
-        getattr(kind, "name", ""), f"b{kind.size * 8}"
+        getattr(ctype, "name", ""), f"b{ctype.size * 8}"
     )

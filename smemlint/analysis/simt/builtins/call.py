@@ -98,12 +98,12 @@ def numeric_limit(ev: Evaluator, name: str) -> Value | None:
     owner, arguments = ev.state.unit.template_arguments(prefix)
     if owner.rpartition("::")[2] != "numeric_limits" or len(arguments) != 1:
         return None
-    kind = type_argument(ev, arguments[0])
-    if isinstance(kind, FloatType):
-        return FloatValue(kind)
-    if not isinstance(kind, IntType):
+    ctype = type_argument(ev, arguments[0])
+    if isinstance(ctype, FloatType):
+        return FloatValue(ctype)
+    if not isinstance(ctype, IntType):
         return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{arguments[0]}` is not known")
-    bits = 1 if kind.is_bool else kind.bits - kind.signed
-    extremes = {"max": (1 << bits) - 1, "min": -(1 << bits) * kind.signed}
+    bits = 1 if ctype.is_bool else ctype.bits - ctype.signed
+    extremes = {"max": (1 << bits) - 1, "min": -(1 << bits) * ctype.signed}
     extremes["lowest"] = extremes["min"]
-    return AffineInt(extremes.get(member, 0), kind)
+    return AffineInt(extremes.get(member, 0), ctype)

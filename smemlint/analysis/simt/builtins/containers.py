@@ -35,9 +35,9 @@ _LIST = re.compile(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,
 _READING = frozenset(("end", "cbegin", "cend", "empty"))
 
 
-def list_type(ev: Evaluator, kind: CType, init: ir.Node | None) -> RecordType | None:
+def list_type(ev: Evaluator, ctype: CType, init: ir.Node | None) -> RecordType | None:
     """Returns what a `std::vector` that begins with a list is; None of all others."""
-    found = _LIST.fullmatch(kind.spelling) if isinstance(kind, OpaqueType) else None
+    found = _LIST.fullmatch(ctype.spelling) if isinstance(ctype, OpaqueType) else None
     if found is None or not isinstance(init, ir.InitList) or not init.exprs:
         return None
     element = type_argument(ev, found["element"])
@@ -93,9 +93,9 @@ def elements_of_unread(
     return _pointer_to(ev, type_argument(ev, arguments[0]), node)
 
 
-def elements_on_device(ev: Evaluator, kind: CType, of: ir.Node) -> Pointer | None:
+def elements_on_device(ev: Evaluator, ctype: CType, of: ir.Node) -> Pointer | None:
     """Returns what `v[i]` of `thrust::device_vector<T>` is an element of; None of other types."""
-    return _elements(ev, kind, of, _ON_DEVICE)
+    return _elements(ev, ctype, of, _ON_DEVICE)
 
 
 @builtin("raw_pointer_cast", least=1)
@@ -104,10 +104,10 @@ def raw_pointer_cast(ev: Evaluator, call: BuiltinCall) -> Value:
     return ev.evaluate(call.node.args[0])
 
 
-def _elements(ev: Evaluator, kind: CType, of: ir.Node, containers: Set[str]) -> Pointer | None:
-    if not isinstance(kind, UnreadTemplate) or kind.template not in containers:
+def _elements(ev: Evaluator, ctype: CType, of: ir.Node, containers: Set[str]) -> Pointer | None:
+    if not isinstance(ctype, UnreadTemplate) or ctype.template not in containers:
         return None
-    return _pointer_to(ev, kind.arguments[0], of)
+    return _pointer_to(ev, ctype.arguments[0], of)
 
 
 def _pointer_to(ev: Evaluator, element: CType | int | None, of: ir.Node) -> Pointer | None:

@@ -61,14 +61,14 @@ def call_group_method(
 ) -> Value | None:
     """Evaluates methods of thread groups."""
     state = ev.state
-    kind = value.type
-    if kind is COALESCED_GROUP and name in _OF_COALESCED:
+    ctype = value.type
+    if ctype is COALESCED_GROUP and name in _OF_COALESCED:
         return value.cells[_OF_COALESCED[name]]
-    if kind is CLUSTER_GROUP:
+    if ctype is CLUSTER_GROUP:
         return call_cluster_method(ev, name, node)
-    if not isinstance(kind, RecordType) or kind.name not in _GROUPS:
+    if not isinstance(ctype, RecordType) or ctype.name not in _GROUPS:
         return None
-    size = kind.size if kind.name == "thread_block_tile" else 0
+    size = ctype.size if ctype.name == "thread_block_tile" else 0
     linear = state.geometry.linear
     if size and f"__{name}_sync" in SHUFFLES:
         return _shuffle_in_tile(ev, name, size, node)
@@ -140,8 +140,8 @@ def _of_group(ev: Evaluator, call: BuiltinCall) -> Value:
 def _of_values_of_group(ev: Evaluator, call: BuiltinCall) -> Value:
     """Evaluates `cg::reduce(group, x, op)` and its kin, which combine threads' values."""
     group, value, *_ = argument_values(ev, call.node)
-    kind = group.type if isinstance(group, Aggregate) else None
-    if not isinstance(kind, RecordType) or kind.name not in _GROUPS:
+    ctype = group.type if isinstance(group, Aggregate) else None
+    if not isinstance(ctype, RecordType) or ctype.name not in _GROUPS:
         return unfollowed_call(ev, call.name, call.node)
     if isinstance(value, FloatValue):
         return value

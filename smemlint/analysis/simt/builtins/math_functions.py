@@ -31,32 +31,32 @@ _PRODUCTS = frozenset(("__mul24", "__umul24"))
 
 def _recorded() -> Iterator[tuple[str, CType]]:
     """Yields the functions of CUDA's headers with the types of what they return."""
-    kind: CType | None = None
+    ctype: CType | None = None
     for line in _RECORDED.read_text(encoding="utf-8").splitlines():
         if line.endswith(":"):
-            kind = builtin(tuple(line[:-1].split()))
-        elif not line.startswith("#") and kind is not None:
-            yield from ((name, kind) for name in line.split())
+            ctype = builtin(tuple(line[:-1].split()))
+        elif not line.startswith("#") and ctype is not None:
+            yield from ((name, ctype) for name in line.split())
 
 
-def _result(kind: CType, name: str) -> Value:
+def _result(ctype: CType, name: str) -> Value:
     """Returns what a function of floating-point numbers gives."""
-    match kind:
+    match ctype:
         case FloatType():
-            return FloatValue(kind)
+            return FloatValue(ctype)
         case RecordType():
-            return Aggregate(kind, {m.offset: _result(m.type, name) for m in kind.members})
+            return Aggregate(ctype, {m.offset: _result(m.type, name) for m in ctype.members})
     reason = Reason(ReasonCode.DATA, f"`{name}` computes it from a floating-point number")
     return Unknown(reason, is_data=True)
 
 
-def _of_floats(kind: CType) -> Handler:
+def _of_floats(ctype: CType) -> Handler:
     def evaluate(ev: Evaluator, call: BuiltinCall) -> Value:
         values = argument_values(ev, call.node)
         given = next((v.type for v in values if isinstance(v, FloatValue)), None)
         is_overloaded = not call.name.startswith("__") and not call.name.endswith("f")
-        result = kind
-        if is_overloaded and isinstance(kind, FloatType) and isinstance(given, FloatType):
+        result = ctype
+        if is_overloaded and isinstance(ctype, FloatType) and isinstance(given, FloatType):
             result = given
         ev.state.trace.part(slow_path(call.name, result))
         ev.state.trace.part(conversion_path(result, *values))
@@ -110,7 +110,7 @@ def _dot_product(ev: Evaluator, call: BuiltinCall) -> Value:
 @cache
 def pure_functions() -> frozenset[str]:
     """Returns the names of functions of floating-point numbers that only give a number."""
-    names = (name for name, kind in _recorded() if not isinstance(kind, IntType))
+    names = (name for name, ctype in _recorded() if not isinstance(ctype, IntType))
     return frozenset((*names, "max", "min"))
 
 
@@ -118,11 +118,11 @@ def _register_all() -> None:
     recorded = dict(_recorded())
     for name, function in FUNCTIONS.items():
         if name.startswith("__"):
-            kind = recorded.pop(name, None)
-            otherwise = None if isinstance(kind, IntType) else kind
+            ctype = recorded.pop(name, None)
+            otherwise = None if isinstance(ctype, IntType) else ctype
             register((name,), _of_integers(function, otherwise), least=len(function.operands))
-    for name, kind in recorded.items():
-        register((name,), _of_floats(kind), least=1)
+    for name, ctype in recorded.items():
+        register((name,), _of_floats(ctype), least=1)
 
 
 _register_all()

@@ -124,9 +124,9 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
         value = inline_named(ev, last, owner, node, None, arguments)
         if value is not None:
             return value
-    kind = ev.types.spelled(spelling)
-    if kind is not None and not is_opaque(kind):
-        return construct(ev, kind, node.args, node)
+    ctype = ev.types.spelled(spelling)
+    if ctype is not None and not is_opaque(ctype):
+        return construct(ev, ctype, node.args, node)
     if not node.args and is_warp_size(name):
         return number(WARP)
     binding = find_global(ev, name)
@@ -201,8 +201,8 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
         if found is not None:
             return found
     if isinstance(record, RecordType) and record.record is not None:
-        for kind in with_bases(record):
-            value = inline_named(ev, name, kind, node, place.pointer(), arguments)
+        for ctype in with_bases(record):
+            value = inline_named(ev, name, ctype, node, place.pointer(), arguments)
             if value is not None:
                 return value
     elements = elements_of_unread(ev, name, arguments, node)

@@ -24,7 +24,7 @@ def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:
 
 def with_bases(record: RecordType) -> Iterator[RecordType]:
     """Yields a class, then those of its bases that were read; they may be template arguments."""
-    return (kind for kind in record.with_bases() if kind is record or kind.record is not None)
+    return (ctype for ctype in record.with_bases() if ctype is record or ctype.record is not None)
 
 
 def find_candidates(

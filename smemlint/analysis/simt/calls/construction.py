@@ -53,30 +53,30 @@ _TUPLE = re.compile(r"(?:\w+::)*(?:tuple|pair)\s*<")
 
 
 def construct(
-    ev: Evaluator, kind: CType, arguments: Sequence[ir.Expression], node: ir.Node
+    ev: Evaluator, ctype: CType, arguments: Sequence[ir.Expression], node: ir.Node
 ) -> Value:
     """Returns a value of a type from constructor arguments."""
     state = ev.state
-    if not isinstance(kind, RecordType):
+    if not isinstance(ctype, RecordType):
         values, is_shared = given_values(ev, arguments)
-        if isinstance(kind, StaticType):
-            return static_value(kind)
-        if isinstance(kind, TupleType):
-            return _tuple_of(kind, values)
-        if isinstance(kind, OpaqueType) and _TUPLE.match(kind.spelling):
+        if isinstance(ctype, StaticType):
+            return static_value(ctype)
+        if isinstance(ctype, TupleType):
+            return _tuple_of(ctype, values)
+        if isinstance(ctype, OpaqueType) and _TUPLE.match(ctype.spelling):
             return Cute(tuple(values))
-        if isinstance(kind, OpaqueType) and _ARRAY.fullmatch(kind.spelling):
+        if isinstance(ctype, OpaqueType) and _ARRAY.fullmatch(ctype.spelling):
             found = _array_of(values)
             if found is not None:
                 return found
-        if isinstance(kind, OpaqueType):
+        if isinstance(ctype, OpaqueType):
             pointers = (v for v in values if isinstance(v, Pointer))
             if is_shared or any(p.object.space is Space.SHARED for p in pointers):
-                note_shared_argument(ev, kind.spelling, node)
-            return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known")
-        return convert(ev, values[0], kind) if values else zero_value(kind)
-    obj = state.new_local(kind.name, kind, state.key(node, kind.name))
-    place = LValue(obj, offset_of(0), kind)
+                note_shared_argument(ev, ctype.spelling, node)
+            return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{ctype.spelling}` is not known")
+        return convert(ev, values[0], ctype) if values else zero_value(ctype)
+    obj = state.new_local(ctype.name, ctype, state.key(node, ctype.name))
+    place = LValue(obj, offset_of(0), ctype)
     construct_at(ev, place, arguments, node)
     return read_lvalue(ev, place, node)
 
@@ -85,20 +85,20 @@ def _array_of(values: Sequence[Value]) -> Aggregate | None:
     """Returns what `std::array{a, b}` makes of values of one type; None for unknown types."""
     functions = all(isinstance(v, CallableValue) for v in values)
     kinds = [PointerType(FUNCTION) if functions else type_of(v) for v in values]
-    if not kinds or is_opaque(kinds[0]) or any(kind != kinds[0] for kind in kinds):
+    if not kinds or is_opaque(kinds[0]) or any(ctype != kinds[0] for ctype in kinds):
         return None
     element = kinds[0]
     whole = lay_out("array", [("", ArrayType(element, len(values)), 0)])
     return Aggregate(whole, {i * element.size: value for i, value in enumerate(values)})
 
 
-def _tuple_of(kind: TupleType, values: Sequence[Value]) -> Value:
+def _tuple_of(ctype: TupleType, values: Sequence[Value]) -> Value:
     """Returns a tuple of the values given; modes with one value only have that."""
     if not values:
-        return zero_value(kind)
-    if len(values) != len(kind.modes):
+        return zero_value(ctype)
+    if len(values) != len(ctype.modes):
         return values[0]  # a copy
-    modes = zip(kind.modes, values, strict=True)
+    modes = zip(ctype.modes, values, strict=True)
     return Cute(tuple(static_value(m) if isinstance(m, StaticType) else v for m, v in modes))
 
 
@@ -106,25 +106,25 @@ def construct_at(
     ev: Evaluator, place: LValue, arguments: Sequence[ir.Expression], node: ir.Node
 ) -> None:
     """Runs a constructor, or initializes member by member where there is none."""
-    kind = place.type
-    assert isinstance(kind, RecordType)
+    ctype = place.type
+    assert isinstance(ctype, RecordType)
     if place.object.space is Space.LOCAL:
-        _initialize_by_default(ev, place, kind, set())
-    if kind.record is not None and (
-        arguments or any(True for _ in ev.policy.functions(ev, kind.name))
+        _initialize_by_default(ev, place, ctype, set())
+    if ctype.record is not None and (
+        arguments or any(True for _ in ev.policy.functions(ev, ctype.name))
     ):
-        call = ir.FuncCall(ir.ID(kind.name, at=node.at), tuple(arguments), at=node.at)
-        if inline_named(ev, kind.name, kind, call, place.pointer()) is not None:
+        call = ir.FuncCall(ir.ID(ctype.name, at=node.at), tuple(arguments), at=node.at)
+        if inline_named(ev, ctype.name, ctype, call, place.pointer()) is not None:
             return
     is_braced = any(init_arguments(a) is not None for a in arguments)
     is_list = len(arguments) > 1 or any(isinstance(a, ir.Constant) for a in arguments)
-    only = kind.members[0].type if len(kind.members) == 1 else None
+    only = ctype.members[0].type if len(ctype.members) == 1 else None
     if isinstance(only, ArrayType) and is_list and not is_braced:  # the inner braces are left out
         elements = LValue(place.object, place.offset, only)
         fill_array(ev, elements, ir.InitList(tuple(arguments), at=node.at))
         return
     if is_braced:
-        for member, argument in zip(kind.members, arguments, strict=False):
+        for member, argument in zip(ctype.members, arguments, strict=False):
             offset = ev.state.domain.add(place.offset, offset_of(member.offset))
             _initialize_element(ev, LValue(place.object, offset, member.type), argument)
         return
@@ -132,8 +132,8 @@ def construct_at(
     if len(values) == 1 and isinstance(values[0], Aggregate):
         write_lvalue(ev, place, values[0], node)
         return
-    members = kind.members
-    if kind.name == "dim3":
+    members = ctype.members
+    if ctype.name == "dim3":
         values = [*values, *(AffineInt(1, m.type) for m in members[len(values) :])]  # type: ignore[arg-type]
     for member, value in zip(members, values, strict=False):
         offset = ev.state.domain.add(place.offset, offset_of(member.offset))
@@ -141,20 +141,20 @@ def construct_at(
 
 
 def _initialize_by_default(
-    ev: Evaluator, place: LValue, kind: RecordType, without: set[RecordType]
+    ev: Evaluator, place: LValue, ctype: RecordType, without: set[RecordType]
 ) -> None:
     """Gives members the values that stand with their declarations; those of bases first.
 
     Args:
         ev: executes.
         place: of the object.
-        kind: its class.
+        ctype: its class.
         without: classes that were found to have no such values; added to.
     """
     state = ev.state
     has_any = False
-    for member in kind.members:
-        init = kind.initial.get(member.name)
+    for member in ctype.members:
+        init = ctype.initial.get(member.name)
         inner = member.type if init is None and not member.name else None
         if init is None and (not isinstance(inner, RecordType) or inner in without):
             continue
@@ -166,42 +166,42 @@ def _initialize_by_default(
             has_any |= inner not in without
             continue
         has_any = True
-        state.frames.append(Frame(f"member {kind.name}", [scope_of(kind)]))
+        state.frames.append(Frame(f"member {ctype.name}", [scope_of(ctype)]))
         try:
             _initialize_element(ev, at, init)  # type: ignore[arg-type]
         finally:
             state.frames.pop()
     if not has_any:
-        without.add(kind)
+        without.add(ctype)
 
 
 @evaluates(ir.Construct)
 def evaluate_construction(ev: Evaluator, node: ir.Construct) -> Value:
     """Returns a value of the type that is named; `Holder<T>::get()` may be a call."""
-    kind = ev.types.resolve(node.type)
-    called = _called(ev, kind, node)
-    return ev.evaluate(called) if called is not None else construct(ev, kind, node.args, node)
+    ctype = ev.types.resolve(node.type)
+    called = _called(ev, ctype, node)
+    return ev.evaluate(called) if called is not None else construct(ev, ctype, node.args, node)
 
 
 @locates(ir.Construct)
 def locate_construction(ev: Evaluator, node: ir.Construct) -> LValue | Unknown:
     """Returns a temporary of the type that is named, or what a call refers to."""
-    kind = ev.types.resolve(node.type)
-    called = _called(ev, kind, node)
+    ctype = ev.types.resolve(node.type)
+    called = _called(ev, ctype, node)
     if called is not None:
         return ev.lvalue(called)
-    return place_of_value(ev, construct(ev, kind, node.args, node), node)
+    return place_of_value(ev, construct(ev, ctype, node.args, node), node)
 
 
-def _called(ev: Evaluator, kind: CType, node: ir.Construct) -> ir.FuncCall | None:
+def _called(ev: Evaluator, ctype: CType, node: ir.Construct) -> ir.FuncCall | None:
     """Returns the call that a construction is whose name is no type but a function of a class."""
-    if not is_opaque(kind) or not isinstance(kind, OpaqueType):
+    if not is_opaque(ctype) or not isinstance(ctype, OpaqueType):
         return None
-    name, _ = ev.state.unit.template_arguments(kind.spelling)
+    name, _ = ev.state.unit.template_arguments(ctype.spelling)
     owner, _, last = name.rpartition("::")
     if not owner or not ev.state.unit.functions_named(last):
         return None
-    return ir.FuncCall(ir.ID(kind.spelling, at=node.at), node.args, at=node.at)
+    return ir.FuncCall(ir.ID(ctype.spelling, at=node.at), node.args, at=node.at)
 
 
 @executes(ir.MemberInit)
@@ -224,52 +224,52 @@ def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
 
 def _base(ev: Evaluator, this: Pointer, record: RecordType, name: str) -> LValue | None:
     """Returns the part of an object that is of a base class; None for any other name."""
-    kind = record if name == record.name else ev.types.spelled(name)
-    offset = record.base_offset(kind) if isinstance(kind, RecordType) else None
-    if kind is None or offset is None:
+    ctype = record if name == record.name else ev.types.spelled(name)
+    offset = record.base_offset(ctype) if isinstance(ctype, RecordType) else None
+    if ctype is None or offset is None:
         return None
-    return LValue(this.object, ev.state.domain.add(this.offset, offset_of(offset)), kind)
+    return LValue(this.object, ev.state.domain.add(this.offset, offset_of(offset)), ctype)
 
 
-def zero_value(kind: CType) -> Value:
+def zero_value(ctype: CType) -> Value:
     """Returns a value-initialized scalar."""
-    if isinstance(kind, IntType):
-        return AffineInt(0, kind)
-    if isinstance(kind, StaticType):
-        return static_value(kind)
-    if isinstance(kind, TupleType):
-        return Cute(tuple(map(zero_value, kind.modes)))
+    if isinstance(ctype, IntType):
+        return AffineInt(0, ctype)
+    if isinstance(ctype, StaticType):
+        return static_value(ctype)
+    if isinstance(ctype, TupleType):
+        return Cute(tuple(map(zero_value, ctype.modes)))
     return (
-        FloatValue(kind)
-        if isinstance(kind, FloatType)
+        FloatValue(ctype)
+        if isinstance(ctype, FloatType)
         else Unknown.because(ReasonCode.NO_VALUE, "nothing was written yet")
     )
 
 
-def with_extent(kind: CType, init: ir.Node | None) -> CType:
+def with_extent(ctype: CType, init: ir.Node | None) -> CType:
     """Returns an array without an extent with that of its list; every other type as it is."""
-    if not isinstance(kind, ArrayType) or kind.count is not None:
-        return kind
+    if not isinstance(ctype, ArrayType) or ctype.count is not None:
+        return ctype
     if not isinstance(init, ir.InitList) or not init.exprs:
-        return kind
-    is_flat = isinstance(kind.element, ArrayType | RecordType)
+        return ctype
+    is_flat = isinstance(ctype.element, ArrayType | RecordType)
     if any(
         isinstance(e, ir.NamedInitializer) or (is_flat and isinstance(e, ir.Constant))
         for e in init.exprs
     ):
-        return kind
-    return ArrayType(kind.element, len(init.exprs))
+        return ctype
+    return ArrayType(ctype.element, len(init.exprs))
 
 
 def fill_array(ev: Evaluator, place: LValue, init: ir.Node) -> None:
     """Initializes an array, element by element; what is not named is zero."""
-    kind = place.type
-    assert isinstance(kind, ArrayType)
+    ctype = place.type
+    assert isinstance(ctype, ArrayType)
     items = init_arguments(init)
     if items is None:
         ev.evaluate(init)
         return
-    scalar: CType = kind
+    scalar: CType = ctype
     while isinstance(scalar, ArrayType):
         scalar = scalar.element
     if isinstance(scalar, RecordType):
@@ -282,12 +282,12 @@ def fill_array(ev: Evaluator, place: LValue, init: ir.Node) -> None:
                 ev.evaluate(item)
         return
     for i, item in enumerate(items):
-        _initialize_element(ev, _element(ev, place, kind, i), item)
+        _initialize_element(ev, _element(ev, place, ctype, i), item)
 
 
-def _element(ev: Evaluator, place: LValue, kind: ArrayType, index: int) -> LValue:
-    at = ev.state.domain.add(place.offset, offset_of(index * kind.element.size))
-    return LValue(place.object, at, kind.element)
+def _element(ev: Evaluator, place: LValue, ctype: ArrayType, index: int) -> LValue:
+    at = ev.state.domain.add(place.offset, offset_of(index * ctype.element.size))
+    return LValue(place.object, at, ctype.element)
 
 
 def _initialize_element(ev: Evaluator, place: LValue, item: ir.Node) -> None:

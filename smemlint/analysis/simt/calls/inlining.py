@@ -185,14 +185,14 @@ def _inline(
     frame = Frame(label, [*outer, scope, {}], this, record)
     result_type = tree.type.type
     with entered_frame(ev, frame, params, operands, node):
-        kind = ev.types.resolve(result_type)
-        frame.returns_reference, frame.result = is_reference(kind), result_type
-        value = value_without_running(ev, function, params, frame, kind)
+        ctype = ev.types.resolve(result_type)
+        frame.returns_reference, frame.result = is_reference(ctype), result_type
+        value = value_without_running(ev, function, params, frame, ctype)
         if value is not None:
             return value
         if not ev.policy.is_repeated(ev, function, frame):
             ev.execute(tree.body)
-    return returned_value(ev, frame, kind, node)
+    return returned_value(ev, frame, ctype, node)
 
 
 def _are_constants(operands: Sequence[Operand]) -> bool:
@@ -311,13 +311,13 @@ def _in_frame(state: State, frame: Frame, evaluate: Callable[[], _T]) -> _T:
         state.frames = caller
 
 
-def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> Value:
+def returned_value(ev: Evaluator, frame: Frame, ctype: CType, node: ir.Node) -> Value:
     """Returns the value after the body: returns of disjoint threads are put together."""
     if not frame.returns:
         return (
             Unknown.because(ReasonCode.NO_VALUE, "a function without a value")
-            if not isinstance(kind, VoidType)
-            else FloatValue(kind)
+            if not isinstance(ctype, VoidType)
+            else FloatValue(ctype)
         )
     certain = [(m, v) for m, v, condition in frame.returns if condition is None]
     openly = [(v, condition) for _, v, condition in frame.returns if condition is not None]
@@ -335,9 +335,9 @@ def returned_value(ev: Evaluator, frame: Frame, kind: CType, node: ir.Node) -> V
             is_uniform=condition.is_uniform,
         )
         value = join(ev, value, other, early, node)
-    if frame.returns_reference or is_reference(kind):
+    if frame.returns_reference or is_reference(ctype):
         return replace(value, is_reference=True) if isinstance(value, Pointer) else value
-    return convert(ev, value, kind) if not isinstance(kind, OpaqueType) else value
+    return convert(ev, value, ctype) if not isinstance(ctype, OpaqueType) else value
 
 
 def deduce_template_arguments(
@@ -361,8 +361,8 @@ def deduce_template_arguments(
     explicit = set(scope)
     defaults = {p.name for p in function.template if p.default is not None}
     for param, operand in zip(params, operands, strict=False):
-        kind = operand.type
-        for name, found in _unify(param.type, kind, {*missing, *defaults}):
+        ctype = operand.type
+        for name, found in _unify(param.type, ctype, {*missing, *defaults}):
             if name not in explicit or name in missing:
                 scope.setdefault(name, found)
     _deduce_from_classes(ev, function, operands, missing, scope)
@@ -387,34 +387,34 @@ def _deduce_from_classes(
             scope.setdefault(name, found)
 
 
-def _unify(node: ir.Node | None, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:
+def _unify(node: ir.Node | None, ctype: CType, names: set[str]) -> list[tuple[str, Binding]]:
     """Returns the template parameters that a declarator and an argument's type determine."""
     match node:
         case ir.TypeDecl():
             words = type_words(node)
-            if len(words) == 1 and words[0] in names and not is_opaque(kind):
-                if isinstance(kind, ArrayType):
-                    kind = PointerType(kind.element)
-                return [(words[0], kind)]
+            if len(words) == 1 and words[0] in names and not is_opaque(ctype):
+                if isinstance(ctype, ArrayType):
+                    ctype = PointerType(ctype.element)
+                return [(words[0], ctype)]
         case ir.PtrDecl():
             if {"&", "&&"} & set(node.quals):
-                return _unify_reference(node.type, kind, names)
-            if isinstance(kind, PointerType):
-                return _unify(node.type, kind.target, names)
-            if isinstance(kind, ArrayType):
-                return _unify(node.type, kind.element, names)
-        case ir.ArrayDecl() if isinstance(kind, ArrayType):
-            found = _unify(node.type, kind.element, names)
-            if isinstance(node.dim, ir.ID) and node.dim.name in names and kind.count is not None:
-                found.append((node.dim.name, AffineInt(kind.count)))
+                return _unify_reference(node.type, ctype, names)
+            if isinstance(ctype, PointerType):
+                return _unify(node.type, ctype.target, names)
+            if isinstance(ctype, ArrayType):
+                return _unify(node.type, ctype.element, names)
+        case ir.ArrayDecl() if isinstance(ctype, ArrayType):
+            found = _unify(node.type, ctype.element, names)
+            if isinstance(node.dim, ir.ID) and node.dim.name in names and ctype.count is not None:
+                found.append((node.dim.name, AffineInt(ctype.count)))
             return found
-        case ir.ArrayDecl() if isinstance(kind, PointerType):
-            return _unify(node.type, kind.target, names)
+        case ir.ArrayDecl() if isinstance(ctype, PointerType):
+            return _unify(node.type, ctype.target, names)
     return []
 
 
-def _unify_reference(node: ir.Node, kind: CType, names: set[str]) -> list[tuple[str, Binding]]:
+def _unify_reference(node: ir.Node, ctype: CType, names: set[str]) -> list[tuple[str, Binding]]:
     words = type_words(node) if isinstance(node, ir.TypeDecl) else []
     if len(words) == 1 and words[0] in names:
-        return [(words[0], kind)]
-    return _unify(node, kind, names)
+        return [(words[0], ctype)]
+    return _unify(node, ctype, names)

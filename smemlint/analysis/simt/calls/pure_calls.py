@@ -56,7 +56,7 @@ _OF_VALUES = frozenset(m.__name__ for m in (intrinsics, math_functions, warp_fun
 
 
 def value_without_running(
-    ev: Evaluator, function: Function, params: Sequence[ir.Decl], frame: Frame, kind: CType
+    ev: Evaluator, function: Function, params: Sequence[ir.Decl], frame: Frame, ctype: CType
 ) -> Value | None:
     """Returns what a call gives whose body has no effect; None where it has to be run.
 
@@ -65,13 +65,13 @@ def value_without_running(
         function: what is called.
         params: its parameters, which are bound in the frame.
         frame: of the call.
-        kind: the type of the result.
+        ctype: the type of the result.
     """
     if not ev.policy.tracks_scev or frame.returns_reference or frame.record is not None:
         return None
     if any(parameter.is_pack for parameter in function.template):
         return None
-    value = _floating_value(kind)
+    value = _floating_value(ctype)
     if value is None or not _is_pure(ev.state.unit, function):
         return None
     bound = [(frame.scopes[-1].get(param.name), param) for param in params if param.name]
@@ -84,22 +84,22 @@ def value_without_running(
     return value
 
 
-def _floating_value(kind: CType) -> Value | None:
+def _floating_value(ctype: CType) -> Value | None:
     """Returns a value of a floating-point or empty type; None for all others."""
-    if isinstance(kind, VoidType | FloatType):
-        return FloatValue(kind)
-    if isinstance(kind, RecordType) and kind.members and is_floating(kind):
-        cells = dict(_cells(kind, 0))
-        return Aggregate(kind, cells) if len(cells) <= MAX_RESULT_CELLS else None
+    if isinstance(ctype, VoidType | FloatType):
+        return FloatValue(ctype)
+    if isinstance(ctype, RecordType) and ctype.members and is_floating(ctype):
+        cells = dict(_cells(ctype, 0))
+        return Aggregate(ctype, cells) if len(cells) <= MAX_RESULT_CELLS else None
     return None
 
 
-def _cells(kind: CType, at: int) -> Iterator[tuple[int, Value]]:
-    if isinstance(kind, RecordType):
-        for member in kind.members:
+def _cells(ctype: CType, at: int) -> Iterator[tuple[int, Value]]:
+    if isinstance(ctype, RecordType):
+        for member in ctype.members:
             yield from _cells(member.type, at + member.offset)
     else:
-        yield at, FloatValue(kind)
+        yield at, FloatValue(ctype)
 
 
 # ---- what a call is given
@@ -140,13 +140,13 @@ def _note_written(binding: object) -> None:
             obj.default = next((v for v in obj.cells.values() if isinstance(v, Unknown)), None)
 
 
-def _is_plain(kind: CType) -> bool:
+def _is_plain(ctype: CType) -> bool:
     """Returns whether a type is of numbers only."""
-    while isinstance(kind, ArrayType):
-        kind = kind.element
-    if isinstance(kind, RecordType):
-        return all(_is_plain(member.type) for member in kind.members)
-    return isinstance(kind, IntType | FloatType)
+    while isinstance(ctype, ArrayType):
+        ctype = ctype.element
+    if isinstance(ctype, RecordType):
+        return all(_is_plain(member.type) for member in ctype.members)
+    return isinstance(ctype, IntType | FloatType)
 
 
 def _holds_address(state: State, obj: Object) -> bool:

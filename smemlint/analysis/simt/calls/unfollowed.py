@@ -101,6 +101,6 @@ def given_values(
     return values, is_shared
 
 
-def _is_of_class(kind: CType) -> bool:
+def _is_of_class(ctype: CType) -> bool:
     """Returns whether a type is a class or may be one; built-in vectors are as numbers."""
-    return is_opaque(kind) or (isinstance(kind, RecordType) and kind.record is not None)
+    return is_opaque(ctype) or (isinstance(ctype, RecordType) and ctype.record is not None)

@@ -80,12 +80,12 @@ def conversion_path(*operands: CType | Value) -> SlowPath | None:
     return SlowPath.ASSEMBLY if any(map(_is_half, kinds)) else None
 
 
-def _is_half(kind: CType | Value) -> bool:
-    if isinstance(kind, RecordType):
-        return bool(kind.members) and all(_is_half(member.type) for member in kind.members)
-    return isinstance(kind, FloatType) and kind.size == 2
+def _is_half(ctype: CType | Value) -> bool:
+    if isinstance(ctype, RecordType):
+        return bool(ctype.members) and all(_is_half(member.type) for member in ctype.members)
+    return isinstance(ctype, FloatType) and ctype.size == 2
 
 
-def quotient_path(kind: CType) -> SlowPath | None:
+def quotient_path(ctype: CType) -> SlowPath | None:
     """Returns what a division of this type does; half has instructions of its own."""
-    return SlowPath.EXPANSION if isinstance(kind, FloatType) and kind.size >= 4 else None
+    return SlowPath.EXPANSION if isinstance(ctype, FloatType) and ctype.size >= 4 else None

@@ -412,20 +412,20 @@ def _local_partition(call: Call) -> Value:
 @function("make_smem_ptr", "make_gmem_ptr", "make_rmem_ptr", "raw_pointer_cast", "recast_ptr")
 def _pointer(call: Call) -> Value:
     value = call.values[0]
-    kind = type_argument(call.ev, call.types[0]) if call.types else None
+    ctype = type_argument(call.ev, call.types[0]) if call.types else None
     if isinstance(value, Unknown) and call.name == "make_gmem_ptr":
-        return _somewhere(call, kind) or value
-    if kind is None or not isinstance(value, Pointer):
+        return _somewhere(call, ctype) or value
+    if ctype is None or not isinstance(value, Pointer):
         return value
-    return Pointer(value.object, value.offset, kind, value.is_volatile)
+    return Pointer(value.object, value.offset, ctype, value.is_volatile)
 
 
-def _somewhere(call: Call, kind: CType | None) -> Pointer | None:
+def _somewhere(call: Call, ctype: CType | None) -> Pointer | None:
     """Returns a pointer into global memory whose value is not known; None for unknown elements."""
-    if kind is None:
+    if ctype is None:
         given = operand_of(call.ev, call.node.args[0]).type
-        kind = given.target if isinstance(given, PointerType) else None
-    if kind is None or not kind.size:
+        ctype = given.target if isinstance(given, PointerType) else None
+    if ctype is None or not ctype.size:
         return None
-    obj = Object("elements", kind, Space.GLOBAL, call.ev.state.key(call.node, "elements"))
-    return Pointer(obj, offset_of(0), kind)
+    obj = Object("elements", ctype, Space.GLOBAL, call.ev.state.key(call.node, "elements"))
+    return Pointer(obj, offset_of(0), ctype)

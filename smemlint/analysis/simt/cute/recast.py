@@ -20,9 +20,9 @@ def recast(call: Call, tensor: cute.Tensor, bits: int) -> cute.Tensor:
         CuteError: layouts and widths do not divide.
     """
     changed = tensor.recast(bits)
-    kind = type_argument(call.ev, call.types[0])
+    ctype = type_argument(call.ev, call.types[0])
     origin = tensor.origin
-    if not isinstance(origin, Origin) or kind is None:
+    if not isinstance(origin, Origin) or ctype is None:
         return changed
     layout, use = tensor.layout, origin.use
     if isinstance(layout, cute.ComposedLayout) and use is not None and bits > tensor.bits:
@@ -35,5 +35,5 @@ def recast(call: Call, tensor: cute.Tensor, bits: int) -> cute.Tensor:
                 is_bound=False,
             )
             call.ev.state.layouts.setdefault(f"recast {torn.span} {bits // 8}", torn)
-    pointer = replace(origin.pointer, target=kind)
+    pointer = replace(origin.pointer, target=ctype)
     return replace(changed, origin=Origin(pointer, use))

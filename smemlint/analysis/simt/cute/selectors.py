@@ -64,10 +64,10 @@ def _select_epilogue_copy(call: Call) -> Value:
 
 def _unit_mode(call: Call) -> int | None:
     """Returns which of the first two modes of a global stride is 1; None for neither."""
-    kind = type_argument(call.ev, call.types[0])
-    if not isinstance(kind, OpaqueType):
+    ctype = type_argument(call.ev, call.types[0])
+    if not isinstance(ctype, OpaqueType):
         raise cute.CuteError("the strides in global memory are not known")
-    _, modes = call.ev.state.unit.template_arguments(kind.spelling)
+    _, modes = call.ev.state.unit.template_arguments(ctype.spelling)
     return next((i for i, mode in enumerate(modes[:2]) if _is_one(call, mode)), None)
 
 

@@ -91,19 +91,19 @@ def _view(obj: Object, use: LayoutUse) -> Object:
 
 def register_tensor(bits: int, layout: cute.Layout, element: CType | None = None) -> cute.Tensor:
     """Returns a tensor in registers; what its elements hold is not followed."""
-    kind = element if element is not None else FloatType("register", max(bits // 8, 1))
-    obj = Object("registers", kind, Space.GLOBAL, "registers")
-    origin = Origin(Pointer(obj, offset_of(0), kind))
+    ctype = element if element is not None else FloatType("register", max(bits // 8, 1))
+    obj = Object("registers", ctype, Space.GLOBAL, "registers")
+    origin = Origin(Pointer(obj, offset_of(0), ctype))
     return replace(cute.make_register_tensor(bits, layout), origin=origin)
 
 
 def like_registers(tensor: cute.Tensor, fragment: cute.Tensor) -> cute.Tensor:
     """Returns a fragment with elements of the tensor's type."""
     origin = tensor.origin
-    kind = origin.pointer.target if isinstance(origin, Origin) else None
-    if kind is not None and 8 * kind.size != fragment.bits:
-        kind = None
-    result = register_tensor(fragment.bits, fragment.layout.plain, kind)
+    ctype = origin.pointer.target if isinstance(origin, Origin) else None
+    if ctype is not None and 8 * ctype.size != fragment.bits:
+        ctype = None
+    result = register_tensor(fragment.bits, fragment.layout.plain, ctype)
     return replace(result, layout=fragment.layout)
 
 

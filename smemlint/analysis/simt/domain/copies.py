@@ -20,40 +20,40 @@ from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
 from smemlint.hardware.arch import WIDEST_ACCESS
 
 
-def copied_pieces(kind: CType) -> Iterator[tuple[int, int]]:
+def copied_pieces(ctype: CType) -> Iterator[tuple[int, int]]:
     """Yields the offset and the width in bytes of each access that a copy of an object makes.
 
     Args:
-        kind: a sized type.
+        ctype: a sized type.
     """
-    if not _is_copied_by_member(kind):
-        piece = min(WIDEST_ACCESS, kind.align, kind.size & -kind.size)
-        yield from ((at, piece) for at in range(0, kind.size, max(piece, 1)))
-    elif isinstance(kind, ArrayType):
-        pieces = list(copied_pieces(kind.element))
-        for start in range(0, kind.size, kind.element.size):
+    if not _is_copied_by_member(ctype):
+        piece = min(WIDEST_ACCESS, ctype.align, ctype.size & -ctype.size)
+        yield from ((at, piece) for at in range(0, ctype.size, max(piece, 1)))
+    elif isinstance(ctype, ArrayType):
+        pieces = list(copied_pieces(ctype.element))
+        for start in range(0, ctype.size, ctype.element.size):
             yield from ((start + at, width) for at, width in pieces)
-    elif isinstance(kind, RecordType):
-        for member in kind.members:
+    elif isinstance(ctype, RecordType):
+        for member in ctype.members:
             yield from ((member.offset + at, w) for at, w in copied_pieces(member.type))
 
 
 @lru_cache(4096)
-def _is_copied_by_member(kind: CType) -> bool:
+def _is_copied_by_member(ctype: CType) -> bool:
     """Returns whether a type has a member of a class of two halves, at whatever depth."""
-    if isinstance(kind, ArrayType):
-        return _has_copy_operator(kind.element)
-    if not isinstance(kind, RecordType) or _is_union(kind):
+    if isinstance(ctype, ArrayType):
+        return _has_copy_operator(ctype.element)
+    if not isinstance(ctype, RecordType) or _is_union(ctype):
         return False
-    return any(_has_copy_operator(member.type) for member in kind.members)
+    return any(_has_copy_operator(member.type) for member in ctype.members)
 
 
-def _has_copy_operator(kind: CType) -> bool:
-    is_pair = isinstance(kind, RecordType) and kind.is_pair_class
-    return is_pair or _is_copied_by_member(kind)
+def _has_copy_operator(ctype: CType) -> bool:
+    is_pair = isinstance(ctype, RecordType) and ctype.is_pair_class
+    return is_pair or _is_copied_by_member(ctype)
 
 
-def _is_union(kind: RecordType) -> bool:
+def _is_union(ctype: RecordType) -> bool:
     """Returns whether members share bytes: such a class is copied as its author says."""
-    offsets = [member.offset for member in kind.members if member.type.size]
+    offsets = [member.offset for member in ctype.members if member.type.size]
     return len(set(offsets)) < len(offsets)

@@ -150,31 +150,31 @@ class RecordType:
         return _member(self, name, set())
 
 
-def _base_offset(kind: RecordType, base: RecordType, without: set[RecordType]) -> int | None:
+def _base_offset(ctype: RecordType, base: RecordType, without: set[RecordType]) -> int | None:
     """Returns where a base class begins; adds the classes to `without` that do not have it."""
-    if (kind.record, kind.arguments, kind.name) == (base.record, base.arguments, base.name):
+    if (ctype.record, ctype.arguments, ctype.name) == (base.record, base.arguments, base.name):
         return 0
-    for m in kind.members:
+    for m in ctype.members:
         if not m.name and not m.behind and isinstance(m.type, RecordType) and m.type not in without:
             inner = _base_offset(m.type, base, without)
             if inner is not None:
                 return m.offset + inner
-    without.add(kind)
+    without.add(ctype)
     return None
 
 
-def _member(kind: RecordType, name: str, without: set[RecordType]) -> Member | None:
+def _member(ctype: RecordType, name: str, without: set[RecordType]) -> Member | None:
     """Returns the member of that name; adds the classes to `without` that have none."""
-    for m in kind.members:
+    for m in ctype.members:
         if m.name == name:
             return m
-    for m in kind.members:
+    for m in ctype.members:
         if not m.name and isinstance(m.type, RecordType) and m.type not in without:
             inner = _member(m.type, name, without)
             if inner is not None:
                 behind = m.behind or inner.behind
                 return Member(name, inner.type, m.offset + inner.offset, behind)
-    without.add(kind)
+    without.add(ctype)
     return None
 
 
@@ -219,28 +219,28 @@ def is_opaque(kind: object) -> bool:
     return isinstance(kind, OpaqueType) and not isinstance(kind, StaticType)
 
 
-def is_unread_class(kind: CType) -> bool:
+def is_unread_class(ctype: CType) -> bool:
     """Returns whether it is a class of a library, such as `cub::BlockScan<..>::TempStorage`."""
-    return isinstance(kind, OpaqueType) and not kind.size and "::" in kind.spelling
+    return isinstance(ctype, OpaqueType) and not ctype.size and "::" in ctype.spelling
 
 
-def is_function_pointer(kind: CType) -> bool:
+def is_function_pointer(ctype: CType) -> bool:
     """Returns whether a type is that of pointers to functions."""
-    return isinstance(kind, PointerType) and kind.target == FUNCTION
+    return isinstance(ctype, PointerType) and ctype.target == FUNCTION
 
 
-def unreferenced(kind: CType) -> CType:
+def unreferenced(ctype: CType) -> CType:
     """Returns what a reference refers to; any other type itself."""
-    return kind.target if isinstance(kind, PointerType) and kind.is_reference else kind
+    return ctype.target if isinstance(ctype, PointerType) and ctype.is_reference else ctype
 
 
-def is_sized(kind: CType) -> bool:
+def is_sized(ctype: CType) -> bool:
     """Returns whether `size` is what the compiler gives objects of the type."""
-    while isinstance(kind, ArrayType):
-        if kind.count is None:
+    while isinstance(ctype, ArrayType):
+        if ctype.count is None:
             return False
-        kind = kind.element
-    return kind.is_sized if isinstance(kind, RecordType) else not is_opaque(kind)
+        ctype = ctype.element
+    return ctype.is_sized if isinstance(ctype, RecordType) else not is_opaque(ctype)
 
 
 CType: TypeAlias = (
@@ -375,11 +375,11 @@ def builtin(words: tuple[str, ...]) -> CType | None:
             return None
 
 
-def array_member(kind: CType) -> ArrayType | None:
+def array_member(ctype: CType) -> ArrayType | None:
     """Returns the array of a class that is nothing but an array; None of all others."""
-    if not isinstance(kind, RecordType) or kind.record is not None or len(kind.members) != 1:
+    if not isinstance(ctype, RecordType) or ctype.record is not None or len(ctype.members) != 1:
         return None
-    only = kind.members[0]
+    only = ctype.members[0]
     return only.type if not only.name and isinstance(only.type, ArrayType) else None
 
 
@@ -405,14 +405,14 @@ def lay_out(
     offset = size = 0
     members = []
     behind = ""
-    for field_name, kind, extra in fields:
-        a = max(kind.align, extra, 1)
+    for field_name, ctype, extra in fields:
+        a = max(ctype.align, extra, 1)
         align = max(align, a)
         offset = 0 if union else -(-offset // a) * a
-        members.append(Member(field_name, kind, offset, behind))
-        if not union and not is_sized(kind):
+        members.append(Member(field_name, ctype, offset, behind))
+        if not union and not is_sized(ctype):
             behind = behind or field_name or name
-        offset += 1 if isinstance(kind, OpaqueType) and not kind.size else kind.size
+        offset += 1 if isinstance(ctype, OpaqueType) and not ctype.size else ctype.size
         size = max(size, offset)
     return RecordType(
         name,
@@ -421,19 +421,19 @@ def lay_out(
         align,
         record=record,
         arguments=arguments,
-        is_sized=all(is_sized(kind) for _, kind, _ in fields),
+        is_sized=all(is_sized(ctype) for _, ctype, _ in fields),
     )
 
 
-def as_base(kind: RecordType) -> RecordType:
+def as_base(ctype: RecordType) -> RecordType:
     """Returns a class as a part of those derived from it, in which empty ones take no room."""
-    is_empty = kind.is_sized and all(m.type.size == 0 for m in kind.members)
-    return replace(kind, size=0) if is_empty else kind
+    is_empty = ctype.is_sized and all(m.type.size == 0 for m in ctype.members)
+    return replace(ctype, size=0) if is_empty else ctype
 
 
-def promoted(kind: IntType) -> IntType:
+def promoted(ctype: IntType) -> IntType:
     """Returns integral promotion: narrower than `int` becomes `int`."""
-    return I32 if kind.bits < 32 else kind
+    return I32 if ctype.bits < 32 else ctype
 
 
 def common(a: IntType, b: IntType) -> IntType:

@@ -127,20 +127,20 @@ def _narrowed(op: str, data: DataRange, constant: int) -> Unknown | None:
     return None
 
 
-def converted(why: Unknown, kind: IntType) -> Unknown:
+def converted(why: Unknown, ctype: IntType) -> Unknown:
     """Returns data as a type: within its range, or with the one that the type has."""
     if not why.is_data or why.is_uniform:
         return why
-    if isinstance(why, DataRange) and why.count is None and kind.bits >= _BITS:
+    if isinstance(why, DataRange) and why.count is None and ctype.bits >= _BITS:
         return why
     if isinstance(why, DataRange) and agrees_by_warp(why):
         return one_for_a_warp(why)
     if isinstance(why, DataRange) and why.count is not None:
         least, most = _ends(why, why.count)
-        bits = kind.bits - kind.signed
-        if -(1 << bits) * kind.signed <= least and most < 1 << bits:
+        bits = ctype.bits - ctype.signed
+        if -(1 << bits) * ctype.signed <= least and most < 1 << bits:
             return why
-    is_byte = kind.bits == _BYTE and not kind.signed and not kind.is_bool
+    is_byte = ctype.bits == _BYTE and not ctype.signed and not ctype.is_bool
     return in_range(why, 0, 1, 1 << _BYTE) if is_byte else without_range(why)
 
 

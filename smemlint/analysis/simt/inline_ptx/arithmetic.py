@@ -89,10 +89,10 @@ def _binary(
     elif opcode.has("hi"):
         return RESULT
     result = apply_binary(registers.ev, _BINARY[opcode.name], a, b, node)
-    kind = INTEGERS.get(type_)
-    if kind is None or opcode.has("wide"):
+    ctype = INTEGERS.get(type_)
+    if ctype is None or opcode.has("wide"):
         return result
-    return convert(registers.ev, result, kind) if isinstance(result, AffineInt) else result
+    return convert(registers.ev, result, ctype) if isinstance(result, AffineInt) else result
 
 
 def _widened(registers: Registers, value: Value, type_: str) -> Value:

@@ -91,8 +91,8 @@ class Registers:
     def read_as(self, operand: Operand, type_: str) -> Value:
         """Returns the value of an operand in a type of PTX."""
         value = self.read(operand)
-        kind = INTEGERS.get(type_)
-        return self._integer(value, kind) if kind is not None else value
+        ctype = INTEGERS.get(type_)
+        return self._integer(value, ctype) if ctype is not None else value
 
     def write(self, operand: Operand, value: Value) -> None:
         """Writes a register in the active threads; the others keep what they have."""
@@ -118,11 +118,11 @@ class Registers:
             return new
         return select(mask, new, old)
 
-    def _integer(self, value: Value, kind: IntType) -> Value:
+    def _integer(self, value: Value, ctype: IntType) -> Value:
         if isinstance(value, Pointer):
-            return pointer_to_int(self.ev, value, kind)
+            return pointer_to_int(self.ev, value, ctype)
         if isinstance(value, AffineInt):
-            return convert(self.ev, value, kind)
+            return convert(self.ev, value, ctype)
         return value if isinstance(value, Unknown) else RESULT
 
     def _packed(self, parts: list[Value]) -> Value:

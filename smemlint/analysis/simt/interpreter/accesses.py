@@ -54,31 +54,31 @@ if TYPE_CHECKING:
 
 def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     """Reads a place; an array decays to a pointer, shared memory records a load."""
-    kind = place.type
-    if isinstance(kind, ArrayType):
-        return Pointer(place.object, place.offset, kind.element, place.volatile)
+    ctype = place.type
+    if isinstance(ctype, ArrayType):
+        return Pointer(place.object, place.offset, ctype.element, place.volatile)
     if place.object.space is Space.SHARED:
         return _read_shared(ev, place, node)
     if place.object.space is Space.LOCAL:
-        if isinstance(kind, StaticType) and has_one_value(kind.value):
-            return kind.value
+        if isinstance(ctype, StaticType) and has_one_value(ctype.value):
+            return ctype.value
         if is_lost(place.offset):
             return why_lost(place.object)
-        if kind.__class__ is RecordType and kind.size <= 1 and not kind.members:
-            return Aggregate(kind, {})
-        value = ev.state.memory.read(place.object, place.offset, kind, ev.state.mask)
-        if isinstance(value, Unknown) and isinstance(kind, PointerType):
+        if ctype.__class__ is RecordType and ctype.size <= 1 and not ctype.members:
+            return Aggregate(ctype, {})
+        value = ev.state.memory.read(place.object, place.offset, ctype, ev.state.mask)
+        if isinstance(value, Unknown) and isinstance(ctype, PointerType):
             _note_lost_pointer(ev, place.object, value, node)
-        if isinstance(value, Unknown) and isinstance(kind, TupleType):
-            return _known_modes(kind, value)
+        if isinstance(value, Unknown) and isinstance(ctype, TupleType):
+            return _known_modes(ctype, value)
         return value
     return _read_elsewhere(ev, place, node)
 
 
-def _known_modes(kind: TupleType, rest: Unknown) -> Cute:
+def _known_modes(ctype: TupleType, rest: Unknown) -> Cute:
     """Returns a tuple of which only those modes are known that its type tells."""
     modes: list[Value] = []
-    for mode in kind.modes:
+    for mode in ctype.modes:
         if isinstance(mode, StaticType) and isinstance(mode.value, Cute | AffineInt):
             modes.append(mode.value)
         else:
@@ -104,28 +104,28 @@ def _read_shared(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
 
 def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Value:
     state = ev.state
-    kind = place.type
-    match kind:
+    ctype = place.type
+    match ctype:
         case FloatType():
-            return FloatValue(kind)
+            return FloatValue(ctype)
         case IntType() if place.offset.is_uniform and not is_lost(place.offset):
             state.sequence += 1
             return state.domain.symbol(
-                state.key(node, f"load{state.sequence}"), state.source_text(node), kind
+                state.key(node, f"load{state.sequence}"), state.source_text(node), ctype
             )
         case RecordType():
             cells: dict[int, Value] = {}
-            for member in kind.members:
+            for member in ctype.members:
                 inner = LValue(place.object, place.offset, member.type)
                 if not isinstance(member.type, ArrayType):
                     cells[member.offset] = _loaded_value(ev, inner, node, where)
-            return Aggregate(kind, cells)
+            return Aggregate(ctype, cells)
         case _:
             why = Unknown.because(ReasonCode.DATA, f"a value read from {where}", is_data=True)
-            if not isinstance(kind, IntType):
+            if not isinstance(ctype, IntType):
                 return why
             at = why_lost(place.object, place.offset) if is_lost(place.offset) else place.offset
-            return one_for_a_warp(why) if agrees_by_warp(at) else converted(why, kind)
+            return one_for_a_warp(why) if agrees_by_warp(at) else converted(why, ctype)
 
 
 def _read_elsewhere(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
@@ -141,7 +141,7 @@ def _read_parameter(ev: Evaluator, place: LValue, name: str) -> Value:
     if at is not None and isinstance(place.type, RecordType):
         parts = scalar_members(place.type, name or obj.name)
         if parts:
-            places = {inner: LValue(obj, offset_of(at + inner), kind) for _, inner, kind in parts}
+            places = {inner: LValue(obj, offset_of(at + inner), ctype) for _, inner, ctype in parts}
             names = {inner: shown for shown, inner, _ in parts}
             cells = {i: _read_parameter(ev, part, names[i]) for i, part in places.items()}
             return Aggregate(place.type, cells)
@@ -155,27 +155,27 @@ def _read_parameter(ev: Evaluator, place: LValue, name: str) -> Value:
     return value
 
 
-def unknown_argument(ev: Evaluator, kind: CType, key: str, name: str) -> Value:
+def unknown_argument(ev: Evaluator, ctype: CType, key: str, name: str) -> Value:
     """Returns what is known of an argument of a kernel: its type."""
-    match kind:
+    match ctype:
         case IntType():
-            return ev.state.domain.symbol(key, name, kind)
+            return ev.state.domain.symbol(key, name, ctype)
         case FloatType():
-            return FloatValue(kind)
+            return FloatValue(ctype)
         case PointerType():
-            obj = Object(name, kind.target, Space.GLOBAL, key)
-            return Pointer(obj, offset_of(0), kind.target)
+            obj = Object(name, ctype.target, Space.GLOBAL, key)
+            return Pointer(obj, offset_of(0), ctype.target)
         case RecordType():
             cells = {
                 m.offset: unknown_argument(ev, m.type, f"{key}.{m.name}", f"{name}.{m.name}")
-                for m in kind.members
+                for m in ctype.members
                 if not isinstance(m.type, ArrayType)
             }
-            return Aggregate(kind, cells)
-        case StaticType() if isinstance(kind.value, Cute | AffineInt):
-            return kind.value
+            return Aggregate(ctype, cells)
+        case StaticType() if isinstance(ctype.value, Cute | AffineInt):
+            return ctype.value
         case TupleType():
-            modes = enumerate(kind.modes)
+            modes = enumerate(ctype.modes)
             return Cute(
                 tuple(unknown_argument(ev, m, f"{key}<{i}>", f"{name}<{i}>") for i, m in modes)
             )
@@ -245,7 +245,7 @@ def record_access(
         emit_event(ev, kind, place.object, moved, size, node, volatile=place.volatile, **extra)
 
 
-def _may_be_extended(kind: CType) -> bool:
+def _may_be_extended(ctype: CType) -> bool:
     """Returns whether a register of 32 bits is made of two bytes, depending on their use.
 
     SASS of nvcc 13.0.88 (sm_90, -O3) for arrays of natural alignment: operands of `+`, `-` and `^`
@@ -254,9 +254,9 @@ def _may_be_extended(kind: CType) -> bool:
     __nv_bfloat16, comparisons of short and its conversions to float are LDS.64, and so is half.
     Products and `&` differ.
     """
-    if isinstance(kind, RecordType):
-        return kind.size == 2 and any(_may_be_extended(m.type) for m in kind.members)
-    return kind == BF16 or (isinstance(kind, IntType) and kind.size == 2)
+    if isinstance(ctype, RecordType):
+        return ctype.size == 2 and any(_may_be_extended(m.type) for m in ctype.members)
+    return ctype == BF16 or (isinstance(ctype, IntType) and ctype.size == 2)
 
 
 def _added_to_nothing(name: str) -> Unknown:
@@ -264,23 +264,23 @@ def _added_to_nothing(name: str) -> Unknown:
     return Unknown.because(ReasonCode.NO_VALUE, text)
 
 
-def _pieces_read(ev: Evaluator, kind: RecordType, node: ir.Node) -> list[tuple[int, int]]:
+def _pieces_read(ev: Evaluator, ctype: RecordType, node: ir.Node) -> list[tuple[int, int]]:
     """Returns the members read of what a variable is loaded with; empty for all."""
     names = ev.state.node_facts.members_read.get(node)
-    if names is None or not names < {m.name for m in kind.members}:
+    if names is None or not names < {m.name for m in ctype.members}:
         return []
     end = 0
-    for member in kind.members:
+    for member in ctype.members:
         is_word = isinstance(member.type, IntType | FloatType) and member.type.size >= 4
         if not is_word or member.offset < end:  # of a union
             return []
         end = member.offset + member.type.size
-    return [(m.offset, m.type.size) for m in kind.members if m.name in names]
+    return [(m.offset, m.type.size) for m in ctype.members if m.name in names]
 
 
-def _word_of(kind: RecordType) -> int:
+def _word_of(ctype: RecordType) -> int:
     """Returns the bytes of each member of a class of equal words; 0 for all others."""
-    sizes = {m.type.size if isinstance(m.type, IntType | FloatType) else 0 for m in kind.members}
+    sizes = {m.type.size if isinstance(m.type, IntType | FloatType) else 0 for m in ctype.members}
     size = sizes.pop() if len(sizes) == 1 else 0
     return size if size >= 4 else 0
 

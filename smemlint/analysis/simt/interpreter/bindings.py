@@ -25,15 +25,15 @@ def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | U
     bound = _bound_lvalue(ev, node)
     if isinstance(bound, Unknown):
         return bound
-    kind = bound.type
+    ctype = bound.type
     offset: int | None = None
-    if isinstance(kind, ArrayType):
-        offset, kind = node.index * kind.element.size, kind.element
-    elif isinstance(kind, RecordType) and node.index < len(kind.members):
-        member = kind.members[node.index]
-        if member.name and not member.behind and kind.is_sized:
-            offset, kind = member.offset, member.type
-    elif isinstance(kind, OpaqueType):
+    if isinstance(ctype, ArrayType):
+        offset, ctype = node.index * ctype.element.size, ctype.element
+    elif isinstance(ctype, RecordType) and node.index < len(ctype.members):
+        member = ctype.members[node.index]
+        if member.name and not member.behind and ctype.is_sized:
+            offset, ctype = member.offset, member.type
+    elif isinstance(ctype, OpaqueType):
         found = read_lvalue(ev, bound, node.value)
         items = found.payload if isinstance(found, Cute) else None
         if isinstance(items, tuple) and node.index < len(items):
@@ -44,7 +44,7 @@ def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | U
         text = f"what the names of `{ev.state.source_text(node.value)}` stand for"
         return Unknown.because(ReasonCode.UNKNOWN_TYPE, text)
     at = ev.state.domain.add(bound.offset, offset_of(offset))
-    return LValue(bound.object, at, kind, bound.volatile)
+    return LValue(bound.object, at, ctype, bound.volatile)
 
 
 def _bound_lvalue(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
@@ -60,6 +60,6 @@ def _bound_lvalue(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
 
 def _temporary(ev: Evaluator, value: Value, node: ir.BindingElement) -> LValue:
     """Returns a place for an element of a tuple of CuTe's, which has no place itself."""
-    kind = type_of(value)
+    ctype = type_of(value)
     key = ev.state.key(node, f"element {node.index}")
-    return LValue(ev.state.new_local("element", kind, key, value), offset_of(0), kind)
+    return LValue(ev.state.new_local("element", ctype, key, value), offset_of(0), ctype)

@@ -39,25 +39,25 @@ from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
 
 
-def convert(ev: Evaluator, value: Value, kind: CType) -> Value:
+def convert(ev: Evaluator, value: Value, ctype: CType) -> Value:
     """Returns the value as a type, as an assignment or cast converts it."""
-    found = _converted(ev, value, kind)
-    if isinstance(found, Unknown) and isinstance(kind, IntType) and not kind.is_bool:
-        return ev.policy.convert_unknown(ev, converted(found, kind), kind)
+    found = _converted(ev, value, ctype)
+    if isinstance(found, Unknown) and isinstance(ctype, IntType) and not ctype.is_bool:
+        return ev.policy.convert_unknown(ev, converted(found, ctype), ctype)
     return found
 
 
-def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:
-    match kind:
+def _converted(ev: Evaluator, value: Value, ctype: CType) -> Value:
+    match ctype:
         case IntType():
             if isinstance(value, AffineInt):
-                return value if value.type == kind else ev.state.domain.convert(value, kind)
+                return value if value.type == ctype else ev.state.domain.convert(value, ctype)
             if isinstance(value, FloatValue):
                 return Unknown.because(
                     ReasonCode.DATA, "computed from a floating-point number", is_data=True
                 )
             if isinstance(value, Pointer):
-                return pointer_to_int(ev, value, kind)
+                return pointer_to_int(ev, value, ctype)
             if isinstance(value, Aggregate):
                 return Unknown.because(
                     ReasonCode.NOT_MODELLED,
@@ -65,54 +65,56 @@ def _converted(ev: Evaluator, value: Value, kind: CType) -> Value:
                     is_data=_holds_data(value),
                 )
         case FloatType():
-            if not isinstance(value, FloatValue) or value.type != kind:
-                ev.state.trace.part(conversion_path(kind, value))
-            return FloatValue(kind)
+            if not isinstance(value, FloatValue) or value.type != ctype:
+                ev.state.trace.part(conversion_path(ctype, value))
+            return FloatValue(ctype)
         case PointerType():
             if isinstance(value, Pointer):
                 if (
-                    isinstance(kind.target, OpaqueType | VoidType)
-                    and kind.target.size in (0, 1)
-                    and isinstance(kind.target, OpaqueType)
+                    isinstance(ctype.target, OpaqueType | VoidType)
+                    and ctype.target.size in (0, 1)
+                    and isinstance(ctype.target, OpaqueType)
                 ):
                     return value
-                is_volatile = value.is_volatile or kind.is_volatile
-                return Pointer(value.object, value.offset, kind.target, is_volatile)
+                is_volatile = value.is_volatile or ctype.is_volatile
+                return Pointer(value.object, value.offset, ctype.target, is_volatile)
             if isinstance(value, AffineInt):
-                return int_to_pointer(ev, value, kind)
+                return int_to_pointer(ev, value, ctype)
         case RecordType() if isinstance(value, Aggregate | Pointer):
-            return _sliced(ev, value, kind)
+            return _sliced(ev, value, ctype)
     return value
 
 
-def _sliced(ev: Evaluator, value: Aggregate | Pointer, kind: RecordType) -> Value:
-    """Returns the part of a class object that is the base class `kind`, else the object."""
+def _sliced(ev: Evaluator, value: Aggregate | Pointer, ctype: RecordType) -> Value:
+    """Returns the part of a class object that is the base class `ctype`, else the object."""
     type_ = value.type if isinstance(value, Aggregate) else value.target
-    begin = type_.base_offset(kind) if isinstance(type_, RecordType) and type_ is not kind else None
+    begin = (
+        type_.base_offset(ctype) if isinstance(type_, RecordType) and type_ is not ctype else None
+    )
     if begin is None:
         return value
     if isinstance(value, Pointer):
         offset = ev.state.domain.add(value.offset, number(begin, I64))
-        return Pointer(value.object, offset, kind, value.is_volatile, value.is_reference)
-    end = begin + kind.size
-    return Aggregate(kind, {at - begin: v for at, v in value.cells.items() if begin <= at < end})
+        return Pointer(value.object, offset, ctype, value.is_volatile, value.is_reference)
+    end = begin + ctype.size
+    return Aggregate(ctype, {at - begin: v for at, v in value.cells.items() if begin <= at < end})
 
 
 @evaluates(ir.Cast)
 def evaluate_cast(ev: Evaluator, node: ir.Cast) -> Value:
     """Returns a value as another type."""
-    kind = ev.types.resolve(node.to_type)
-    if isinstance(kind, PointerType) and kind.is_reference:
+    ctype = ev.types.resolve(node.to_type)
+    if isinstance(ctype, PointerType) and ctype.is_reference:
         place = ev.lvalue(node.expr)
         if isinstance(place, Unknown):
             return place
-        is_volatile = place.volatile or kind.is_volatile
-        return Pointer(place.object, place.offset, kind.target, is_volatile)
+        is_volatile = place.volatile or ctype.is_volatile
+        return Pointer(place.object, place.offset, ctype.target, is_volatile)
     value = ev.evaluate(node.expr)
-    if isinstance(value, Pointer) and isinstance(kind, PointerType):
-        is_volatile = value.is_volatile or kind.is_volatile
-        return Pointer(value.object, value.offset, kind.target, is_volatile)
-    return convert(ev, value, kind)
+    if isinstance(value, Pointer) and isinstance(ctype, PointerType):
+        is_volatile = value.is_volatile or ctype.is_volatile
+        return Pointer(value.object, value.offset, ctype.target, is_volatile)
+    return convert(ev, value, ctype)
 
 
 def to_condition(value: Value) -> AffineInt | Unknown:
@@ -130,7 +132,7 @@ def to_condition(value: Value) -> AffineInt | Unknown:
             )
 
 
-def pointer_to_int(ev: Evaluator, pointer: Pointer, kind: IntType = U32) -> AffineInt:
+def pointer_to_int(ev: Evaluator, pointer: Pointer, ctype: IntType = U32) -> AffineInt:
     """Returns the pointer as a number: its object's unknown base plus its offset."""
     obj = pointer.object
     key = f"{ADDRESS}{obj.key}"
@@ -140,17 +142,17 @@ def pointer_to_int(ev: Evaluator, pointer: Pointer, kind: IntType = U32) -> Affi
     base = Symbol(key, f"&{obj.name}", alignment, nonnegative=True)
     offset = pointer.offset
     form = sum_of(scev_of(offset), atom(key, alignment))
-    return AffineInt(offset.base, kind, ((base, 1), *offset.terms), form)
+    return AffineInt(offset.base, ctype, ((base, 1), *offset.terms), form)
 
 
-def int_to_pointer(ev: Evaluator, value: AffineInt, kind: PointerType) -> Value:
+def int_to_pointer(ev: Evaluator, value: AffineInt, ctype: PointerType) -> Value:
     """Returns the pointer that a number was made of."""
     for i, (symbol, factor) in enumerate(value.terms):
         if symbol.key in ev.state.bases and isinstance(factor, int) and factor == 1:
             rest = value.terms[:i] + value.terms[i + 1 :]
             form = sum_of(scev_of(value), atom(symbol.key, symbol.multiple), -1)
             offset = AffineInt(value.base, I64, rest, form)
-            return Pointer(ev.state.bases[symbol.key], offset, kind.target)
+            return Pointer(ev.state.bases[symbol.key], offset, ctype.target)
     return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a pointer is made from a number")
 
 

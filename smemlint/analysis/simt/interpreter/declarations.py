@@ -64,37 +64,37 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
     storage = set(node.storage)
     if isinstance(node.type, ir.FuncDecl):
         return
-    kind = with_extent(ev.types.resolve(node.type), node.init)
+    ctype = with_extent(ev.types.resolve(node.type), node.init)
     if not node.name:
         return
     if "__shared__" in storage:
-        state.bind(node.name, Variable(shared_object(ev, node, kind), kind))
+        state.bind(node.name, Variable(shared_object(ev, node, ctype), ctype))
         return
-    if is_reference(kind):
-        _declare_reference(ev, node, kind)
+    if is_reference(ctype):
+        _declare_reference(ev, node, ctype)
         return
-    if ev.policy.follows_lists and _declare_list(ev, node, kind):
+    if ev.policy.follows_lists and _declare_list(ev, node, ctype):
         return
     value: Value | None = None
-    if isinstance(kind, OpaqueType) and node.init is not None and not _is_braced(node.init):
-        value = _initial_value(ev, node.init, kind)
-        kind = type_of(value) if not isinstance(value, Unknown | CallableValue) else kind
-    obj = state.new_local(node.name, kind, state.key(node, node.name))
-    variable = Variable(obj, kind)
+    if isinstance(ctype, OpaqueType) and node.init is not None and not _is_braced(node.init):
+        value = _initial_value(ev, node.init, ctype)
+        ctype = type_of(value) if not isinstance(value, Unknown | CallableValue) else ctype
+    obj = state.new_local(node.name, ctype, state.key(node, node.name))
+    variable = Variable(obj, ctype)
     state.bind(node.name, variable)
     if value is not None:
-        state.memory.write(obj, offset_of(0), kind, convert(ev, value, kind), state.mask)
+        state.memory.write(obj, offset_of(0), ctype, convert(ev, value, ctype), state.mask)
     elif node.init is not None:
         initialize(ev, variable, node.init)
-    elif isinstance(kind, StaticType):
-        state.memory.write(obj, offset_of(0), kind, zero_value(kind), state.mask)
-    elif isinstance(kind, RecordType) and kind.record is not None:
-        construct_at(ev, LValue(obj, offset_of(0), kind), [], node)
+    elif isinstance(ctype, StaticType):
+        state.memory.write(obj, offset_of(0), ctype, zero_value(ctype), state.mask)
+    elif isinstance(ctype, RecordType) and ctype.record is not None:
+        construct_at(ev, LValue(obj, offset_of(0), ctype), [], node)
 
 
-def _declare_list(ev: Evaluator, node: ir.Decl, kind: CType) -> bool:
+def _declare_list(ev: Evaluator, node: ir.Decl, ctype: CType) -> bool:
     """Declares a `std::vector` that begins with a list; returns False for all others."""
-    listed = list_type(ev, kind, node.init)
+    listed = list_type(ev, ctype, node.init)
     elements = array_member(listed) if listed is not None else None
     if listed is None or elements is None or node.init is None:
         return False
@@ -104,16 +104,16 @@ def _declare_list(ev: Evaluator, node: ir.Decl, kind: CType) -> bool:
     return True
 
 
-def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
+def _declare_reference(ev: Evaluator, node: ir.Decl, ctype: CType) -> None:
     state = ev.state
-    assert isinstance(kind, PointerType)
+    assert isinstance(ctype, PointerType)
     init = first_argument(node.init)
     place = (
         ev.lvalue(init)
         if init is not None
         else Unknown.because(ReasonCode.NO_VALUE, f"`{node.name}` has no initializer")
     )
-    target = kind.target
+    target = ctype.target
     value: Value
     if isinstance(place, Unknown):
         function = ev.evaluate(init) if isinstance(init, ir.ID) else None
@@ -124,28 +124,28 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, kind: CType) -> None:
     else:
         if isinstance(target, OpaqueType | ArrayType) or isinstance(place.type, RecordType):
             target = place.type
-        value = Pointer(place.object, place.offset, target, place.volatile or kind.is_volatile)
+        value = Pointer(place.object, place.offset, target, place.volatile or ctype.is_volatile)
     obj = Object(
-        node.name, kind, Space.LOCAL, state.key(node, node.name), {0: value}, born=state.mask
+        node.name, ctype, Space.LOCAL, state.key(node, node.name), {0: value}, born=state.mask
     )
     state.bind(node.name, Variable(obj, PointerType(target, True)))
 
 
-def _initial_value(ev: Evaluator, init: ir.Node, kind: OpaqueType) -> Value:
+def _initial_value(ev: Evaluator, init: ir.Node, ctype: OpaqueType) -> Value:
     argument = first_argument(init)
     if argument is None:
-        return zero_value(kind)
-    if isinstance(init, ir.DirectInit) and kind.spelling != "auto":
+        return zero_value(ctype)
+    if isinstance(init, ir.DirectInit) and ctype.spelling != "auto":
         values, is_shared = given_values(ev, init.args)
         if is_shared:
-            note_shared_argument(ev, kind.spelling, init)
-        if isinstance(kind, UnreadTemplate) or len(values) < len(init.args):
-            return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}` is not known")
+            note_shared_argument(ev, ctype.spelling, init)
+        if isinstance(ctype, UnreadTemplate) or len(values) < len(init.args):
+            return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{ctype.spelling}` is not known")
         return values[0]
     return ev.evaluate(argument)
 
 
-def shared_object(ev: Evaluator, node: ir.Decl, kind: CType) -> Object:
+def shared_object(ev: Evaluator, node: ir.Decl, ctype: CType) -> Object:
     """Returns the shared array of a declaration: one for all calls and iterations."""
     state = ev.state
     key = (
@@ -156,12 +156,12 @@ def shared_object(ev: Evaluator, node: ir.Decl, kind: CType) -> Object:
     if key in state.arrays:
         return state.arrays[key]
     dims: list[int | None] = []
-    element = kind
+    element = ctype
     while isinstance(element, ArrayType):
         dims.append(element.count)
         element = element.element
     is_dynamic = "extern" in node.storage
-    size = None if is_dynamic or not is_sized(kind) else kind.size
+    size = None if is_dynamic or not is_sized(ctype) else ctype.size
     if size is not None and size > MAX_ARRAY_BYTES:
         raise BudgetExceeded(f"`{node.name}` has {size:.2g} bytes", ReasonCode.MEMORY_LIMIT)
     shared = SharedArray(
@@ -172,13 +172,13 @@ def shared_object(ev: Evaluator, node: ir.Decl, kind: CType) -> Object:
         tuple(dims),
         0,
         size,
-        max(declared_alignment(ev, node), 16 if is_dynamic else kind.align),
+        max(declared_alignment(ev, node), 16 if is_dynamic else ctype.align),
         is_dynamic,
     )
     volatile = "volatile" in node.quals
     obj = Object(
         node.name,
-        kind,
+        ctype,
         Space.SHARED,
         key,
         shared=shared,
@@ -196,10 +196,10 @@ def _conditions_of_type(ev: Evaluator, node: ir.Node | None) -> tuple[str, ...]:
     return next((d.conditions for d in declared if d.kind == "alias"), ())
 
 
-def _spelled(kind: CType) -> str:
-    if isinstance(kind, IntType):
-        return ("" if kind.signed else "u") + f"int{kind.bits}" if not kind.is_bool else "bool"
-    return getattr(kind, "name", None) or getattr(kind, "spelling", "") or "pointer"
+def _spelled(ctype: CType) -> str:
+    if isinstance(ctype, IntType):
+        return ("" if ctype.signed else "u") + f"int{ctype.bits}" if not ctype.is_bool else "bool"
+    return getattr(ctype, "name", None) or getattr(ctype, "spelling", "") or "pointer"
 
 
 def _is_braced(init: ir.Node) -> bool:

@@ -115,9 +115,9 @@ def locate_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
 
 def _element_of_standard_array(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown | None:
     """Returns an element of a `std::array` that is an object or a part of one; None for others."""
-    kind = _declared_type(ev, node.name)
-    is_open = kind is None and isinstance(node.name, ir.StructRef)
-    if not is_open and (kind is None or array_member(kind) is None):
+    ctype = _declared_type(ev, node.name)
+    is_open = ctype is None and isinstance(node.name, ir.StructRef)
+    if not is_open and (ctype is None or array_member(ctype) is None):
         return None
     place = ev.lvalue(node.name)
     elements = array_member(place.type) if isinstance(place, LValue) else None
@@ -134,23 +134,23 @@ def _declared_type(ev: Evaluator, node: ir.Node) -> CType | None:
             binding = ev.state.lookup(name)
             return unreferenced(binding.type) if isinstance(binding, Variable) else None
         case ir.StructRef(name=of, field=ir.ID(name)):
-            kind = _declared_type(ev, of)
-            record = kind.target if isinstance(kind, PointerType) else kind
+            ctype = _declared_type(ev, of)
+            record = ctype.target if isinstance(ctype, PointerType) else ctype
             member = record.member(name) if isinstance(record, RecordType) else None
             return unreferenced(member.type) if member is not None else None
         case ir.ArrayRef(name=of) | ir.UnaryOp(op="*", expr=of):
             return _element_type(_declared_type(ev, of))
         case ir.FuncCall(name=ir.StructRef(name=of, field=ir.ID("at" | "front" | "back"))):
-            kind = _declared_type(ev, of)
-            return _element_type(kind.target if isinstance(kind, PointerType) else kind)
+            ctype = _declared_type(ev, of)
+            return _element_type(ctype.target if isinstance(ctype, PointerType) else ctype)
     return None
 
 
-def _element_type(kind: CType | None) -> CType | None:
+def _element_type(ctype: CType | None) -> CType | None:
     """Returns the type of `*p` and `p[i]`; None where it is neither a pointer nor an array."""
-    if isinstance(kind, PointerType):
-        return kind.target
-    array = kind if isinstance(kind, ArrayType) or kind is None else array_member(kind)
+    if isinstance(ctype, PointerType):
+        return ctype.target
+    array = ctype if isinstance(ctype, ArrayType) or ctype is None else array_member(ctype)
     return array.element if array is not None else None
 
 

@@ -137,16 +137,16 @@ def _global_variable(ev: Evaluator, declaration: Declaration, node: ir.Decl) -> 
             bound = state.frame.scopes[-1].get(declaration.name)
             if bound is not None:
                 return bound
-        kind = with_extent(ev.types.resolve(node.type), node.init)
-        obj = Object(declaration.name, kind, Space.GLOBAL, f"file:{declaration.name}")
+        ctype = with_extent(ev.types.resolve(node.type), node.init)
+        obj = Object(declaration.name, ctype, Space.GLOBAL, f"file:{declaration.name}")
         if node.init is not None and (
-            _is_constant(node) or ev.policy.keeps_initial_value(ev, declaration.name, kind)
+            _is_constant(node) or ev.policy.keeps_initial_value(ev, declaration.name, ctype)
         ):
             obj.space = Space.LOCAL
-            state.globals[declaration.name] = Variable(obj, kind)
+            state.globals[declaration.name] = Variable(obj, ctype)
             with state.memory.without_undo():  # it stays, whatever branch names it first
-                initialize(ev, Variable(obj, kind), node.init)
-        return Variable(obj, kind)
+                initialize(ev, Variable(obj, ctype), node.init)
+        return Variable(obj, ctype)
     finally:
         state.frames = frames
         state.mask = mask

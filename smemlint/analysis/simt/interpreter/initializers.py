@@ -26,11 +26,11 @@ from smemlint.reasons import ReasonCode
 
 def initialize(ev: Evaluator, variable: Variable, init: ir.Node) -> None:
     """Runs an initializer: `= e`, `(args)`, `{..}`."""
-    obj, kind = variable.object, variable.type
-    place = LValue(obj, offset_of(0), kind)
-    if isinstance(kind, ArrayType):
+    obj, ctype = variable.object, variable.type
+    place = LValue(obj, offset_of(0), ctype)
+    if isinstance(ctype, ArrayType):
         fill_array(ev, place, init)
-    elif isinstance(kind, RecordType):
+    elif isinstance(ctype, RecordType):
         arguments = init_arguments(init)
         if arguments is None:
             value = ev.evaluate(init)
@@ -41,15 +41,15 @@ def initialize(ev: Evaluator, variable: Variable, init: ir.Node) -> None:
             construct_at(ev, place, arguments, init)
     else:
         argument = first_argument(init)
-        value = zero_value(kind) if argument is None else ev.evaluate(argument)
-        if isinstance(kind, PointerType) and isinstance(value, Aggregate):
-            value = _convert_by_operator(ev, value, kind, init)
+        value = zero_value(ctype) if argument is None else ev.evaluate(argument)
+        if isinstance(ctype, PointerType) and isinstance(value, Aggregate):
+            value = _convert_by_operator(ev, value, ctype, init)
         obj.cells.pop(0, None)
-        ev.state.memory.set_cell(obj, 0, convert(ev, value, kind))
+        ev.state.memory.set_cell(obj, 0, convert(ev, value, ctype))
 
 
 def _convert_by_operator(
-    ev: Evaluator, value: Aggregate, kind: PointerType, node: ir.Node
+    ev: Evaluator, value: Aggregate, ctype: PointerType, node: ir.Node
 ) -> Value:
     """Returns a class object converted to a pointer by its conversion operator."""
     state = ev.state
@@ -69,5 +69,5 @@ def _convert_by_operator(
             continue
         best = inline(ev, function, [], (), node, this, record)
         if isinstance(best, Pointer):
-            return Pointer(best.object, best.offset, kind.target, best.is_volatile)
+            return Pointer(best.object, best.offset, ctype.target, best.is_volatile)
     return best

@@ -64,9 +64,9 @@ def locate_cast(ev: Evaluator, node: ir.Cast) -> LValue | Unknown:
     """Returns the same bytes as another type."""
     place = ev.lvalue(node.expr)
     if isinstance(place, LValue):
-        kind = ev.types.resolve(node.to_type)
-        kind = kind.target if is_reference(kind) else kind  # type: ignore[union-attr]
-        return LValue(place.object, place.offset, kind, place.volatile)
+        ctype = ev.types.resolve(node.to_type)
+        ctype = ctype.target if is_reference(ctype) else ctype  # type: ignore[union-attr]
+        return LValue(place.object, place.offset, ctype, place.volatile)
     return place
 
 
@@ -138,7 +138,7 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
         return Unknown.because(
             ReasonCode.NOT_DECLARED, f"`{record.name}` has no member `{name}` that was read"
         )
-    kind = member.type
+    ctype = member.type
     if member.behind and base.object.space is not Space.LOCAL:
         why = Unknown.because(
             ReasonCode.UNKNOWN_TYPE,
@@ -149,16 +149,16 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
             f"{base.object.key}.{name} behind {member.behind}",
             f"sizeof({member.behind})",
             I64,
-            multiple=max(kind.align, 1),
+            multiple=max(ctype.align, 1),
             nonnegative=True,
         )
         offset = state.domain.add(base.offset, start)
-        return LValue(nowhere.object, offset, kind, base.is_volatile)
+        return LValue(nowhere.object, offset, ctype, base.is_volatile)
     offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
-    if is_reference(kind) and base.object.space is Space.LOCAL:
-        content = state.memory.read(base.object, offset, kind)
+    if is_reference(ctype) and base.object.space is Space.LOCAL:
+        content = state.memory.read(base.object, offset, ctype)
         return dereference(ev, content, ir.ID(name))
-    return LValue(base.object, offset, kind, base.is_volatile)
+    return LValue(base.object, offset, ctype, base.is_volatile)
 
 
 def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:

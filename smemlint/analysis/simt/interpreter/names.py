@@ -65,9 +65,9 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
         found = _force_lazy(ev, name, found)
     if found is not None:
         return found
-    kind = ev.types.spelled(name)
-    if kind is not None:
-        return kind
+    ctype = ev.types.spelled(name)
+    if ctype is not None:
+        return ctype
     if is_warp_size(name):
         return number(WARP, I32)
     return Unknown.because(

@@ -114,26 +114,26 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
 
 def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
     state = ev.state
-    kind: CType | None
+    ctype: CType | None
     if isinstance(node.expr, ir.Typename):
-        kind = ev.types.resolve(node.expr)
+        ctype = ev.types.resolve(node.expr)
     else:
         state.trace.mute()
         try:
             place = ev.lvalue(node.expr)
-            kind = place.type if isinstance(place, LValue) else None
+            ctype = place.type if isinstance(place, LValue) else None
             if isinstance(place, Unknown):
                 value = ev.evaluate(node.expr)
                 payload = value.payload if isinstance(value, CallableValue) else None
-                kind = payload if isinstance(payload, CTYPES) else None
+                ctype = payload if isinstance(payload, CTYPES) else None
         finally:
             state.trace.unmute()
-    if kind is not None and is_reference(kind):
-        kind = kind.target  # type: ignore[union-attr]
-    if kind is not None and is_sized(kind) and kind.size:
-        return number(kind.size if op == "sizeof" else kind.align, U64)
+    if ctype is not None and is_reference(ctype):
+        ctype = ctype.target  # type: ignore[union-attr]
+    if ctype is not None and is_sized(ctype) and ctype.size:
+        return number(ctype.size if op == "sizeof" else ctype.align, U64)
     text = state.source_text(node)
-    if op == "sizeof" and kind is not None and is_unread_class(kind):
+    if op == "sizeof" and ctype is not None and is_unread_class(ctype):
         return state.domain.symbol(f"{text} {node.at}", text, U64, nonnegative=True)
     return Unknown.because(ReasonCode.NOT_MODELLED, f"`{text}` is not known", is_uniform=True)
 
@@ -300,11 +300,11 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     return new
 
 
-def _note_copy(ev: Evaluator, source: ir.Node, value: Value, kind: CType) -> None:
+def _note_copy(ev: Evaluator, source: ir.Node, value: Value, ctype: CType) -> None:
     """Notes that a value is stored in memory, as it is or as a longer integer."""
-    if isinstance(kind, IntType) and isinstance(value, AffineInt | Unknown) and kind.size > 1:
-        ev.state.trace.extend(source, extends=kind.size > 2)
-    elif isinstance(value, FloatValue | Aggregate) and value.type == kind:
+    if isinstance(ctype, IntType) and isinstance(value, AffineInt | Unknown) and ctype.size > 1:
+        ev.state.trace.extend(source, extends=ctype.size > 2)
+    elif isinstance(value, FloatValue | Aggregate) and value.type == ctype:
         ev.state.trace.extend(source, extends=False)
 
 

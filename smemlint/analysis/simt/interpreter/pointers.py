@@ -144,11 +144,11 @@ def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineI
     return form if result is whole else scaled(result, size)
 
 
-def _is_class(kind: CType) -> bool:
+def _is_class(ctype: CType) -> bool:
     """Returns whether LLVM sees a class: a half and a class of the source, no built-in vector."""
-    if isinstance(kind, RecordType):
-        return kind.record is not None
-    return kind in (HALF, BF16)
+    if isinstance(ctype, RecordType):
+        return ctype.record is not None
+    return ctype in (HALF, BF16)
 
 
 def _class_scev(ev: Evaluator, obj: Object, index: AffineInt, to: AffineInt) -> Scev:
@@ -176,15 +176,17 @@ def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1)
     return forget_offset(pointer, moved) if isinstance(moved, Unknown) else moved
 
 
-def unsized(kind: CType) -> Unknown:
+def unsized(ctype: CType) -> Unknown:
     """Returns why nothing is known that depends on the size of a type."""
-    if isinstance(kind, ArrayType) and is_sized(kind.element):
+    if isinstance(ctype, ArrayType) and is_sized(ctype.element):
         return Unknown.because(ReasonCode.UNKNOWN_TYPE, "the array's inner extent is not known")
-    return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"the size of `{type_name(kind)}` is not known")
+    return Unknown.because(
+        ReasonCode.UNKNOWN_TYPE, f"the size of `{type_name(ctype)}` is not known"
+    )
 
 
-def type_name(kind: CType) -> str:
+def type_name(ctype: CType) -> str:
     """Returns a type as messages name it."""
-    while isinstance(kind, ArrayType):
-        kind = kind.element
-    return getattr(kind, "spelling", None) or getattr(kind, "name", None) or "the element"
+    while isinstance(ctype, ArrayType):
+        ctype = ctype.element
+    return getattr(ctype, "spelling", None) or getattr(ctype, "name", None) or "the element"

@@ -34,33 +34,33 @@ def _has_member(ev: Evaluator, part: ir.Expression) -> bool | None:
     if not isinstance(part, ir.StructRef) or not isinstance(part.name, ir.ID):
         return None
     variable = ev.state.lookup(part.name.name)
-    kind = _class_of(variable.type) if isinstance(variable, Variable) else None
-    if kind is None or kind.record is None:
+    ctype = _class_of(variable.type) if isinstance(variable, Variable) else None
+    if ctype is None or ctype.record is None:
         return None
     name = part.field.name
-    if kind.member(name) is not None or any(_has_static(k, name) for k in with_bases(kind)):
+    if ctype.member(name) is not None or any(_has_static(k, name) for k in with_bases(ctype)):
         return True
-    return False if _are_bases_read(kind) else None
+    return False if _are_bases_read(ctype) else None
 
 
-def _has_static(kind: RecordType, name: str) -> bool:
+def _has_static(ctype: RecordType, name: str) -> bool:
     """Returns whether a class has a static member of its own, be it defined in the class or not."""
-    record = cast("Record | None", kind.record)
+    record = cast("Record | None", ctype.record)
     tree = record.parse() if record is not None else None
     declared = tree.decls if tree is not None else None
-    return name in kind.statics or any(getattr(d, "name", None) == name for d in declared or ())
+    return name in ctype.statics or any(getattr(d, "name", None) == name for d in declared or ())
 
 
-def _class_of(kind: CType) -> RecordType | None:
-    while isinstance(kind, PointerType):
-        kind = kind.target
-    return kind if isinstance(kind, RecordType) else None
+def _class_of(ctype: CType) -> RecordType | None:
+    while isinstance(ctype, PointerType):
+        ctype = ctype.target
+    return ctype if isinstance(ctype, RecordType) else None
 
 
-def _are_bases_read(kind: RecordType) -> bool:
-    return all(map(_are_direct_bases_read, with_bases(kind)))
+def _are_bases_read(ctype: RecordType) -> bool:
+    return all(map(_are_direct_bases_read, with_bases(ctype)))
 
 
-def _are_direct_bases_read(kind: RecordType) -> bool:
-    record = cast("Record", kind.record)
-    return sum(base.record is not None for base in kind.bases) >= len(record.bases)
+def _are_direct_bases_read(ctype: RecordType) -> bool:
+    record = cast("Record", ctype.record)
+    return sum(base.record is not None for base in ctype.bases) >= len(record.bases)

@@ -73,26 +73,26 @@ def _indexed_member(event: Event, begin: NDArray[np.int64]) -> tuple[int, int] |
 
     `s->cache[i].level` indexes `cache`: the first thread's address tells which one of the object.
     """
-    name, kind = _name_of_indexed(event.node), event.object.type if event.object else None
+    name, ctype = _name_of_indexed(event.node), event.object.type if event.object else None
     if not name or not event.mask.any():
         return None
     first, base = int(begin[event.mask].min()), 0
-    while isinstance(kind, ArrayType | RecordType) and kind.size:
-        if isinstance(kind, ArrayType):
-            if not kind.element.size:
+    while isinstance(ctype, ArrayType | RecordType) and ctype.size:
+        if isinstance(ctype, ArrayType):
+            if not ctype.element.size:
                 return None
-            base += (first - base) // kind.element.size * kind.element.size
-            kind = kind.element
+            base += (first - base) // ctype.element.size * ctype.element.size
+            ctype = ctype.element
             continue
         within = first - base
-        around = (m for m in kind.members if m.offset <= within < m.offset + m.type.size)
+        around = (m for m in ctype.members if m.offset <= within < m.offset + m.type.size)
         member = next(around, None)
         if member is None:
             return None
         base += member.offset
         if member.name == name and isinstance(member.type, ArrayType):
             return base, base + member.type.size
-        kind = member.type
+        ctype = member.type
     return None
 
 

@@ -391,7 +391,7 @@ def _enclosing_record(ev: Evaluator, function: Function) -> RecordType | None:
         return None
     ev.state.frames.append(Frame("file", [{}]))
     try:
-        kind = ev.types.spelled(function.record)
+        ctype = ev.types.spelled(function.record)
     finally:
         ev.state.frames.pop()
-    return kind if isinstance(kind, RecordType) else None
+    return ctype if isinstance(ctype, RecordType) else None

@@ -44,30 +44,30 @@ def parameter_binding(
     given: Sequence[Precondition] = (),
 ) -> Binding:
     """Returns a parameter as a variable, with what is known or assumed of its argument."""
-    kind = ev.types.resolve(param.type)
-    if isinstance(kind, ArrayType):
-        kind = PointerType(kind.element)
+    ctype = ev.types.resolve(param.type)
+    if isinstance(ctype, ArrayType):
+        ctype = PointerType(ctype.element)
     key = f"param:{param.name}"
-    if isinstance(kind, RecordType):
-        obj = Object(param.name, kind, Space.PARAMETER, key)
-        for name, at, _ in scalar_members(kind, param.name or "") if arguments else ():
+    if isinstance(ctype, RecordType):
+        obj = Object(param.name, ctype, Space.PARAMETER, key)
+        for name, at, _ in scalar_members(ctype, param.name or "") if arguments else ():
             known = arguments.get(name)
             if isinstance(known, AffineInt):
                 obj.cells[at] = _of_launch(known, f"{key}+{at}")
-        return Variable(obj, kind)
-    if isinstance(kind, PointerType) and kind.is_reference:
-        target = Object(param.name, kind.target, Space.PARAMETER, key)
-        content = Pointer(target, offset_of(0), kind.target)
-        return Variable(Object(param.name, kind, Space.LOCAL, key, {0: content}), kind)
-    value = unknown_argument(ev, kind, key, param.name)
+        return Variable(obj, ctype)
+    if isinstance(ctype, PointerType) and ctype.is_reference:
+        target = Object(param.name, ctype.target, Space.PARAMETER, key)
+        content = Pointer(target, offset_of(0), ctype.target)
+        return Variable(Object(param.name, ctype, Space.LOCAL, key, {0: content}), ctype)
+    value = unknown_argument(ev, ctype, key, param.name)
     if param.name in arguments and isinstance(value, AffineInt):
-        value = convert(ev, arguments[param.name], kind)
+        value = convert(ev, arguments[param.name], ctype)
         if isinstance(value, AffineInt):
             value = _of_launch(value, key)
-    elif given and isinstance(kind, IntType):
-        value = _assumed(ev, kind, param.name, given)
+    elif given and isinstance(ctype, IntType):
+        value = _assumed(ev, ctype, param.name, given)
         value = AffineInt(value.base, value.type, value.terms, atom(key))
-    return Variable(ev.state.new_local(param.name, kind, key, value), kind)
+    return Variable(ev.state.new_local(param.name, ctype, key, value), ctype)
 
 
 def _of_launch(value: AffineInt, key: str) -> AffineInt:
@@ -75,20 +75,20 @@ def _of_launch(value: AffineInt, key: str) -> AffineInt:
     return AffineInt(value.base, value.type, value.terms, atom(key))
 
 
-def _assumed(ev: Evaluator, kind: IntType, name: str, given: Sequence[Precondition]) -> AffineInt:
+def _assumed(ev: Evaluator, ctype: IntType, name: str, given: Sequence[Precondition]) -> AffineInt:
     """Returns an argument of which a divisor or bounds are assumed."""
     multiple = lcm(*(a.multiple for a in given))
     least = max((a.least for a in given if a.least is not None), default=None)
     most = min((a.most for a in given if a.most is not None), default=None)
     if least is not None and least == most:
-        return AffineInt(least, kind)
+        return AffineInt(least, ctype)
     is_positive = least is not None and least >= 0
     shown = name if multiple == 1 else f"{name}/{multiple}"
-    part = ev.state.domain.symbol(f"param:{shown}", shown, kind, nonnegative=is_positive)
+    part = ev.state.domain.symbol(f"param:{shown}", shown, ctype, nonnegative=is_positive)
     if most is not None and most >= 0 and is_positive:
         terms = tuple((replace(s, most=most // multiple // abs(int(c))), c) for s, c in part.terms)
         part = AffineInt(part.base, part.type, terms)
-    whole = ev.state.domain.multiply(part, AffineInt(multiple, kind))
+    whole = ev.state.domain.multiply(part, AffineInt(multiple, ctype))
     return whole if isinstance(whole, AffineInt) else part
 
 

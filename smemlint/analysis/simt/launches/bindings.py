@@ -31,9 +31,9 @@ def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
     return tuple(shown)
 
 
-def type_text(kind: CType) -> str:
+def type_text(ctype: CType) -> str:
     """Returns a type as C spells it."""
-    return _Texts().of(kind)
+    return _Texts().of(ctype)
 
 
 class _Texts:
@@ -49,27 +49,27 @@ class _Texts:
             return self.of(bound)
         return getattr(bound, "name", None) or "?"
 
-    def of(self, kind: CType) -> str:
-        if isinstance(kind, IntType):
-            if kind.is_bool:
+    def of(self, ctype: CType) -> str:
+        if isinstance(ctype, IntType):
+            if ctype.is_bool:
                 return "bool"
-            words = {8: "char", 16: "short", 32: "int", 64: "long long"}.get(kind.bits, "int128")
-            return words if kind.signed else f"unsigned {words}"
-        if isinstance(kind, PointerType):
-            return f"{self.of(kind.target)}{'&' if kind.is_reference else '*'}"
-        if isinstance(kind, RecordType):
-            if kind not in self._of_records:
-                self._of_records[kind] = self._of_record(kind)
-            return self._of_records[kind]
-        return getattr(kind, "name", None) or getattr(kind, "spelling", None) or "?"
+            words = {8: "char", 16: "short", 32: "int", 64: "long long"}.get(ctype.bits, "int128")
+            return words if ctype.signed else f"unsigned {words}"
+        if isinstance(ctype, PointerType):
+            return f"{self.of(ctype.target)}{'&' if ctype.is_reference else '*'}"
+        if isinstance(ctype, RecordType):
+            if ctype not in self._of_records:
+                self._of_records[ctype] = self._of_record(ctype)
+            return self._of_records[ctype]
+        return getattr(ctype, "name", None) or getattr(ctype, "spelling", None) or "?"
 
-    def _of_record(self, kind: RecordType) -> str:
+    def _of_record(self, ctype: RecordType) -> str:
         """Spells a class with the values of its template parameters, a long one by digest."""
-        template = getattr(kind.record, "template", ())
-        values = [self.of_binding(kind.statics.get(p.name)) if p.name else "?" for p in template]
-        if not values or len(values) != len(kind.arguments or values):
-            values = list(kind.arguments)  # a specialization has parameters of its own
-        text = f"{kind.name}<{', '.join(values)}>" if values else kind.name
+        template = getattr(ctype.record, "template", ())
+        values = [self.of_binding(ctype.statics.get(p.name)) if p.name else "?" for p in template]
+        if not values or len(values) != len(ctype.arguments or values):
+            values = list(ctype.arguments)  # a specialization has parameters of its own
+        text = f"{ctype.name}<{', '.join(values)}>" if values else ctype.name
         if len(text) <= _MOST_TEXT:
             return text
         return f"{text[:_MOST_TEXT]}..{crc32(text.encode()):08x}"

@@ -364,10 +364,10 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
     try:
         for param in parameters_of(tree):
             if param.name:
-                kind = ev.types.resolve(param.type)
-                value = unknown_argument(ev, kind, f"{function.name}.{param.name}", param.name)
-                obj = state.new_local(param.name, kind, param.name, value)
-                state.bind(param.name, Variable(obj, kind))
+                ctype = ev.types.resolve(param.type)
+                value = unknown_argument(ev, ctype, f"{function.name}.{param.name}", param.name)
+                obj = state.new_local(param.name, ctype, param.name, value)
+                state.bind(param.name, Variable(obj, ctype))
         ev.execute(tree.body)
     except (BudgetExceeded, RecursionError):
         return False
@@ -385,8 +385,8 @@ def _class_of(ev: Evaluator, function: Function, scope: Scope) -> RecordType | N
     names = [p.name for p in records[0].template] if records else []
     if any(name not in scope for name in names):
         return None
-    kind = ev.types.spelled(f"{function.record}<{', '.join(names)}>" if names else function.record)
-    return kind if isinstance(kind, RecordType) and kind.record is not None else None
+    ctype = ev.types.spelled(f"{function.record}<{', '.join(names)}>" if names else function.record)
+    return ctype if isinstance(ctype, RecordType) and ctype.record is not None else None
 
 
 def _key_of_condition(ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]) -> Hashable:

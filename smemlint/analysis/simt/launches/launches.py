@@ -218,10 +218,10 @@ class LaunchPolicy(HostPolicy):
         finally:
             state.frames.pop()
         given: Scope = {}
-        for k, kind in enumerate(kinds):
-            value = unknown_argument(ev, kind, f"{function.name}.{k}", f"argument {k + 1}")
-            obj = state.new_local(f"argument {k + 1}", kind, f"{function.name}.{k}", value)
-            given[f"{function.name}.{k}"] = Variable(obj, kind)
+        for k, ctype in enumerate(kinds):
+            value = unknown_argument(ev, ctype, f"{function.name}.{k}", f"argument {k + 1}")
+            obj = state.new_local(f"argument {k + 1}", ctype, f"{function.name}.{k}", value)
+            given[f"{function.name}.{k}"] = Variable(obj, ctype)
         frame = state.frame
         frame.enter_scope(given)
         try:
@@ -359,12 +359,12 @@ def _points_elsewhere(ev: Evaluator, function: Function, operands: Sequence[Oper
     """Returns whether a parameter is a pointer to other numbers than what it is given."""
     expected = [ev.types.resolve(parameter.type) for parameter in signature_of(function).parameters]
     return any(
-        isinstance(kind, PointerType)
+        isinstance(ctype, PointerType)
         and isinstance(given.type, PointerType)
-        and isinstance(kind.target, IntType | FloatType)
+        and isinstance(ctype.target, IntType | FloatType)
         and isinstance(given.type.target, IntType | FloatType)
-        and kind.target != given.type.target
-        for kind, given in zip(expected, operands, strict=False)
+        and ctype.target != given.type.target
+        for ctype, given in zip(expected, operands, strict=False)
     )
 
 

@@ -49,11 +49,11 @@ def numbers_passed(
         if isinstance(value, AffineInt):
             known |= _known({parameter.name: value}, number_of)
         elif isinstance(value, Aggregate) and isinstance(value.type, RecordType):
-            kind = _resolved(ev, parameter.type, scope)
-            if isinstance(kind, RecordType) and kind.name == value.type.name:
+            ctype = _resolved(ev, parameter.type, scope)
+            if isinstance(ctype, RecordType) and ctype.name == value.type.name:
                 cells = {
                     name: cell
-                    for name, at, _ in scalar_members(kind, parameter.name)
+                    for name, at, _ in scalar_members(ctype, parameter.name)
                     if isinstance(cell := value.cells.get(at), AffineInt)
                 }
                 known |= _known(cells, number_of)

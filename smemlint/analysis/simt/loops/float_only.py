@@ -36,17 +36,17 @@ def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
     binding = ev.state.lookup(name)
     if not isinstance(binding, Variable):
         return not written and (binding is None or isinstance(binding, (*CTYPES, AffineInt)))
-    obj, kind = binding.object, binding.type
+    obj, ctype = binding.object, binding.type
     value = obj.cells.get(0)
     if isinstance(value, Pointer):
-        obj, kind = value.object, value.target
-    elif isinstance(value, Unknown) and isinstance(kind, PointerType):
+        obj, ctype = value.object, value.target
+    elif isinstance(value, Unknown) and isinstance(ctype, PointerType):
         return False
-    while isinstance(kind, ArrayType):
-        kind = kind.element
+    while isinstance(ctype, ArrayType):
+        ctype = ctype.element
     if obj.space is Space.SHARED:
         return False
-    return not written or obj.space is Space.GLOBAL or is_floating(kind)
+    return not written or obj.space is Space.GLOBAL or is_floating(ctype)
 
 
 def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:

@@ -213,8 +213,8 @@ def counted_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
         count, over = _declare_list(ev, over), ir.ID(_LIST, at=node.at)
     elif isinstance(over, ir.ID | ir.StructRef):
         place = ev.lvalue(over)
-        kind = place.type if isinstance(place, LValue) else None
-        array = kind if isinstance(kind, ArrayType) or kind is None else array_member(kind)
+        ctype = place.type if isinstance(place, LValue) else None
+        array = ctype if isinstance(ctype, ArrayType) or ctype is None else array_member(ctype)
         count = array.count or 0 if array is not None else 0
     if not count or over is None:
         return None
@@ -234,10 +234,10 @@ def _declare_list(ev: Evaluator, node: ir.InitList | ir.BraceList) -> int:
     values = [ev.evaluate(part) for part in parts]
     if not values or not all(isinstance(v, AffineInt) for v in values):
         return 0
-    kind = type_of(values[0])
-    array = ArrayType(kind, len(values))
+    ctype = type_of(values[0])
+    array = ArrayType(ctype, len(values))
     storage = ev.state.new_local(_LIST, array, ev.state.key(node, _LIST))
     for k, value in enumerate(values):
-        ev.state.memory.write(storage, offset_of(k * kind.size), kind, value, ev.state.mask)
+        ev.state.memory.write(storage, offset_of(k * ctype.size), ctype, value, ev.state.mask)
     ev.state.bind(_LIST, Variable(storage, array))
     return len(values)

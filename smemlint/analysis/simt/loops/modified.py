@@ -56,13 +56,13 @@ def _holds_nothing_followed(ev: Evaluator, name: str) -> bool:
         return ev.state.frame.this is None
     if not isinstance(binding, Variable):
         return False
-    obj, kind = binding.object, binding.type
+    obj, ctype = binding.object, binding.type
     value = obj.cells.get(0)
     if isinstance(value, Pointer):
-        obj, kind = value.object, value.target
-    while isinstance(kind, ArrayType):
-        kind = kind.element
-    return obj.space is not Space.LOCAL or isinstance(kind, OpaqueType) or is_floating(kind)
+        obj, ctype = value.object, value.target
+    while isinstance(ctype, ArrayType):
+        ctype = ctype.element
+    return obj.space is not Space.LOCAL or isinstance(ctype, OpaqueType) or is_floating(ctype)
 
 
 def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
@@ -82,10 +82,10 @@ def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
     return not given.is_lvalue or takes_by_value(ev, given.callee, given.index)
 
 
-def is_floating(kind: CType) -> bool:
+def is_floating(ctype: CType) -> bool:
     """Returns whether a type holds floating-point numbers only."""
-    while isinstance(kind, ArrayType):
-        kind = kind.element
-    if isinstance(kind, RecordType):
-        return bool(kind.members) and all(is_floating(m.type) for m in kind.members)
-    return isinstance(kind, FloatType)
+    while isinstance(ctype, ArrayType):
+        ctype = ctype.element
+    if isinstance(ctype, RecordType):
+        return bool(ctype.members) and all(is_floating(m.type) for m in ctype.members)
+    return isinstance(ctype, FloatType)

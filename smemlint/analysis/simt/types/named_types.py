@@ -126,8 +126,8 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         own = type_argument(ev, arguments[0])
         return own.target if isinstance(own, PointerType) and not own.is_reference else own
     if last in _SIGNS:
-        kind = type_argument(ev, arguments[0])
-        return IntType(kind.bits, _SIGNS[last]) if isinstance(kind, IntType) else None
+        ctype = type_argument(ev, arguments[0])
+        return IntType(ctype.bits, _SIGNS[last]) if isinstance(ctype, IntType) else None
     if last in _ARRAYS:
         return _resolve_array(ev, name, last, arguments)
     if last == "aligned_struct" and not ev.state.unit.records.get(last):
@@ -221,5 +221,5 @@ def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CTyp
 
 def _inherited(owner: RecordType, name: str) -> object:
     """Returns what a class or one of its bases calls so; None where none does."""
-    named = (kind.statics.get(name) for kind in owner.with_bases())
+    named = (ctype.statics.get(name) for ctype in owner.with_bases())
     return next((found for found in named if found is not None), None)

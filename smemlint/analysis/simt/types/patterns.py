@@ -33,11 +33,11 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 def template_value(ev: Evaluator, spelling: str) -> Argument:
     """Returns what a template argument is: a type if it names one, else a value."""
-    kind = type_argument(ev, spelling)
-    if kind is not None and not is_opaque(kind):
-        return kind
+    ctype = type_argument(ev, spelling)
+    if ctype is not None and not is_opaque(ctype):
+        return ctype
     value = value_argument(ev, spelling)
-    return value if isinstance(value, AffineInt) else kind
+    return value if isinstance(value, AffineInt) else ctype
 
 
 def patterns_of(template: Record | Function) -> tuple[str, ...]:
@@ -58,14 +58,14 @@ def same_argument(one: Argument, other: Argument) -> bool | None:
     return one == other  # a type that was not read is none of those that were
 
 
-def class_arguments(ev: Evaluator, kind: RecordType) -> list[Argument] | None:
+def class_arguments(ev: Evaluator, ctype: RecordType) -> list[Argument] | None:
     """Returns the template arguments of a class; None where its template was not read."""
-    record = cast("Record | None", kind.record)
+    record = cast("Record | None", ctype.record)
     if record is None or any(p.is_pack or not p.name for p in record.template):
         return None
     if record.specialization is None:
-        return [cast("Argument", kind.statics.get(p.name)) for p in record.template]
-    ev.state.frames.append(Frame(f"arguments of {kind.name}", [scope_of(kind)]))
+        return [cast("Argument", ctype.statics.get(p.name)) for p in record.template]
+    ev.state.frames.append(Frame(f"arguments of {ctype.name}", [scope_of(ctype)]))
     try:
         return [template_value(ev, pattern) for pattern in patterns_of(record)]
     finally:

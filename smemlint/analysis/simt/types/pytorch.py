@@ -44,9 +44,9 @@ def pytorch_type(ev: Evaluator, prefix: str, name: str, arguments: tuple[str, ..
         return _OF_ELEMENTS.get(element) or _OF_ELEMENTS.get(element.removeprefix("k"))
     if name not in ("acc_type", "opmath_type"):
         return None
-    kind = type_argument(ev, arguments[0])
-    if isinstance(kind, FloatType):
-        return FLOAT if kind.size < DOUBLE.size else kind
-    if isinstance(kind, IntType):
-        return I64 if name == "acc_type" and kind != BOOL else kind
+    ctype = type_argument(ev, arguments[0])
+    if isinstance(ctype, FloatType):
+        return FLOAT if ctype.size < DOUBLE.size else ctype
+    if isinstance(ctype, IntType):
+        return I64 if name == "acc_type" and ctype != BOOL else ctype
     return None

@@ -142,14 +142,14 @@ def _lay_out_members(
                 if decl.init is not None:
                     frame.bind(decl.name, Lazy(decl.init, scope))
             else:
-                kind = _nested_record(ev, decl, record) or ev.types.resolve(decl.type)
+                ctype = _nested_record(ev, decl, record) or ev.types.resolve(decl.type)
                 if not decl.name and not isinstance(decl.type, ir.Struct | ir.Union):
                     continue
                 if not decl.name and getattr(decl.type, "name", None):
                     continue  # a nested definition, not an anonymous member
                 if decl.bitsize is not None:  # where it lies and what moves it, the ABI packs
-                    kind = OpaqueType(f"the bit-field `{decl.name}`", kind.size, kind.align)
-                fields.append((decl.name, kind, declared_alignment(ev, decl)))
+                    ctype = OpaqueType(f"the bit-field `{decl.name}`", ctype.size, ctype.align)
+                fields.append((decl.name, ctype, declared_alignment(ev, decl)))
                 if decl.init is not None:
                     initial[decl.name] = decl.init
     finally:

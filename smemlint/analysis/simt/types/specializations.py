@@ -113,10 +113,10 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
     kinds = [unreferenced(given) for given in types]
     names = cache_key(" ".join(classes), state.frame, state.lookup)
     key = None
-    if names is not None and not any(isinstance(kind, StaticType) for kind in kinds):
+    if names is not None and not any(isinstance(ctype, StaticType) for ctype in kinds):
         key = (
             function,
-            tuple(kind if isinstance(kind, RecordType) else None for kind in kinds),
+            tuple(ctype if isinstance(ctype, RecordType) else None for ctype in kinds),
             names,
         )
     resolution = state.resolution
@@ -127,10 +127,10 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
 def _class_fit(ev: Evaluator, function: Function, kinds: Sequence[CType]) -> int | None:
     match = Match({p.name for p in function.template if p.name}, ev)
     total = 0
-    for spelling, kind in zip(signature_of(function).classes, kinds, strict=False):
-        if not match.names_class(spelling) or not isinstance(kind, RecordType | StaticType):
+    for spelling, ctype in zip(signature_of(function).classes, kinds, strict=False):
+        if not match.names_class(spelling) or not isinstance(ctype, RecordType | StaticType):
             continue
-        answer = match.fits(spelling, kind)
+        answer = match.fits(spelling, ctype)
         if answer is False:
             return None
         if answer:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None:
     """Returns a static constant, nested type or enumerator of a record or of one of its bases."""
-    owner = next((kind for kind in owner.with_bases() if _declares(kind, owner, name)), owner)
+    owner = next((ctype for ctype in owner.with_bases() if _declares(ctype, owner, name)), owner)
     inner = owner.statics.get(name)
     if isinstance(inner, Lazy):
         ev.state.frames.append(Frame(f"static {owner.name}", [scope_of(owner)]))
@@ -31,11 +31,11 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
     return inner  # type: ignore[return-value]
 
 
-def _declares(kind: RecordType, seen_from: RecordType, name: str) -> bool:
+def _declares(ctype: RecordType, seen_from: RecordType, name: str) -> bool:
     """Returns whether a class has such a member; of a base's, template parameters do not count."""
-    if name not in kind.statics or kind is seen_from:
-        return name in kind.statics
-    record = cast("Record | None", kind.record)
+    if name not in ctype.statics or ctype is seen_from:
+        return name in ctype.statics
+    record = cast("Record | None", ctype.record)
     return record is None or all(p.name != name for p in record.template)
 
 
@@ -44,11 +44,11 @@ def scope_of(record: RecordType) -> Scope:
     return dict(record.statics)  # type: ignore[arg-type]
 
 
-def static_value(kind: StaticType) -> Value:
+def static_value(ctype: StaticType) -> Value:
     """Returns the one value that objects of the type have."""
-    value = kind.value
+    value = ctype.value
     return (
         value
         if isinstance(value, Cute | AffineInt)
-        else Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{kind.spelling}`")
+        else Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{ctype.spelling}`")
     )

@@ -115,13 +115,15 @@ def closed_spelling(ev: Evaluator, name: str) -> str:
 
 
 def _closed_argument(ev: Evaluator, spelling: str) -> str:
-    kind = type_argument(ev, spelling)
-    if kind is None or is_opaque(kind):
+    ctype = type_argument(ev, spelling)
+    if ctype is None or is_opaque(ctype):
         value = value_argument(ev, spelling)
         constant = value.constant if isinstance(value, AffineInt) else None
         return spelling if constant is None else str(constant)
-    text = type_text(kind)
-    return text if builtin((text,)) is kind or isinstance(kind, (IntType, FloatType)) else spelling
+    text = type_text(ctype)
+    return (
+        text if builtin((text,)) is ctype or isinstance(ctype, (IntType, FloatType)) else spelling
+    )
 
 
 @lru_cache(4096)

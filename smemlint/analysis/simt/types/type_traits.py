@@ -25,12 +25,12 @@ _STANDARD_FLOATS = frozenset(("float", "double", "long double"))
 """Of which `std::is_floating_point` holds; `__half` and its like are classes."""
 
 
-def _is_standard_float(kind: CType) -> bool:
-    return isinstance(kind, FloatType) and kind.name in _STANDARD_FLOATS
+def _is_standard_float(ctype: CType) -> bool:
+    return isinstance(ctype, FloatType) and ctype.name in _STANDARD_FLOATS
 
 
-def _is_arithmetic(kind: CType) -> bool:
-    return isinstance(kind, IntType) or _is_standard_float(kind)
+def _is_arithmetic(ctype: CType) -> bool:
+    return isinstance(ctype, IntType) or _is_standard_float(ctype)
 
 
 def _is_same(a: CType, b: CType) -> bool:
@@ -40,8 +40,8 @@ def _is_same(a: CType, b: CType) -> bool:
     return a == b
 
 
-def _plain_name(kind: RecordType) -> str:
-    return kind.name.lstrip("_").removeprefix("nv_")
+def _plain_name(ctype: RecordType) -> str:
+    return ctype.name.lstrip("_").removeprefix("nv_")
 
 
 _OF_ONE_TYPE: dict[str, Callable[[CType], bool]] = {
