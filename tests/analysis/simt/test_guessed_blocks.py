@@ -61,3 +61,33 @@ def test_a_default_path_that_leaves_an_array_is_not_taken(body, certainty):
     (kernel, *_) = facts_in(a_cu=SWITCHED.format(body=body)).kernels
     (access,) = kernel.accesses
     assert access.certainty == certainty
+
+
+ROWS = """
+__global__ void k(float *g) {{
+  __shared__ float s[2048];
+  s[threadIdx.y * 33 + threadIdx.x * 2] = g[0];
+}}
+void run(int n, unknown u, float *g) {{ k<<<1, {block}>>>(g); }}
+"""
+
+
+@pytest.mark.parametrize(("block", "shape", "certainty", "wavefronts"), [
+    ("n", (256, 1, 1), "assumed", 2),  # lane t stores to word 2t, whatever n is
+    ("n + 1", (256, 1, 1), "assumed", 2),
+    ("dim3(n)", (256, 1, 1), "assumed", 2),
+    ("dim3(n, n)", (32, 8, 1), "sampled", 2),  # half warps in two rows would take fewer
+    ("u", (32, 8, 1), "sampled", 2),
+])  # fmt: skip
+def test_a_block_that_is_one_number_is_a_row(block, shape, certainty, wavefronts):
+    (kernel,) = facts_in(a_cu=ROWS.format(block=block)).kernels
+    (access,) = kernel.accesses
+    assert (kernel.instance.block, access.certainty) == (shape, certainty)
+    assert access.wavefronts.mean == wavefronts
+
+
+def test_a_row_is_as_long_as_the_bounds_of_the_launch():
+    bounded = ROWS.replace("void k", "__launch_bounds__(64) void k").format(block="n")
+    (kernel,) = facts_in(a_cu=bounded).kernels
+    assert kernel.instance.block == (64, 1, 1)
+    assert kernel.accesses[0].instructions == 2

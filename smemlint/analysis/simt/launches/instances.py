@@ -169,12 +169,14 @@ class Instances:
     ) -> list[KernelTask]:
         """Guesses at a block of which no launch, or none with a known size, says more."""
         bound = self._launch_bound(function, scope)
+        _, y, z = launch.extents if launch is not None else (None, None, None)
+        is_plane = self._uses_plane(function) and not y == z == 1
         if bound is not None:
-            counted = _planes_of(bound) if self._uses_plane(function) else [(bound, 1, 1)]
+            counted = _planes_of(bound) if is_plane else [(bound, 1, 1)]
             return [
                 self._task(function, scope, s, "__launch_bounds__", assumptions) for s in counted
             ]
-        shapes: Sequence[Block] = _PLANE_SHAPES if self._uses_plane(function) else _FLAT_SHAPES
+        shapes: Sequence[Block] = _PLANE_SHAPES if is_plane else _FLAT_SHAPES
         known = "no launch was found"
         if launch is not None:
             shapes = _within(shapes, launch.limits) or _at_limits(launch)

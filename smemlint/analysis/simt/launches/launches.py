@@ -159,6 +159,8 @@ class LaunchPolicy(HostPolicy):
             size = self.number_of(ev.evaluate(shared)) if shared is not None else 0
             given = [operand_of(ev, argument) for argument in node.args]
             shape = self._shape(ev.evaluate(block))
+            if isinstance(operand_of(ev, block).type, IntType):
+                shape = shape._replace(extents=(shape.extents[0], 1, 1))
             self._note(ev, node.kernel, shape, size, given, node, grid=grid)
         return True
 

@@ -411,7 +411,6 @@ int main() {{ float a[1000]; int n = 64; fill(a, n GIVEN); k<<<1, n>>>(0); }}
         ("dim3(32, n, n)", 32, 1),
         ("dim3(8, n)", 8, None),  # each row of 8 lanes in a bank of its own
         ("dim3(n, 8)", None, None),
-        ("n", None, None),
     ],
 )
 def test_the_known_row_of_a_block_decides_what_it_can(block, write, read):
