@@ -250,15 +250,10 @@ def _with_compiled(
     facts = joined_with_compiled(merged.facts)
     if facts is merged.facts:
         return merged
-    concerned = {kernel.instance.key for kernel in joined.facts.kernels}
-    kernels = tuple(k for k in facts.kernels if k.instance.key in concerned)
-    findings = run_rules(replace(joined.facts, kernels=kernels), configuration.for_file)
-    return replace(
-        merged,
-        findings=(*apart.findings, *findings),
-        facts=facts,
-        sites=tuple(dict.fromkeys((*apart.sites, *sites_of(kernels)))),
-    )
+    judged = joined_with_compiled(joined.facts)
+    findings = tuple(run_rules(judged, configuration.for_file))
+    both = merge([UnitResult(findings, sites_of(judged.kernels)), apart])
+    return replace(merged, findings=both.findings, facts=facts, sites=both.sites)
 
 
 def _marked(results: Mapping[str, UnitResult], sources: Sequence[Source]) -> dict[str, UnitResult]:

@@ -12,9 +12,12 @@ LAUNCH = r"<<[ \t]*+<"
 _NAME_AT_END = re.compile(r"[A-Za-z_]\w*+\Z")
 _INCLUDES = re.compile(r'#[ \t]*+include[ \t]*+(?:"([^"\n]++)"|<([^>\n]++)>)')
 
+# A quote behind a digit is of 1'000, but not of u8'x'.
 _LITERAL_OR_COMMENT = re.compile(
-    r"""(?P<literal>"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)|//[^\n]*+|/\*.*?(?:\*/|\Z)""",
-    re.DOTALL,
+    r"""(?P<literal>R"(?P<delimiter>[^()\\\s]{0,16})\(.*?(?:\)(?P=delimiter)"|\Z)
+|"(?:[^"\\\n]|\\(?:\r\n|.))*+"?|(?<!(?<!u)[0-9])'(?:[^'\\\n]|\\(?:\r\n|.))*+'?)
+|//[^\n]*+|/\*.*?(?:\*/|\Z)""",
+    re.DOTALL | re.VERBOSE,
 )
 
 

@@ -52,6 +52,12 @@ def test_a_name_in_a_comment_is_no_use_of_it():
         "string.cu": 'const char *url = "//"; void run() { k<<<1, 1>>>(); }  // k',
         "quote.cu": """char c = '"'; void run() { k<<<1, 1>>>(); } char d = '"';""",
         "named.cu": 'auto name = "k";',
+        "raw.cu": 'auto p = R"x(\n /* "( )x";\nvoid run() { k<<<1, 1>>>(); }',
+        "digits.cu": "int n = 1'000; // k",
+        "prefix.cu": """auto c = u8'"'; int a; // k""",
+        "folded.cu": 'auto s = "a\\\r\n // "; void run() { k<<<1, 1>>>(); }',
     }
     index = ProgramIndex([Source(p, t) for p, t in texts.items()], Settings(), load_unit)
-    assert index.mentioning(("k",), "k.cu") == ["k.cu", "string.cu", "quote.cu", "named.cu"]
+    assert index.mentioning(("k",), "k.cu") == [
+        "k.cu", "string.cu", "quote.cu", "named.cu", "raw.cu", "folded.cu"
+    ]  # fmt: skip

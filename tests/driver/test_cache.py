@@ -176,6 +176,28 @@ def test_units_that_share_no_kernel_with_compiled_code_are_kept(run, tree, monke
     assert run()[1] == everything
 
 
+def test_a_kernel_of_units_with_and_without_compiled_code_is_found_once(tmp_path, monkeypatch):
+    """The PTX shares a kernel with `a.cu`, the header's kernel is in both units."""
+    from smemlint.config.settings import Configuration, Settings
+    from smemlint.driver.request import Request
+    from smemlint.driver.run import evaluate
+    from smemlint.driver.schedule import IN_PROCESS
+    from smemlint.sources.discovery import find_sources
+
+    body = "(float *o) {\n  __shared__ float s[32][32];\n  o[threadIdx.y] = s[threadIdx.x][0];\n}\n"
+    launch = "void r(float *p) { qux<2><<<1, 32>>>(p); }\n"
+    (tmp_path / "h.cuh").write_text("template <int N> __global__ void qux" + body)
+    (tmp_path / "b.cu").write_text('#include "h.cuh"\n' + launch)
+    own = "__global__ void transpose_naive" + body
+    (tmp_path / "a.cu").write_text('#include "h.cuh"\n' + own + launch)
+    ptx = (ROOT / "tests/analysis/compiled/ptx/transpose.ptx").read_text()
+    (tmp_path / "compiled.ptx").write_text(ptx)
+    monkeypatch.chdir(tmp_path)
+    configuration = Configuration.uniform(Settings(block_dim=(32, 32, 1)))
+    merged = evaluate(Request(find_sources(["."]), configuration, IN_PROCESS)).merged
+    assert [f.span.line for f in merged.findings if f.span.path == "h.cuh"] == [3]
+
+
 def test_a_module_that_gains_a_swizzle_is_looked_into_again(smemlint, tmp_path):
     helper, absent = tmp_path / "helper.py", tmp_path / "layouts.py"
     helper.write_text("import cutlass.cute as cute\n")

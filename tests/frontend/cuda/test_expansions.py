@@ -94,3 +94,24 @@ def test_where_there_is_no_room_what_is_kept_is_forgotten(monkeypatch):
     assert first.tokens[-1] is again.tokens[-1]  # lexed, not made
     assert first.tokens[5] is again.tokens[5]
     assert texts(other)[-1] == ";"
+
+
+def test_what_macros_swallow_takes_room(monkeypatch):
+    kept = expansions.Expansions(200)
+    monkeypatch.setattr(preprocess, "EXPANSIONS", kept)
+    for k in range(9):
+        header = f"#define IGNORE(x)\n#define F{k}\nIGNORE({'1 ' * 60})"
+        assert texts(read("", header)) == []
+    assert sum(len(e.tokens) for e in kept._kept.values()) <= 200
+
+
+def test_conditions_around_a_definition_are_those_of_the_unit():
+    header = "#define F 1\nint a = F;"
+    options = LoadOptions(read={"h.cuh": header}.get)
+    for _ in range(2):
+        for name in ("X", "Y", ""):
+            around = f'#if {name} > 2\n#include "h.cuh"\n#endif' if name else '#include "h.cuh"'
+            unit = preprocess.preprocess("main.cu", around, options)
+            made = [token for token in unit.tokens if token.text == "1"]
+            assert [name in str(token.assumed) for token in made] == [True] * len(made)
+            assert len(made) == 1 or name

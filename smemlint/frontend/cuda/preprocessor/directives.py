@@ -50,7 +50,7 @@ class PreparedFile:
     source: SourceFile
     lexed: Lexed
     directives: list[Directive]
-    _macros: dict[tuple[int, tuple[str, ...]], Macro | None] = field(default_factory=dict)
+    _macros: dict[int, Macro | None] = field(default_factory=dict)
 
     @property
     def tokens(self) -> list[Token]:
@@ -63,16 +63,16 @@ class PreparedFile:
         return self.tokens[directive.at + 2 : directive.stop]
 
     def macro(self, k: int, assumed: tuple[str, ...]) -> Macro | None:
-        """Returns the macro that directive `k` defines: the same one to every unit.
+        """Returns the macro that directive `k` defines: the same one while the conditions are.
 
         Args:
             k: number of a `#define`.
             assumed: conditions around it, see `Macro`.
         """
-        key = k, assumed
-        if key not in self._macros:
-            self._macros[key] = read_definition(self.arguments(k), assumed)
-        return self._macros[key]
+        found = self._macros.get(k)
+        if found is None or found.assumed != assumed:
+            found = self._macros[k] = read_definition(self.arguments(k), assumed)
+        return found
 
     def text(self, k: int) -> str:
         """Returns directive `k` after its name as it is written, on one line."""

@@ -14,7 +14,7 @@ class Expansions:
     """Expands code of prepared files, each part once for all units whose macros agree there.
 
     Args:
-        room: tokens that are kept; where there is none, what is kept is forgotten.
+        room: tokens and names that are kept; where there is none, what is kept is forgotten.
     """
 
     def __init__(self, room: int) -> None:
@@ -39,7 +39,7 @@ class Expansions:
         return out
 
     def _keep(self, key: tuple[int, int, int], found: Expansion) -> None:
-        size = len(found.out)
+        size = len(found.tokens) + len(found.out) + len(found.unknown)
         if size > self._room:
             self._kept.clear()
             self._room = self._size
