@@ -25,11 +25,12 @@ _HIP_FILE = re.compile(r"(?:^|[._-])hip(?:\.\w+)?$", re.IGNORECASE)
 _HIP_CALL = re.compile(r"hip[A-Z]\w*")
 _CUDA_CALL = re.compile(r"cu(?:da)?[A-Z]\w*")
 _SHARED = re.compile(
-    r"__shared__|\bldmatrix|\.shared\b|__cvta_generic_to_shared"
+    r"__shared__|\bHIP_DYNAMIC_SHARED\b|\bldmatrix|\.shared\b|__cvta_generic_to_shared"
     r"|\bmake_smem_ptr\b|\bcutlass::(?:device_kernel|kernel_launch)\b"
 )
 _SHARED_WORDS = (
     "__shared__",
+    "HIP_DYNAMIC_SHARED",
     "ldmatrix",
     ".shared",
     "__cvta_generic_to_shared",

@@ -22,7 +22,7 @@ from smemlint.sources.languages import is_python_path
 
 _OF_NVCC = ".cu"
 """How the names of files end that a compiler takes for CUDA without an option."""
-_LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel")
+_LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel|hipLaunchKernelGGL")
 _WORD = re.compile(r"\w+")
 _Rank: TypeAlias = tuple[bool, bool]
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import posixpath
 
+from smemlint.analysis.program.units import ProgramIndex
+from smemlint.frontend.cuda.preprocessor.hip import NVIDIA_PLATFORM
 from smemlint.frontend.heuristics import calls_hip_alone, is_hip_file
 from smemlint.frontend.program import Unit
 
 _BUILTIN = "__builtin_amdgcn_"
 
 
-def is_for_amd(unit: Unit) -> bool:
+def is_for_amd(unit: Unit, index: ProgramIndex) -> bool:
     """Returns whether a unit is compiled for AMD's GPUs only.
 
     Its file's name says so, its code uses `amdgcn` builtins, or it calls the HIP run-time library
-    and never CUDA's. What is behind `#if` for HIP was left out when the unit was read.
+    and never CUDA's, and no file of the run asks whether HIP stands over CUDA. What is behind `#if`
+    for HIP was left out when the unit was read.
     """
     if is_hip_file(unit.path):
         return True
@@ -25,4 +28,4 @@ def is_for_amd(unit: Unit) -> bool:
             words |= function.words
     if any(word.startswith(_BUILTIN) for word in words):
         return True
-    return calls_hip_alone(words)
+    return calls_hip_alone(words) and not index.mentioning(NVIDIA_PLATFORM, unit.path)

@@ -200,7 +200,7 @@ class Project:
         The first instance of every kernel is evaluated before further ones of any, and what is
         found stays when time runs out.
         """
-        if is_for_amd(unit):
+        if is_for_amd(unit, self.index):
             where = Span(unit.path, 1, 1, 1, 1)
             notes.append(
                 NotAnalysed(

@@ -69,7 +69,7 @@ class LaunchingUnits:
             (same, caller)
             for caller in map(self._index.unit, naming)
             for same in caller.functions_named(kernel.name)
-            if same.span == kernel.span and not is_for_amd(caller)
+            if same.span == kernel.span and not is_for_amd(caller, self._index)
         ]
 
     def _names_one(self, main: str, launchers: Sequence[Function], own: Collection[str]) -> bool:

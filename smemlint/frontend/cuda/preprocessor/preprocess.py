@@ -22,6 +22,7 @@ from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
 )
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.frontend.cuda.preprocessor.expansions import EXPANSIONS
+from smemlint.frontend.cuda.preprocessor.hip import hip_macros, is_of_hip
 from smemlint.frontend.cuda.preprocessor.includes import PREPARED, Includes
 from smemlint.frontend.cuda.preprocessor.macros import Expander, macro_of_value
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
@@ -313,6 +314,10 @@ class _Run:
             found = self._includes.find(name, includer)
         if found is not None and is_modelled and is_within_cutlass(found[0]):
             found, is_followed = cutlass_header(name), False
+        if found is None and is_of_hip(name):
+            for macro in hip_macros().values():
+                self.expander.macros.setdefault(macro.name, macro)
+            return
         if found is None and is_of_system(name):
             return
         if found is None:

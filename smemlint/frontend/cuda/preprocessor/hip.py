@@ -1,0 +1,35 @@
+"""HIP's headers as nvcc reads them: a layer over CUDA, which defines how kernels are launched.
+
+Source: HIP 6.2, `hip/hip_common.h`, `hip/nvidia_detail/nvidia_hip_runtime.h`; `__HIP_PLATFORM_NVCC__`
+is the name that `__HIP_PLATFORM_NVIDIA__` had up to HIP 4.1.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from smemlint.frontend.cuda.lexer.tokens import lex
+from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
+
+NVIDIA_PLATFORM = ("__HIP_PLATFORM_NVCC__", "__HIP_PLATFORM_NVIDIA__")
+"""Macros that say that HIP stands over CUDA."""
+_MACROS = (
+    *(f"{name} 1" for name in (*NVIDIA_PLATFORM, "__HIPCC__")),
+    "HIP_KERNEL_NAME(...) __VA_ARGS__",
+    "HIP_SYMBOL(name) name",
+    "HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];",
+    "hipLaunchKernelGGL(k, grid, block, bytes, stream, ...) "
+    "k<<<grid, block, bytes, stream>>>(__VA_ARGS__)",
+)
+
+
+def is_of_hip(name: str) -> bool:
+    """Returns whether an include is written as one of HIP's: `hip/hip_runtime.h`."""
+    return name.startswith("hip/")
+
+
+@cache
+def hip_macros() -> dict[str, Macro]:
+    """Returns the macros by name."""
+    macros = (read_definition(lex(line)) for line in _MACROS)
+    return {macro.name: macro for macro in macros if macro is not None}
