@@ -66,7 +66,7 @@ __global__ void k(const int *in, const float *x, float *out, int n) {
     s[%s] = x[i];
   out[i] = 0;
 }
-void f(int *a, float *b) { k<<<64, 128>>>(a, b, b, 9); }
+void f(int *a, float *b, int n) { k<<<64, 128>>>(a, b, b, n); }
 """
 
 
@@ -282,7 +282,7 @@ __global__ void k(float *g, int n, const int *d) {
   int t = threadIdx.x;
   %s
 }
-void f(float *g, int *d) { k<<<1, 32>>>(g, 1, d); }
+void f(float *g, int n, int *d) { k<<<1, 32>>>(g, n, d); }
 """
 
 

@@ -142,15 +142,52 @@ def _has_known_parts(value: AffineInt, form: Scev) -> bool:
     return all(key in unknowns or key.startswith("threadIdx") for key, _ in form.terms)
 
 
-def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
-    """Returns the form of `a op b` for the operators that are not sums or products.
+def _is_masked(form: Scev) -> bool:
+    """Returns whether a sum is a multiple of bits that a mask or a shift leaves."""
+    return len(form.terms) == 1 and form.terms[0][0].startswith(("(&", "(>>"))
+
+
+def _is_flipped_part(form: Scev) -> bool:
+    return any(key.startswith("(^") for key, _ in form.terms)
+
+
+def _shifted_scev(a: AffineInt, b: AffineInt, constant: int, *, is_quotient: bool) -> Scev:
+    """Returns the form of `a >> b`.
 
     With x = 4 * t, `s[x / 2]` and `s[(x + 2) / 2]` are one LDS.64, so are more of them, and those
     of `>>` and of unsigned numbers, of `x + 3`, too; of an int, `x + 3` divided by 2 is a load of
     its own, as is `x + 1` (nvcc 13.0.88, sm_90, -O3). In loops of unknown length the first two stay
-    apart where x is divided as an int or comes from outside. Where more than two
-    bits go, some stay apart: these are open.
+    apart where x is divided as an int or comes from outside. Where ones go out of `x + 3 >> 1`, the
+    constant stays in multiples of `t & 28` and `t / 4`: no `(x + 1) >> 1` meets it. Where more than
+    two bits go, or sums with other constants and of other bits are shifted, some stay apart: these
+    are open.
+
+    Args:
+        a: what is shifted.
+        b: by how much.
+        constant: the same, less than the bits that are known to be zero in the form.
+        is_quotient: the source divides a signed number.
     """
+    x = scev_of(a)
+    most = x.most >> constant if x.most is not None else None
+    low = _one_of(a) & x.alignment - 1
+    out = low & (1 << constant) - 1
+    if out and (is_quotient or _is_masked(x)):
+        whole = _one_of(a) >> constant  # with what is constant in it, which stays in the atom
+        form = combined(">>", a, b, min(x.alignment >> constant, power_of_two(whole)), most)
+        return replace(form, shifted=Shifted.ROUNDED) if is_quotient else form
+    rest = AffineInt(a.base - low, a.type, a.terms, a.form) if low else a
+    form = combined(">>", rest, b, x.alignment >> constant, most)
+    if not low:
+        return form
+    is_added = _one_of(rest) and (out or not _has_known_parts(a, x))
+    if constant > _FEW_BITS or is_added or (not out and _is_flipped_part(x)):
+        form = replace(form, ptxas_alignment=1, is_open=True)
+    return replace(form, shifted=Shifted.PARTED)
+
+
+def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
+    """Returns the form of `a op b` for the operators that are not sums or products."""
     x, y = scev_of(a), scev_of(b)
     if not x.terms and not y.terms:
         return CONSTANT
@@ -165,7 +202,7 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
         op, constant = ">>", constant.bit_length() - 1
     if (op, constant) in (("/", 1), (">>", 0)):
         return x
-    if (op, constant) in (("%", 1), ("&", 0)):
+    if (op == "&" and 0 <= constant < x.alignment) or (op, constant) == ("%", 1):
         return CONSTANT
     if op in ("|", "^") and 0 <= constant < x.alignment:
         return x  # the constant only meets bits that are constant anyway
@@ -181,17 +218,7 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
         whole = _one_of(a) | constant if op == "|" else _one_of(a) ^ constant
         return combined(op, a, b, min(x.alignment, power_of_two(constant), power_of_two(whole)))
     if op == ">>" and 0 <= constant < x.alignment.bit_length():
-        most = x.most >> constant if x.most is not None else None
-        low = _one_of(a) & x.alignment - 1
-        if is_quotient and low & (1 << constant) - 1:
-            whole = _one_of(a) >> constant  # with what is constant in it, which stays in the atom
-            form = combined(op, a, b, min(x.alignment >> constant, power_of_two(whole)), most)
-            return replace(form, shifted=Shifted.ROUNDED)
-        rest = AffineInt(a.base - low, a.type, a.terms, a.form) if low else a
-        form = combined(op, rest, b, x.alignment >> constant, most)
-        if low and constant > _FEW_BITS:
-            form = replace(form, ptxas_alignment=1, is_open=True)
-        return replace(form, shifted=Shifted.PARTED) if low else form
+        return _shifted_scev(a, b, constant, is_quotient=is_quotient)
     if op == "%" and (not signed or _is_of_threads(a, x)):
         aligned = 1 if signed else min(x.alignment, power_of_two(constant))
         return combined(op, a, b, aligned, constant - 1)

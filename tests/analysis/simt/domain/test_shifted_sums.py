@@ -43,6 +43,12 @@ def loads(body):
         ("unsigned char x = t; x = x << 2; out[t] = s[x / 2] * s[(x + 2) / 2];", [8]),
         ("int x = t * 4 + 1; out[t] = s[x >> 1] * s[(x + 2) >> 1];", [8]),
         ("unsigned x = t << 3; out[t] = s[x / 4] * s[(x + 6) / 4];", [8]),
+        ("int x = t * 4 + (2 * t & 1); out[t] = s[x / 2] * s[(x + 2) / 2];", [8]),
+        ("int x = (t & 28) * 8; out[t] = s[x >> 1] * s[(x + 2) >> 1];", [8]),
+        ("int x = (t & 28) * 8 + 1; out[t] = s[x >> 1] * s[(x + 2) >> 1];", [4, 4]),
+        ("int x = t / 4 * 32 + 5; out[t] = s[x >> 1] * s[(x + 2) >> 1];", [4, 4]),
+        ("int x = t % 8 * 32 + 5; out[t] = s[x >> 1] * s[(x + 2) >> 1];", [8]),
+        ("int x = (t & 28) * 8 + 5; out[t] = s[x >> 1] * s[(x >> 1) + 1];", [8]),
         ("int x = t * 4 + 1; out[t] = s[x / 2] * s[(x + 2) / 2];", [4, 4]),
         ("int x = t * 8; out[t] = s[x / 4] * s[(x + 6) / 4];", [4, 4]),
         ("int x = t * 6; out[t] = s[x / 3] * s[(x + 3) / 3];", [4, 4]),
@@ -52,6 +58,19 @@ def loads(body):
 )
 def test_what_is_one_load(body, widths):
     assert sorted(loads(body), reverse=True) == widths
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "unsigned char u = t & 31, x = ((2 * u + 64) >> 1) << 2; out[t] = s[x / 2] * s[(x + 2) / 2];",
+        "int x = (t ^ t >> 2) * 8; out[t] = s[x >> 1] * s[(x + 2) >> 1];",
+        "int x = (t + 3) * 8; out[t] = s[(x + 1) >> 1] * s[(x + 3) >> 1];",
+    ],
+)
+def test_sums_that_are_two_loads_where_others_alike_are_one_are_open(body):
+    found = accesses_of(KERNEL.replace("BODY", body))
+    assert [a.certainty for a in found if a.kind is AccessKind.LOAD] == [Certainty.SAMPLED] * 2
 
 
 @pytest.mark.parametrize(
