@@ -37,7 +37,8 @@ class UnitHostCode:
         for function in self.functions:
             self.by_name[function.name].append(function)
             for word in function.words:
-                self.by_word[word].append(function)
+                name = "operator()" if word == "operator" else word
+                self.by_word[name].append(function)
 
     def may_mean(self, function: Function) -> bool:
         """Returns whether the unit may mean a function by its name: it defines no other one."""

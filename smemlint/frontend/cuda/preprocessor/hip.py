@@ -1,7 +1,7 @@
 """HIP's headers as nvcc reads them: a layer over CUDA, which defines how kernels are launched.
 
-Source: HIP 6.2, `hip/hip_common.h`, `hip/nvidia_detail/nvidia_hip_runtime.h`; `__HIP_PLATFORM_NVCC__`
-is the name that `__HIP_PLATFORM_NVIDIA__` had up to HIP 4.1.
+Source: HIP's `hip/hip_common.h` and `hip/nvidia_detail/nvidia_hip_runtime.h`, where
+`__HIP_PLATFORM_NVIDIA__` was called `__HIP_PLATFORM_NVCC__` once.
 """
 
 from __future__ import annotations

@@ -297,6 +297,14 @@ class _Run:
                     Token("pragma", text, hash_token.start, end, prepared.file, True)
                 )
 
+    def _is_hip(self, name: str) -> bool:
+        """Returns whether a header that was not found is one of HIP's, whose macros it defines."""
+        if not is_of_hip(name):
+            return False
+        for macro in hip_macros().values():
+            self.expander.macros.setdefault(macro.name, macro)
+        return True
+
     def _include(self, prepared: PreparedFile, arguments: list[Token], depth: int) -> None:
         if arguments[0].kind == "identifier":
             arguments = self.expander.expand(arguments)
@@ -314,11 +322,7 @@ class _Run:
             found = self._includes.find(name, includer)
         if found is not None and is_modelled and is_within_cutlass(found[0]):
             found, is_followed = cutlass_header(name), False
-        if found is None and is_of_hip(name):
-            for macro in hip_macros().values():
-                self.expander.macros.setdefault(macro.name, macro)
-            return
-        if found is None and is_of_system(name):
+        if found is None and (self._is_hip(name) or is_of_system(name)):
             return
         if found is None:
             if is_followed:
