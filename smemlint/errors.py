@@ -10,6 +10,8 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 """Exit codes: nothing found; something at or above --fail-on; the job could not be done."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 and the number of SIGINT."""
+TERMINATED = 143
+"""Exit code after SIGTERM, likewise."""
 
 
 class SmemlintError(Exception):

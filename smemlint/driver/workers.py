@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -158,6 +159,7 @@ class _Worker:
 
 def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
     """Answers tasks until the other end closes."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     while True:
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -61,6 +63,26 @@ def test_ctrl_c_ends_as_shells_expect(monkeypatch, smemlint):
 
     monkeypatch.setattr("smemlint.cli.inputs.prepare", interrupted)
     assert main.main(["check", "."]) == 130
+
+
+_TERMINATED = """
+import os, signal, sys
+from smemlint.cli import inputs, main
+
+def terminated(arguments):
+    for _ in range(2):  # as `timeout` does
+        os.kill(os.getpid(), signal.SIGTERM)
+
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+inputs.prepare = terminated
+sys.exit(main.main([sys.argv[1], "."]))
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "analyze"])
+def test_a_termination_ends_as_ctrl_c_does(command):
+    run = [sys.executable, "-c", _TERMINATED, command]
+    assert subprocess.run(run, check=False, capture_output=True).returncode == 143
 
 
 def test_a_table_for_a_kernel_that_does_not_exist_is_said(smemlint, tmp_path):
