@@ -250,9 +250,10 @@ def _with_compiled(
     facts = joined_with_compiled(merged.facts)
     if facts is merged.facts:
         return merged
-    judged = joined_with_compiled(joined.facts)
-    findings = tuple(run_rules(judged, configuration.for_file))
-    both = merge([UnitResult(findings, sites_of(judged.kernels)), apart])
+    concerned = {kernel.instance.key for kernel in joined.facts.kernels}
+    kernels = tuple(k for k in facts.kernels if k.instance.key in concerned)
+    findings = run_rules(replace(joined.facts, kernels=kernels), configuration.for_file)
+    both = merge([UnitResult(tuple(findings), sites_of(kernels)), apart])
     return replace(merged, findings=both.findings, facts=facts, sites=both.sites)
 
 
