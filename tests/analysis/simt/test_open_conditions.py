@@ -238,6 +238,35 @@ def test_a_condition_of_all_threads_is_a_number_that_they_share(index: str) -> N
     ) == [(1, "store", 2.0), (1, "load", 1.0)]
 
 
+@pytest.mark.parametrize(
+    ("conditions", "width"),
+    [
+        (["(d > 0) * 4", "(d > 0) * 4"], 16),
+        (["(d > 0) * 4", "(0 < d) * 4"], 16),
+        (["(d > 0) * 4", "!(d <= 0) * 4"], 16),
+        (["!!d * 4", "(d != 0) * 4"], 16),
+        (["!d * 32", "!d * 32"], 16),
+        (["(d > 0 && d < 9) * 32", "(d > 0 && d < 9) * 32"], 16),
+        (["(d > 0) * 4", "(d > 1) * 4"], 8),
+        (["(d > 0) * 4", "!(d > 0) * 4"], 8),
+        (["(d < 9) * 4", "((unsigned)d < 9) * 4"], 8),
+        (["(d > 0 && d < 9) * 4", "(d > 0 || d < 9) * 4"], 8),
+    ],
+)
+def test_equal_conditions_are_one_number(conditions: list[str], width: int) -> None:
+    """Four stores, of which nvcc 13.0.88 (sm_90, -O3) makes one STS.128 of equal conditions."""
+    a, b = conditions
+    stores = " ".join(f"s[t * 4 + {shift} + {k}] = 1;" for k, shift in enumerate([a, a, b, b]))
+    found = accesses_of(
+        "__global__ void k(float *out, int d) { __shared__ float s[512]; int t = threadIdx.x;"
+        f"{stores} __syncthreads(); out[t] = s[t]; }}"
+        "void f(float *a, int d) { k<<<1, 32>>>(a, d); }"
+    )
+    stored = [x for x in found if x.kind is AccessKind.STORE and x.instructions]
+    assert {x.width_bytes for x in stored} == {width}
+    assert sum(x.instructions for x in stored) == 16 // width
+
+
 SEARCH = """
 __global__ void k(const int *in, int *out, int n) {
   __shared__ int table[1024];

@@ -336,7 +336,9 @@ class AffineDomain:
             return LanePredicate(
                 reason, op == "==", may_hold=may_hold, holds=holds, is_staggered=True
             )
-        return Unknown(reason, is_data=varies and op == "==", is_uniform=uniform)
+        return Unknown(
+            reason, varies and op == "==", uniform, condition=_written(op, a, b) if uniform else ""
+        )
 
     def extreme(self, largest: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `max(a, b)` or `min(a, b)`."""
@@ -422,6 +424,15 @@ class Results(AffineDomain):
         if isinstance(result, AffineInt) and len(result.terms) == 1:
             self.made_of[result.terms[0][0].key] = op, a, b
         return result
+
+
+def _written(op: str, a: AffineInt, b: AffineInt) -> str:
+    """Returns a text that is equal only for equal comparisons: by `<` or `==`, or `!` of these."""
+    if op in (">", "<="):
+        a, b = b, a
+    type, name = common(a.type, b.type), "==" if op in ("==", "!=") else "<"
+    text = f"({name} {type.bits} {type.signed} {a.identity()} {b.identity()})"
+    return f"!{text}" if op in ("<=", ">=", "!=") else text
 
 
 def truth(a: AffineInt) -> AffineInt | Unknown:

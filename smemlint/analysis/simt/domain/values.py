@@ -156,12 +156,14 @@ class Unknown:
         is_data: it comes from memory at run time.
         is_uniform: still known to be the same for all threads.
         split: the symbol whose residues by the modulus would decide it, where that is so.
+        condition: a text that is equal only for equal conditions; empty where there is none.
     """
 
     reason: Reason
     is_data: bool = False
     is_uniform: bool = False
     split: tuple[Symbol, int] | None = None
+    condition: str = field(default="", compare=False)
 
     @staticmethod
     def because(

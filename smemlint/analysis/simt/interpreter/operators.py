@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_unread_class,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_reference
+from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.analysis.simt.domain.masking import (
     is_staggered,
     lane_predicate,
@@ -94,7 +95,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         return value.negated()
     if not isinstance(value, AffineInt):
         return (
-            propagated(value, value)
+            _operated_unknown(op, value)
             if isinstance(value, Unknown)
             else Unknown.because(ReasonCode.NO_VALUE, f"operand of `{op}` is not a number")
         )
@@ -110,6 +111,12 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         case "!":
             return state.domain.compare("==", value, AffineInt(0))
     return Unknown.because(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated")
+
+
+def _operated_unknown(op: str, value: Unknown) -> Unknown:
+    text = value.condition if op == "!" else ""
+    negated = text.removeprefix("!") if text.startswith("!") else text and f"!{text}"
+    return replace(propagated(value, value), condition=negated)
 
 
 def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
@@ -182,8 +189,10 @@ def _as_number(ev: Evaluator, node: ir.Node, value: Value) -> Value:
     if not isinstance(value, Unknown) or not value.is_uniform or not _is_condition(node):
         return value
     state = ev.state
-    state.sequence += 1
-    key = state.key(node, f"condition{state.sequence}")
+    key = value.condition
+    if not key:
+        state.sequence += 1
+        key = state.key(node, f"condition{state.sequence}")
     number = state.domain.symbol(key, state.source_text(node), I32, nonnegative=True)
     terms = tuple((replace(s, most=1) if c == 1 else s, c) for s, c in number.terms)
     return AffineInt(number.base, number.type, terms)
@@ -218,7 +227,9 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     unknown = left if isinstance(left, Unknown) else right
     assert isinstance(unknown, Unknown)
     if left.is_uniform and right.is_uniform:
-        return Unknown(unknown.reason, unknown.is_data, is_uniform=True)
+        texts = [_condition_text(side) for side in (left, right)]
+        condition = f"({node.op} {digest(' '.join(texts).encode())})" if all(texts) else ""
+        return Unknown(unknown.reason, unknown.is_data, is_uniform=True, condition=condition)
     is_data = any(isinstance(v, Unknown) and v.is_data for v in (left, right))
     may_hold, holds = truth_bounds(left)
     other_may, other_does = truth_bounds(right)
@@ -229,6 +240,10 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
         combine(holds, other_does),
         is_staggered=is_staggered(left, right),
     )
+
+
+def _condition_text(value: AffineInt | Unknown) -> str:
+    return value.condition if isinstance(value, Unknown) else value.identity()
 
 
 def _right_operand(
