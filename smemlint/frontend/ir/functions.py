@@ -19,14 +19,16 @@ class FuncDef(Statement):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lambda(Expression):
-    """`[captures](params) { body }`; what it captures is not kept.
+    """`[captures]<template>(params) { body }`; what it captures is not kept.
 
     Attributes:
         params: its parameters.
         body: what it runs.
         returns_reference: its return type is written, and a reference.
+        template: its template parameters, as they are spelled.
     """
 
     params: tuple[Decl, ...]
     body: Compound
     returns_reference: bool = False
+    template: str = ""

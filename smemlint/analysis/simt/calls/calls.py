@@ -181,6 +181,10 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     if found is not None:
         return found
     name, arguments = state.unit.template_arguments(callee.field.name)
+    if name == "operator()":
+        called = ev.evaluate(callee.name)
+        if isinstance(called, CallableValue) and isinstance(called.payload, Closure):
+            return call_lambda(ev, called.payload, node, arguments)
     place = _receiver(ev, callee, name)
     if isinstance(place, Pointer):
         return place

@@ -118,13 +118,14 @@ def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
 
 
 def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """Desugars `[..](P p) -> R {..}` as `<lambda>(1, 0, ({ P p; .. }))`.
+    """Desugars `[..]<int N>(P p) -> R {..}` as `<lambda>(1, 0, ({ P p; .. }), "int N")`.
 
     What stands in front of the body is the number of parameters, and 1 where `R` is a reference.
     """
     j = closing(words, i) + 1
+    head = ""
     if text_at(words, j) == "<":
-        j = _template_head(g, words, j)
+        head, j = _template_head(g, words, j)
     while text_at(words, j) in FUNCTION_SPECIFIERS:
         j += 1
     params: list[Sequence[Word]] = []
@@ -151,8 +152,10 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
             raise CannotDesugar("a parameter of a lambda")
         g.op(";", param[-1])
     g.statements(words, j + 1, end)
-    for bracket in ("}", ")", ")"):
+    for bracket in ("}", ")", ","):
         g.op(bracket, words[end])
+    g.emit("STRING_LITERAL", f'"{head}"', at)
+    g.op(")", words[end])
     return end + 1
 
 
@@ -195,13 +198,14 @@ def desugar_statement_expression(g: Grammar, words: Sequence[Word], i: int) -> N
         g.op(bracket, words[end])
 
 
-def _template_head(g: Grammar, words: Sequence[Word], j: int) -> int:
-    """Desugars `<typename T, int N>` of a lambda, whose types are types from here."""
+def _template_head(g: Grammar, words: Sequence[Word], j: int) -> tuple[str, int]:
+    """Returns `typename T, int N` of a lambda, whose types are types from here, and its end."""
     end = closing(words, j)
     for k in range(j, end):
         if words[k].is_type or words[k - 1].text == "class":
             g.types.add(words[k].text)
-    return end + 1
+    head = (f"typename {w.text}" if w.is_type else w.text for w in words[j + 1 : end])
+    return " ".join(head).replace('"', ""), end + 1
 
 
 def desugar_asm(g: Grammar, words: Sequence[Word], i: int) -> int:

@@ -49,13 +49,14 @@ def _binding_element(node: c_ast.FuncCall) -> ir.Node:
 
 @converts_marked(markers.LAMBDA)
 def _lambda(node: c_ast.FuncCall) -> ir.Node:
-    count, returns_reference, body = node.args.exprs
+    count, returns_reference, body, *head = node.args.exprs
     if not isinstance(body, c_ast.Compound):
         return unparsed(node)
     items, declared = statements(body.block_items), int(count.value)
     params = tuple(item for item in items[:declared] if isinstance(item, ir.Decl))
     inner = ir.Compound(items[declared:], at=place_of(body))
-    return ir.Lambda(params, inner, returns_reference.value == "1", at=place_of(node))
+    template = head[0].value.strip('"') if head else ""
+    return ir.Lambda(params, inner, returns_reference.value == "1", template, at=place_of(node))
 
 
 @converts_marked(markers.MEMBER_INIT)
