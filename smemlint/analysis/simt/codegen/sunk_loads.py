@@ -12,6 +12,7 @@ Fewer threads load than the text says. SASS of nvcc 13.0.88, -O3, sm_90, for
 | `if (lane < 4) x += v;`, which becomes a select | all |
 | the same as the first, behind a barrier or a store to `s` | all |
 | `for (..) if (lane < 4) out[t] = v;` | all |
+| the first, where all read `w = s[8 * lane + 1]` (one LDS.64), or + 0, 2, 3, not 5 | all |
 | the first, for `v = s[8 * lane] * 2 + s[8 * lane + 3]` | all |
 """
 
@@ -20,8 +21,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from smemlint.analysis.simt.codegen.slots import run_and_position, slot_size
 from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.trace import Event, Fence
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -69,9 +72,10 @@ def sink_loads(
         way: where the threads go.
         threads: those that do.
     """
-    for each in sunk:
-        event = _latest(items, each.load) if each.way is way else None
-        if event is not None:
+    found = [(each.way, _latest(items, each.load)) for each in sunk]
+    sinking = {id(event) for _, event in found}
+    for to, event in found:
+        if to is way and event is not None and not _is_held(items, event, sinking):
             event.mask = event.mask & threads
             if not is_any(event.mask):
                 event.issued = 0
@@ -90,6 +94,28 @@ def _latest(items: Sequence[Event | Fence], load: ir.Node) -> Event | None:
         elif item.kind is not AccessKind.LOAD:
             stores.append(item)
     return None
+
+
+def _is_held(items: Sequence[Event | Fence], event: Event, sinking: set[int]) -> bool:
+    """Returns whether a load of the same aligned 16 bytes does not sink: ptxas takes both there."""
+    if not isinstance(event.offset, AffineInt):
+        return False
+    size = slot_size(event, event.offset, 0)
+    run, position = run_and_position(event, event.offset)
+    for item in reversed(items):
+        if isinstance(item, Fence):
+            if item.kind != "block":
+                return False
+        elif (
+            item.kind is AccessKind.LOAD
+            and item.object is event.object
+            and id(item) not in sinking
+            and isinstance(item.offset, AffineInt)
+        ):
+            other, at = run_and_position(item, item.offset)
+            if other == run and at // size == position // size:
+                return True
+    return False
 
 
 def _load_of(node: ir.Decl) -> ir.Node | None:

@@ -61,3 +61,20 @@ def test_a_load_sinks_to_the_threads_that_read_it(text):
 )
 def test_a_load_that_others_read_or_that_something_keeps_does_not_sink(text):
     assert wavefronts(text) == 8
+
+
+@pytest.mark.parametrize(
+    ("offset", "figures"),
+    [
+        (0, [(4, 4, 8.0), (4, 0, 8.0)]),
+        (1, [(8, 4, 8.0), (8, 0, 8.0)]),
+        (2, [(4, 4, 8.0), (4, 4, 8.0)]),
+        (3, [(4, 4, 8.0), (4, 4, 8.0)]),
+        (5, [(4, 4, 1.0), (4, 4, 8.0)]),
+    ],
+)
+def test_a_load_stays_with_the_one_that_it_is_one_instruction_with(offset, figures):
+    text = f"{LOAD} float w = s[8 * lane + {offset}]; if (lane < 4) out[t] = v; out[t + 500] = w;"
+    found = accesses_of(KERNEL.replace("BODY", text))
+    loads = [a for a in found if a.kind is AccessKind.LOAD]
+    assert [(a.width_bytes, a.instructions, a.wavefronts.mean) for a in loads] == figures
