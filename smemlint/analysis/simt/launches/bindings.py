@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import cast
 from zlib import crc32
 
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.environment import CTYPES, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Unknown
 from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
-from smemlint.frontend.program import Function
+from smemlint.frontend.program import Function, Record, TemplateParameter
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_TEXT = 80
 """Characters of a type's text."""
 
@@ -20,14 +24,9 @@ def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
     shown = []
     texts = _Texts()
     for parameter in function.template:
-        bound = scope.get(parameter.name)
-        size = scope.get(pack_size(parameter.name)) if parameter.is_pack else None
-        if isinstance(size, AffineInt):
-            elements = (pack_element(parameter.name, k) for k in range(size.constant or 0))
-            written = ", ".join(texts.of_binding(scope.get(e)) for e in elements)
+        written = texts.of_parameter(parameter, scope)
+        if written is not None:
             shown.append((parameter.name, written))
-        elif bound is not None:
-            shown.append((parameter.name, texts.of_binding(bound)))
     return tuple(shown)
 
 
@@ -41,6 +40,15 @@ class _Texts:
 
     def __init__(self) -> None:
         self._of_records: dict[RecordType, str] = {}
+
+    def of_parameter(self, parameter: TemplateParameter, scope: Mapping[str, object]) -> str | None:
+        """Spells what a template parameter is, a pack by its elements; None for one not bound."""
+        size = scope.get(pack_size(parameter.name)) if parameter.is_pack else None
+        if isinstance(size, AffineInt):
+            elements = (pack_element(parameter.name, k) for k in range(size.constant or 0))
+            return ", ".join(self.of_binding(scope.get(e)) for e in elements)
+        bound = scope.get(parameter.name) if parameter.name else None
+        return None if bound is None else self.of_binding(bound)
 
     def of_binding(self, bound: object) -> str:
         if isinstance(bound, AffineInt):
@@ -65,14 +73,25 @@ class _Texts:
 
     def _of_record(self, ctype: RecordType) -> str:
         """Spells a class with the values of its template parameters, a long one by digest."""
-        template = getattr(ctype.record, "template", ())
-        values = [self.of_binding(ctype.statics.get(p.name)) if p.name else "?" for p in template]
-        if not values or len(values) != len(ctype.arguments or values):
-            values = list(ctype.arguments)  # a specialization has parameters of its own
+        values = self._arguments(ctype)
         text = f"{ctype.name}<{', '.join(values)}>" if values else ctype.name
         if len(text) <= _MOST_TEXT:
             return text
         return f"{text[:_MOST_TEXT]}..{crc32(text.encode()):08x}"
+
+    def _arguments(self, ctype: RecordType) -> list[str]:
+        """Spells template arguments by their values: names mean other types in other templates."""
+        record = cast("Record | None", ctype.record)
+        if record is None:
+            return list(ctype.arguments)
+        texts = {p.name: self.of_parameter(p, ctype.statics) for p in record.template}
+        if record.specialization is not None:
+            return [_WORD.sub(lambda word: texts.get(word[0]) or word[0], record.specialization)]
+        if any(p.is_pack and texts[p.name] is None for p in record.template):
+            return list(ctype.arguments)
+        values = [texts[p.name] or "?" for p in record.template if texts[p.name] != ""]
+        has_pack = any(p.is_pack for p in record.template)
+        return values if has_pack else values[: len(ctype.arguments) or None]
 
 
 def is_known(scope: Scope, function: Function) -> bool:

@@ -6,10 +6,10 @@ as large are a family; each family is looked at before any gets a second instanc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
-from itertools import zip_longest
 from typing import TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
@@ -97,26 +97,19 @@ def family_of(task: KernelTask) -> Family:
 
 
 def by_family(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:
-    """Returns the instances in the order to evaluate them: first the first of each family."""
-    families: dict[Family, list[list[KernelTask]]] = {}
-    for tasks in groups:
-        families.setdefault(family_of(tasks[0]), []).append(tasks)
-    rounds = zip_longest(*map(_spread, families.values()))
-    return [tasks for members in rounds for tasks in members if tasks is not None]
+    """Returns the instances in the order to evaluate them: first one of each family.
 
-
-def _spread(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:
-    """Returns the instances of a family, those first that have the most arguments not met before.
-
-    Where not all are evaluated, each arm that an argument chooses is seen in one of them.
+    Of a family those come first that have the most arguments not met before: where not all are
+    evaluated, each arm that an argument chooses is seen in one of them.
     """
-    left = list(groups)
+    left = [(family_of(tasks[0]), frozenset(tasks[0].instance.template), tasks) for tasks in groups]
+    rounds: Counter[Family] = Counter()
     seen: set[tuple[str, str]] = set()
     first: list[list[KernelTask]] = []
     while left and len(first) < MAX_INSTANCES:
-        new = [len(set(tasks[0].instance.template) - seen) for tasks in left]
-        if not max(new):
-            break
-        first.append(left.pop(new.index(max(new))))
-        seen.update(first[-1][0].instance.template)
-    return first + left
+        ranks = [(-rounds[family], len(arguments - seen)) for family, arguments, _ in left]
+        family, arguments, tasks = left.pop(ranks.index(max(ranks)))
+        rounds[family] += 1
+        seen |= arguments
+        first.append(tasks)
+    return first + [tasks for _, _, tasks in left]

@@ -26,3 +26,37 @@ def test_each_arm_that_an_argument_chooses_is_seen():
     assert len(facts.kernels) <= MAX_INSTANCES
     strides = {a.span.line: a.wavefronts.mean for k in facts.kernels for a in k.accesses}
     assert strides == {2: 2, 3: 1, 4: 4, 5: 1, 6: 2, 7: 1}
+
+
+def test_classes_of_other_arguments_are_other_instances():
+    """A class template with a default and a specialization: launched by names of parameters."""
+    source = """
+    template <class T, int N, int M = 2 * N> struct Traits { enum { STRIDE = N }; };
+    template <class T, int N> struct Traits<T, N, 1> { enum { STRIDE = N }; };
+    template <class K> __global__ void k() {
+      __shared__ float s[2048];
+      s[K::STRIDE * threadIdx.x] = 1.f;
+    }
+    template <class T, int N> void launch() { k<Traits<T, N>><<<1, 32>>>(); }
+    template <class T, int N> void special() { k<Traits<T, N, 1>><<<1, 32>>>(); }
+    void run() { launch<float, 2>(); launch<float, 8>(); special<float, 4>(); special<int, 16>(); }
+    """
+    facts = facts_of(source)
+    assert {a.wavefronts.mean for k in facts.kernels for a in k.accesses} == {2, 8, 4, 16}
+
+
+def test_each_family_shows_other_arms_first():
+    """Each class is a family: that each is seen once does not leave an arm of `B` out."""
+    source = f"""
+    template <int N> struct Traits {{ static constexpr int STRIDE = 1; }};
+    template <class K, bool B> __global__ void k() {{
+      __shared__ float s[2048];
+      if (B) s[K::STRIDE * threadIdx.x] = 1.f;
+      else s[2 * threadIdx.x] = 1.f;
+    }}
+    void run() {{
+      {" ".join(f"k<Traits<{n}>, {b}><<<1, 32>>>();" for n, b in product(range(30), (1, 0)))}
+    }}
+    """
+    facts = facts_of(source)
+    assert {a.wavefronts.mean for k in facts.kernels for a in k.accesses} == {1, 2}
