@@ -411,7 +411,7 @@ def lay_out(
         offset = 0 if union else -(-offset // a) * a
         members.append(Member(field_name, ctype, offset, behind))
         if not union and not is_sized(ctype):
-            behind = behind or field_name or name
+            behind = behind or field_name or getattr(ctype, "spelling", name)
         offset += 1 if isinstance(ctype, OpaqueType) and not ctype.size else ctype.size
         size = max(size, offset)
     return RecordType(
@@ -425,8 +425,10 @@ def lay_out(
     )
 
 
-def as_base(ctype: RecordType) -> RecordType:
+def as_base(ctype: CType) -> CType:
     """Returns a class as a part of those derived from it, in which empty ones take no room."""
+    if not isinstance(ctype, RecordType):
+        return ctype
     is_empty = ctype.is_sized and all(m.type.size == 0 for m in ctype.members)
     return replace(ctype, size=0) if is_empty else ctype
 

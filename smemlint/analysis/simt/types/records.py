@@ -70,11 +70,10 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
     tree = record.parse()
     state.frames.append(Frame(f"struct {record.name}", [scope]))
     try:
-        bases = [ev.types.spelled(b) for b in record.bases]
-        known: list[tuple[str, CType, int]] = [
-            ("", as_base(b), 0) for b in bases if isinstance(b, RecordType)
+        bases: list[tuple[str, CType, int]] = [
+            ("", as_base(ev.types.spelled(b) or OpaqueType(b)), 0) for b in record.bases
         ]
-        result = _lay_out_members(ev, record.name, tree, known, record, arguments)
+        result = _lay_out_members(ev, record.name, tree, bases, record, arguments)
     finally:
         state.frames.pop()
         del state.resolution.records[key]

@@ -1,7 +1,7 @@
 """Classes that inherit a class on several ways: each is looked through once."""
 
 import pytest
-from conftest import accesses_of
+from conftest import accesses_of, facts_of
 
 from smemlint.analysis.simt.domain.ctypes import I32, Member, RecordType
 
@@ -40,3 +40,13 @@ def test_members_and_bases_that_are_not_there():
     assert kind.base_offset(other) is None
     assert kind.member("first") == Member("first", I32, 0)
     assert kind.base_offset(sides[1]) == 4
+
+
+@pytest.mark.parametrize("base", ["Unread", "unread::Base<float>"])
+def test_behind_a_base_that_was_not_read_no_member_has_a_known_place(base):
+    (kernel,) = facts_of(f"""
+struct Row : {base} {{ float v[32]; }};
+__global__ void k() {{ __shared__ Row s[32]; s[threadIdx.x].v[0] = 1; }}
+void go() {{ k<<<1, 32>>>(); }}
+""").kernels
+    assert [access.wavefronts for access in kernel.accesses] == [None]
