@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.bounded import bounded
+from smemlint.analysis.simt.domain.bounded import ADDRESS, bounded
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
 from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
@@ -257,7 +257,8 @@ class AffineDomain:
             rest = self.bitwise("&", a, AffineInt(~b.base, b.type))
             if isinstance(rest, Unknown):
                 return rest
-            mask = ~b.base if isinstance(b.base, int) else 0
+            is_pointer = any(s.key.startswith(ADDRESS) for s, _ in a.terms)  # it stays a sum
+            mask = ~b.base if isinstance(b.base, int) and not is_pointer else 0
             if rest.terms and isinstance(a.base, int) and a.base & mask and not mask & mask + 1:
                 # 4 * ((d + 3) >> 2) shows what divides it, where 3 + d - (d + 3 & 3) does not.
                 digits = AffineInt(mask.bit_length(), I32)
