@@ -17,13 +17,22 @@ def degree(addresses: Sequence[int], lanes: Iterable[int], width: int) -> int:
     return max(Counter(word % 32 for word in words).values(), default=0)
 
 
-def pairs_up(addresses: Sequence[int], active: Sequence[bool]) -> bool:
-    return any(
-        all(
-            addresses[lane] == addresses[lane ^ bit] or not (active[lane] and active[lane ^ bit])
-            for lane in range(32)
-        )
-        for bit in (1, 2)
+def equal_lanes(addresses: Sequence[int], active: Sequence[bool], bits: int) -> bool:
+    return all(
+        addresses[lane] == addresses[lane ^ bits] or not (active[lane] and active[lane ^ bits])
+        for lane in range(32)
+    )
+
+
+def pairs_up(addresses: Sequence[int], active: Sequence[bool], width: int) -> bool:
+    """Whether lanes pair up; thanks to lanes that are off only if no halved pass has a conflict."""
+    first, second, third = (equal_lanes(addresses, active, bits) for bits in (1, 2, 3))
+    if not (first and second) or third:
+        return first or second
+    half = 256 // width
+    return all(
+        degree(addresses, [x for x in range(at, at + half) if active[x]], width) <= 1
+        for at in range(0, 32, half)
     )
 
 
@@ -46,7 +55,7 @@ def cost(
         return max(per_bank.values(), default=0), int(bool(lanes))
     else:
         size = {8: 16, 16: 8}.get(width, 32)
-        if kind == "load" and width > 4 and pairs_up(addresses, taking_part):
+        if kind == "load" and width > 4 and pairs_up(addresses, taking_part, width):
             size *= 2
     groups = [
         [lane for lane in range(start, start + size) if taking_part[lane]]

@@ -11,7 +11,7 @@ import bank_formulas as formulas
 import bank_oracle as oracle
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from smemlint.hardware.atomics import LOOPS
@@ -77,6 +77,7 @@ def _warps(draw: st.DrawFn) -> tuple[list[int], list[bool]]:
 
 
 @settings(max_examples=300)
+@example(([8] + [0] * 31, [lane in (0, 3, 15) for lane in range(32)]), ("load", 16), 1)
 @given(_warps(), st.sampled_from(COMBINATIONS), st.sampled_from([1, 2, 4]))
 def test_it_agrees_with_brute_force(
     warp: tuple[list[int], list[bool]], combination: tuple[str, int], matrices: int
