@@ -5,12 +5,7 @@ from test_cute_dsl_kernels import facts_of
 
 from smemlint.facts import Certainty
 
-ASSERTED = """
-class Columns:
-    def __init__(self, rows: int = 1):
-        assert ASSERTION
-        self.rows = rows
-
+LAUNCHED = """\
     @cute.jit
     def __call__(self, a: cute.Tensor):
         self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
@@ -19,11 +14,19 @@ class Columns:
     def kernel(self, a: cute.Tensor):
         tx, _, _ = cute.arch.thread_idx()
         smem = cutlass.utils.SmemAllocator()
+"""
+ASSERTED = """
+class Columns:
+    def __init__(self, rows: int = 1):
+        assert ASSERTION
+        self.rows = rows
+
+LAUNCHED
         s = smem.allocate_tensor(
             cutlass.Float32, cute.make_layout((32, self.rows), stride=(self.rows, 1)), 16
         )
         s[tx, 0] = 0.0
-"""
+""".replace("LAUNCHED\n", LAUNCHED)
 
 
 @pytest.mark.parametrize("assertion", ["rows == 8 or rows == 16", "rows in (8, 16)"])
@@ -73,21 +76,14 @@ class Open:
     def __init__(self, flag):
         self.flag = flag
 
-    @cute.jit
-    def __call__(self, a: cute.Tensor):
-        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
-
-    @cute.kernel
-    def kernel(self, a: cute.Tensor):
-        tx, _, _ = cute.arch.thread_idx()
-        smem = cutlass.utils.SmemAllocator()
+LAUNCHED
         if cutlass.const_expr(self.flag > 3):
             pitch = 8
         else:
             pitch = OTHER
         s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, pitch), stride=(pitch, 1)), 16)
         s[tx, 0] = 0.0
-"""
+""".replace("LAUNCHED\n", LAUNCHED)
 
 
 @pytest.mark.parametrize(("other", "certainty"), [(2, Certainty.SAMPLED), (24, Certainty.ASSUMED)])
