@@ -168,8 +168,8 @@ class Cache:
                 if not (result.crashed or result.is_lost or result.is_joined)
             }
             self._save(".units.json", {"sources": paths, "files": files, "results": kept})
-            is_whole = not any(r.crashed or r.is_lost for r in results.values())
-            if run is None or run.merged.crashed or not is_whole:
+            is_complete = not any(r.crashed or r.is_lost for r in results.values())
+            if run is None or run.merged.crashed or not is_complete:
                 return
             head = {
                 "sources": paths,

@@ -183,7 +183,7 @@ def _conflicts(access: Access) -> bool:
 def _is_confined(access: Access, passed: Passed) -> bool:
     """Returns whether all launches pass so little that `i < n` may hold for a part of a warp."""
     small = {n for n, value in passed.numbers.items() if n in passed.always and value < WARP}
-    named = (word for a in access.conditions for word in _WORD.findall(a.subject or a.wording))
+    named = (word for a in access.conditions for word in _WORD.findall(a.subject))
     return not small.isdisjoint(named)
 
 

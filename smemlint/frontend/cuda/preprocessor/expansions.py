@@ -39,7 +39,8 @@ class Expansions:
         return out
 
     def _keep(self, key: tuple[int, int, int], found: Expansion) -> None:
-        size = len(found.tokens) + len(found.out) + len(found.unknown)
+        size, before = found.size, self._kept.pop(key, None)
+        self._room += before.size if before is not None else 0
         if size > self._room:
             self._kept.clear()
             self._room = self._size

@@ -89,6 +89,11 @@ class Expansion:
     used: int
     steps: int
 
+    @property
+    def size(self) -> int:
+        """The tokens and names that it holds."""
+        return len(self.tokens) + len(self.out) + len(self.unknown)
+
 
 class _TooMuch(Exception):
     """The expansion of one call exceeds its bound."""
