@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.analysis.simt.domain.affine import AffineDomain
@@ -352,6 +353,15 @@ class State:
     def bind(self, name: str, binding: Binding) -> None:
         """Declares a name in the innermost scope."""
         self.frames[-1].bind(name, binding)
+
+    @contextmanager
+    def within(self, name: str, scope: Scope) -> Iterator[None]:
+        """Gives names their bindings of one scope alone: of a class, a template or a file."""
+        self.frames.append(Frame(name, [scope]))
+        try:
+            yield
+        finally:
+            self.frames.pop()
 
     def lookup(self, name: str) -> Binding | None:
         """Returns the innermost local binding of a name."""

@@ -79,12 +79,8 @@ def _variable_template(ev: Evaluator, spelling: str) -> Binding | None:
     ):
         return None
     scope = template_scope(ev, declaration.template, arguments)
-    ev.state.frames.append(Frame(f"variable {name}", [scope]))
-    try:
-        with resolution.working_out(declaration):
-            return convert(ev, ev.evaluate(node.init), ev.types.resolve(node.type))
-    finally:
-        ev.state.frames.pop()
+    with ev.state.within(f"variable {name}", scope), resolution.working_out(declaration):
+        return convert(ev, ev.evaluate(node.init), ev.types.resolve(node.type))
 
 
 def find_declared(ev: Evaluator, name: str) -> Binding | None:

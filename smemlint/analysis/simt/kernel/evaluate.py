@@ -389,9 +389,6 @@ def _run(ev: Evaluator, task: KernelTask, arguments: Mapping[str, Value]) -> Non
 def _enclosing_record(ev: Evaluator, function: Function) -> RecordType | None:
     if function.record is None:
         return None
-    ev.state.frames.append(Frame("file", [{}]))
-    try:
+    with ev.state.within("file", {}):
         ctype = ev.types.spelled(function.record)
-    finally:
-        ev.state.frames.pop()
     return ctype if isinstance(ctype, RecordType) else None

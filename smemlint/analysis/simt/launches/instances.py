@@ -235,8 +235,8 @@ class Instances:
 
     def _evaluated_bound(self, function: Function, scope: Scope) -> int | None:
         ev = self._evaluator()
-        ev.state.frames.append(Frame("bounds", [scope]))
-        value = value_argument(ev, function.launch_bounds[0])
+        with ev.state.within("bounds", scope):
+            value = value_argument(ev, function.launch_bounds[0])
         limit = value.constant if isinstance(value, AffineInt) else None
         return limit if limit is not None and 0 < limit <= MAX_THREADS else None
 

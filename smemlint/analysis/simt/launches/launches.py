@@ -214,11 +214,8 @@ class LaunchPolicy(HostPolicy):
         tree = function.parse_head().tree
         parameters = parameters_of(tree) if tree is not None else ()
         _, arguments = state.unit.template_arguments(name.name)
-        state.frames.append(Frame("types", [template_scope(ev, function.template, arguments)]))
-        try:
+        with state.within("types", template_scope(ev, function.template, arguments)):
             kinds = [ev.types.resolve(p.type) for p in parameters]
-        finally:
-            state.frames.pop()
         given: Scope = {}
         for k, ctype in enumerate(kinds):
             value = unknown_argument(ev, ctype, f"{function.name}.{k}", f"argument {k + 1}")

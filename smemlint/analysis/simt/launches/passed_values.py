@@ -17,7 +17,6 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
 
 NumberOf = Callable[[Value], int | None]
@@ -101,8 +100,5 @@ def _known(cells: dict[str, AffineInt], number_of: NumberOf) -> dict[str, Affine
 
 
 def _resolved(ev: Evaluator, type: ir.Node, scope: Scope) -> CType:
-    ev.state.frames.append(Frame("types", [scope]))
-    try:
+    with ev.state.within("types", scope):
         return ev.types.resolve(type)
-    finally:
-        ev.state.frames.pop()

@@ -25,7 +25,6 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
 from smemlint.analysis.simt.types.records import record_named
@@ -207,12 +206,8 @@ def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CTyp
         aliases = resolution.cache.aliases
         if key not in aliases:
             resolution.cache.scopes.append(scope)
-            with resolution.working_out(declaration):
-                state.frames.append(Frame(f"alias {name}", [scope]))
-                try:
-                    aliases[key] = ev.types.resolve(node)
-                finally:
-                    state.frames.pop()
+            with resolution.working_out(declaration), state.within(f"alias {name}", scope):
+                aliases[key] = ev.types.resolve(node)
         found = aliases[key]
         if not is_opaque(found):
             return found

@@ -21,7 +21,6 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.values import AffineInt, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.frontend.cuda.parser.parse import template_arguments
@@ -65,11 +64,8 @@ def class_arguments(ev: Evaluator, ctype: RecordType) -> list[Argument] | None:
         return None
     if record.specialization is None:
         return [cast("Argument", ctype.statics.get(p.name)) for p in record.template]
-    ev.state.frames.append(Frame(f"arguments of {ctype.name}", [scope_of(ctype)]))
-    try:
+    with ev.state.within(f"arguments of {ctype.name}", scope_of(ctype)):
         return [template_value(ev, pattern) for pattern in patterns_of(record)]
-    finally:
-        ev.state.frames.pop()
 
 
 class Match:

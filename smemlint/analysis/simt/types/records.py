@@ -8,7 +8,6 @@ from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, 
 from smemlint.analysis.simt.domain.environment import Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.patterns import Argument, template_value
 from smemlint.analysis.simt.types.specializations import Specialization, specialization_for
 from smemlint.analysis.simt.types.template_arguments import (
@@ -68,14 +67,13 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
     state.resolution.records[key] = RecordType(record.name, (), 1, 1)  # ends recursion
     state.resolution.cache.scopes.append(scope)
     tree = record.parse()
-    state.frames.append(Frame(f"struct {record.name}", [scope]))
     try:
-        bases: list[tuple[str, CType, int]] = [
-            ("", as_base(ev.types.spelled(b) or OpaqueType(b)), 0) for b in record.bases
-        ]
-        result = _lay_out_members(ev, record.name, tree, bases, record, arguments)
+        with state.within(f"struct {record.name}", scope):
+            bases: list[tuple[str, CType, int]] = [
+                ("", as_base(ev.types.spelled(b) or OpaqueType(b)), 0) for b in record.bases
+            ]
+            result = _lay_out_members(ev, record.name, tree, bases, record, arguments)
     finally:
-        state.frames.pop()
         del state.resolution.records[key]
         state.resolution.unfinished.discard(key)
     result.statics.update({k: v for k, v in scope.items() if k not in result.statics})

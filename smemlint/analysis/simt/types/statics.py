@@ -8,7 +8,6 @@ from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.state import Frame
 from smemlint.reasons import ReasonCode
 
 if TYPE_CHECKING:
@@ -20,14 +19,11 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
     owner = next((ctype for ctype in owner.with_bases() if _declares(ctype, owner, name)), owner)
     inner = owner.statics.get(name)
     if isinstance(inner, Lazy):
-        ev.state.frames.append(Frame(f"static {owner.name}", [scope_of(owner)]))
         owner.statics[name] = Unknown.because(
             ReasonCode.NO_VALUE, f"`{owner.name}::{name}` is defined by itself"
         )
-        try:
+        with ev.state.within(f"static {owner.name}", scope_of(owner)):
             inner = owner.statics[name] = ev.evaluate(inner.node)
-        finally:
-            ev.state.frames.pop()
     return inner  # type: ignore[return-value]
 
 

@@ -27,7 +27,6 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.launches.bindings import type_text
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
 from smemlint.frontend.program import TemplateParameter
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
@@ -46,11 +45,8 @@ def template_scope(
         if i < len(arguments):
             bound = template_argument(ev, arguments[i], parameter)
         elif parameter.default is not None:
-            ev.state.frames.append(Frame("default", [scope]))
-            try:
+            with ev.state.within("default", scope):
                 bound = template_argument(ev, parameter.default, parameter)
-            finally:
-                ev.state.frames.pop()
         else:
             continue
         if bound is not None and parameter.name:
