@@ -58,6 +58,11 @@ class DynamicInt:
 
     value: Lanes = None
 
+    @property
+    def multiple(self) -> int:
+        """What the program declares to divide it, whatever it happens to be."""
+        return int(getattr(self.value, "multiple", 1))
+
     def __repr__(self) -> str:
         value = self.value
         if hasattr(value, "tobytes"):

@@ -212,7 +212,7 @@ def _known_multiple(coordinate: Coordinate, shape: IntTuple, stride: IntTuple) -
     if isinstance(coordinate, int) and all(isinstance(d, int) for d in steps):
         offset = crd2idx(coordinate, shape, stride)
         return abs(offset) if isinstance(offset, int) else 1
-    return greatest_common_divisor(*(abs(d) if isinstance(d, int) else 1 for d in steps))
+    return greatest_common_divisor(*(abs(d) if isinstance(d, int) else d.multiple for d in steps))
 
 
 def make_register_tensor(bits: int, layout: Layout) -> Tensor:

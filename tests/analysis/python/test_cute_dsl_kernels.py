@@ -535,3 +535,63 @@ run(from_dlpack(torch.empty(32, dtype=torch.float16)))
     (kernel,) = facts_of(program, tmp_path).kernels
     left = [*kernel.not_analysed, *(a for a in kernel.accesses if not a.certainty.is_decided)]
     assert len(left) == 1
+
+
+ALIGNED = """
+@cute.kernel
+def kernel(g: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(
+        cutlass.Float16, cute.make_layout((32, 64), stride=(64, 1)), 128,
+        swizzle=cute.make_swizzle(3, 4, 3),
+    )
+    at = (tx % 32, tx // 32)
+    cute.autovec_copy(cute.local_tile(g, (1, 8), at), cute.local_tile(s, (1, 8), at))
+
+
+@cute.jit
+def host(g: cute.Tensor):
+    kernel(g).launch(grid=[1, 1, 1], block=[256, 1, 1])
+
+
+if __name__ == "__main__":
+    x = torch.empty(32, 64, dtype=torch.float16)
+    cute.compile(host, TENSOR)
+"""
+
+
+@pytest.mark.parametrize(
+    ("tensor", "width"),
+    [
+        ("from_dlpack(x)", 2),
+        ("from_dlpack(x, assumed_align=4)", 4),
+        ("from_dlpack(x, 16)", 16),
+        ("from_dlpack(x, assumed_align=16).mark_layout_dynamic(leading_dim=1)", 2),
+        (
+            "from_dlpack(x, assumed_align=16).mark_layout_dynamic(leading_dim=1)"
+            ".mark_compact_shape_dynamic(mode=1, stride_order=x.dim_order(), divisibility=8)",
+            16,
+        ),
+        ("from_dlpack(x, assumed_align=16).mark_compact_shape_dynamic(0, (0, 1))", 16),
+        ("from_dlpack(x, assumed_align=16).mark_compact_shape_dynamic(mode=1, divisibility=2)", 4),
+        ("x", 2),
+        (
+            "cute.runtime.make_fake_compact_tensor(cutlass.Float16,"
+            " (cute.sym_int32(), cute.sym_int32(divisibility=8)), stride_order=(1, 0),"
+            " assumed_align=16)",
+            16,
+        ),
+        (
+            "cute.runtime.make_fake_compact_tensor(cutlass.Float16,"
+            " (cute.sym_int32(), cute.sym_int32(divisibility=8)), stride_order=(1, 0))",
+            2,
+        ),
+    ],
+)
+def test_vectors_are_as_wide_as_the_tensor_is_declared_to_be_aligned(tensor, width, tmp_path):
+    """nvidia-cutlass-dsl 4.8.1, sm_90a: eight STS.U16, four STS, one STS.128.
+
+    Narrow ones of 32 rows take four wavefronts each: rows t, t + 8, .. lie in one bank.
+    """
+    stores = ways(facts_of(ALIGNED.replace("TENSOR", tensor), tmp_path))
+    assert {(w, n) for _, w, n in stores} == {(width, 1 if width == 16 else 4)}

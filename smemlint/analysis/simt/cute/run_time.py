@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,14 @@ class RunTime:
     def reason(self) -> str:
         """Returns why it is not known; nothing where it is a number of run time."""
         return str(self.value.reason) if isinstance(self.value, Unknown) else ""
+
+    @property
+    def multiple(self) -> int:
+        """What divides it whatever its unknowns are."""
+        value = self.value
+        if not isinstance(value, AffineInt) or not value.terms or not value.is_uniform:
+            return 1
+        return gcd(value.base, *(c * s.multiple for s, c in value.terms))
 
     def _operate(self, op: str, other: Any, *, is_reversed: bool = False) -> RunTime:
         operand = other.value if isinstance(other, RunTime) else _without_unknowns(other)

@@ -353,7 +353,9 @@ def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) ->
     located = [(i, byte_offset(i.address, i.tensor)) for i in instructions if i.op in KINDS]
     if run.kernel is None:
         return
-    for instruction, offset in merged_partly(located, _has_swizzle, run.kernel.mask):
+    for instruction, offset in merged_partly(
+        located, _has_swizzle, run.kernel.mask, _width_of_pointer_swizzle
+    ):
         emit(
             run,
             instruction.tensor,
@@ -368,6 +370,15 @@ def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) ->
 def _has_swizzle(tensor: cute.Tensor) -> bool:
     use = tensor.origin.use if isinstance(tensor.origin, Origin) else None
     return use is not None and use.swizzle is not None
+
+
+def _width_of_pointer_swizzle(tensor: cute.Tensor) -> int:
+    """Returns the width of the accesses behind a swizzled pointer, which are not merged; else 0.
+
+    nvidia-cutlass-dsl 4.8.1 calculates the exclusive-or of each address by itself: a copy of eight
+    halves to a row behind `Swizzle<3,4,3>` is eight STS.U16, and four STS where it moves pairs.
+    """
+    return max(tensor.bits // 8, 1) if tensor.swizzle is not None else 0
 
 
 def emit(

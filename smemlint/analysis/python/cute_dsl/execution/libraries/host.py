@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import field, replace
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method
@@ -180,6 +181,9 @@ def torch_method(call: Call) -> Value:
 def _property(tensor: TorchTensor, name: str) -> Value:
     """Returns the result of a method without arguments."""
     match name:
+        case "dim_order":
+            axes = range(len(tensor.shape))
+            return tuple(sorted(axes, key=lambda at: -tensor.stride[at]))
         case "dim" | "ndimension":
             return len(tensor.shape)
         case "numel":
@@ -228,11 +232,11 @@ def global_tensor(
     *,
     is_dynamic: bool,
     leading: int | None = None,
+    alignment: int = 0,
 ) -> Value:
     """Returns a tensor of global memory.
 
-    Dynamic extents are symbols; dynamic strides have the values that are passed, where they are
-    known (not 0).
+    Dynamic extents are symbols; dynamic strides have the values that are passed.
 
     Args:
         run: the execution.
@@ -240,6 +244,7 @@ def global_tensor(
         dtype: of its elements.
         is_dynamic: the compiled kernel takes tensors of other shapes, too.
         leading: the dimension of stride 1; None for the one that has it now.
+        alignment: bytes that the pointer is declared to be a multiple of; 0 for an element's.
     """
     shape: tuple[Integer, ...] = tensor.shape
     stride: tuple[Integer, ...] = tensor.stride
@@ -247,14 +252,13 @@ def global_tensor(
         one = leading if leading is not None else _leading(tensor)
         shape = tuple(to_engine(run.fresh("extent"), run.domain) for _ in shape)
         stride = tuple(
-            1 if at == one else cute.DynamicInt(step) if step else unknown_stride(run, dtype)
-            for at, step in enumerate(tensor.stride)
+            1 if at == one else cute.DynamicInt(step) for at, step in enumerate(tensor.stride)
         )
     try:
         layout = cute.Layout(shape, stride)
     except cute.CuteError as error:
         return Cute(UnknownTensor(cute.Space.GLOBAL, str(error), dtype))
-    return tensor_of_layout(run, dtype, layout, ALIGNMENT)
+    return tensor_of_layout(run, dtype, layout, alignment or max(dtype.bits // 8, 1))
 
 
 def tensor_of_layout(run: Execution, dtype: DType, layout: cute.Layout, alignment: int) -> Value:
@@ -285,38 +289,86 @@ def from_dlpack(call: Call) -> Value:
     if not isinstance(tensor, TorchTensor) or tensor.dtype is None:
         dtype = tensor.dtype if isinstance(tensor, TorchTensor) else None
         return Cute(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", dtype))
-    return global_tensor(call.run, tensor, tensor.dtype, is_dynamic=False)
+    alignment = declared_alignment(call, 1)
+    return global_tensor(call.run, tensor, tensor.dtype, is_dynamic=False, alignment=alignment)
 
 
-@method("mark_layout_dynamic", "mark_compact_shape_dynamic")
-def mark_dynamic(call: Call) -> Value:
-    """Evaluates `mark_layout_dynamic(leading_dim=)` and `mark_compact_shape_dynamic(..)`."""
+def declared_alignment(call: Call, position: int) -> int:
+    """Returns the argument `assumed_align`; 0 for none, which is the size of an element."""
+    given = call.value(position, "assumed_align", None)
+    return given if isinstance(given, int) and given > 0 else 0
+
+
+@method("mark_layout_dynamic")
+def mark_layout_dynamic(call: Call) -> Value:
+    """Evaluates `mark_layout_dynamic(leading_dim=)`: nothing is known of the other strides."""
     tensor = payload_of(call.owner)
     if not isinstance(tensor, cute.Tensor) or not isinstance(tensor.origin, Origin):
         return call.owner
     shape, stride = cute.leaves(tensor.layout.shape), cute.leaves(tensor.layout.plain.stride)
-    if call.name == "mark_compact_shape_dynamic":
-        return (
-            call.owner
-            if not all(isinstance(d, int) for d in stride)
-            else _dynamic(call, tensor, None)
-        )
-    leading = call.value(0, "leading_dim", None)
-    return (
-        _dynamic(call, tensor, leading if isinstance(leading, int) else None)
-        if shape
-        else call.owner
+    if not shape or not all(isinstance(n, int) for n in (*shape, *stride)):
+        return call.owner
+    dtype, leading = tensor.origin.dtype, call.value(0, "leading_dim", None)
+    return global_tensor(
+        call.run,
+        TorchTensor(dtype, tuple(map(int, shape)), tuple(map(int, stride))),  # type: ignore[arg-type]
+        dtype,
+        is_dynamic=True,
+        leading=leading if isinstance(leading, int) else None,
+        alignment=tensor.alignment,
     )
 
 
-def _dynamic(call: Call, tensor: cute.Tensor, leading: int | None) -> Value:
-    origin = tensor.origin
-    assert isinstance(origin, Origin)
-    shape, stride = cute.leaves(tensor.layout.shape), cute.leaves(tensor.layout.plain.stride)
-    if not all(isinstance(n, int) for n in (*shape, *stride)):
+@method("mark_compact_shape_dynamic")
+def mark_compact_shape_dynamic(call: Call) -> Value:
+    """Evaluates `mark_compact_shape_dynamic(mode, stride_order=, divisibility=)`."""
+    tensor, mode = payload_of(call.owner), call.value(0, "mode")
+    if not isinstance(tensor, cute.Tensor) or not isinstance(mode, int):
         return call.owner
-    host = TorchTensor(origin.dtype, tuple(map(int, shape)), tuple(map(int, stride)))  # type: ignore[arg-type]
-    return global_tensor(call.run, host, origin.dtype, is_dynamic=True, leading=leading)
+    shape, stride = cute.leaves(tensor.layout.shape), cute.leaves(tensor.layout.plain.stride)
+    order = _stride_order(call, stride)
+    if order is None or mode not in order:
+        return call.owner
+    divisibility = call.value(2, "divisibility", 1)
+    multiple = divisibility if isinstance(divisibility, int) and divisibility > 0 else 1
+    extent = to_engine(call.run.fresh("extent", multiple=multiple), call.run.domain)
+    marked = tuple(extent if at == mode else n for at, n in enumerate(shape))
+    layout = cute.Layout(marked, packed_strides(call.run, marked, order[::-1]))
+    return Cute(replace(tensor, layout=layout))
+
+
+def _stride_order(call: Call, stride: Sequence[Integer]) -> tuple[int, ...] | None:
+    """Returns the modes from the outermost to the innermost; None where that is not known."""
+    given = call.value(1, "stride_order", None)
+    order = integers(given) if isinstance(given, tuple | list) else None
+    if order is not None and sorted(order) == list(range(len(stride))):
+        return order
+    if all(isinstance(d, int) for d in stride):
+        return tuple(sorted(range(len(stride)), key=lambda at: -int(stride[at])))  # type: ignore[arg-type]
+    ones = [at for at, d in enumerate(stride) if d == 1]
+    return (1 - ones[0], ones[0]) if len(stride) == 2 and len(ones) == 1 else None
+
+
+def packed_strides(
+    run: Execution, shape: Sequence[Integer], order: Sequence[int]
+) -> tuple[Integer, ...]:
+    """Returns the strides of a tensor without gaps, of run time from the first such extent on.
+
+    Args:
+        run: the execution.
+        shape: extents.
+        order: modes, the innermost one first.
+    """
+    strides: list[Integer] = [1] * len(shape)
+    step, is_static = 1, True
+    for at in order:
+        extent = shape[at]
+        strides[at] = (
+            step if is_static else to_engine(run.fresh("a stride", multiple=step), run.domain)
+        )
+        is_static = is_static and isinstance(extent, int)
+        step *= extent if isinstance(extent, int) else extent.multiple
+    return tuple(strides)
 
 
 @function("matrix")
@@ -362,7 +414,14 @@ def cute_tensor_like(call: Call) -> Value:
             UNKNOWN,
         )
     host = replace(like, dtype=known)
-    return (global_tensor(call.run, host, known, is_dynamic=is_dynamic is not False), host)
+    made = global_tensor(
+        call.run,
+        host,
+        known,
+        is_dynamic=is_dynamic is not False,
+        alignment=declared_alignment(call, 3),
+    )
+    return (made, host)
 
 
 @function("convert_cute_tensor")
@@ -383,7 +442,7 @@ def create_cute_tensor_for_fp8(call: Call) -> Value:
     if not isinstance(tensor, TorchTensor) or known is None:
         return Cute(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
     at = leading if isinstance(leading, int) else None
-    return global_tensor(call.run, tensor, known, is_dynamic=True, leading=at)
+    return global_tensor(call.run, tensor, known, is_dynamic=True, leading=at, alignment=ALIGNMENT)
 
 
 # ---- command lines

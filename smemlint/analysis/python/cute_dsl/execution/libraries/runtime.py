@@ -5,8 +5,8 @@ from __future__ import annotations
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
     ALIGNMENT,
-    TorchTensor,
-    global_tensor,
+    declared_alignment,
+    packed_strides,
     tensor_of_layout,
     unknown_stride,
 )
@@ -32,9 +32,8 @@ def make_fake_tensor(call: Call) -> Value:
     """Evaluates `make_fake_tensor(dtype, shape, stride, assumed_align=)`."""
     layout = cute.Layout(call.int_tuple(1, "shape"), call.int_tuple(2, "stride"))
     dtype = call.dtype(0, "dtype")
-    alignment = call.given.named.get("assumed_align")
-    known = alignment if isinstance(alignment, int) and alignment > 0 else max(dtype.bits // 8, 1)
-    return tensor_of_layout(call.run, dtype, layout, known)
+    alignment = declared_alignment(call, 4) or max(dtype.bits // 8, 1)
+    return tensor_of_layout(call.run, dtype, layout, alignment)
 
 
 @function("sym_int", "sym_int32", "sym_int64")
@@ -48,13 +47,13 @@ def symbolic_integer(call: Call) -> Value:
 @function("make_fake_compact_tensor")
 def make_fake_compact_tensor(call: Call) -> Value:
     """Evaluates `make_fake_compact_tensor(dtype, shape, stride_order=)`."""
-    dtype, shape = call.value(0, "dtype"), call.value(1, "shape")
+    dtype, extents = call.value(0, "dtype"), call.value(1, "shape")
     known = dtype if isinstance(dtype, DType) else None
-    order = integers(call.value(2, "stride_order", None))
-    if known is None or not isinstance(shape, tuple | list):
+    if known is None or not isinstance(extents, tuple | list):
         return Cute(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
-    leading = order.index(0) if order and 0 in order else 0
-    host = TorchTensor(
-        known, (2,) * len(shape), tuple(int(i == leading) for i in range(len(shape)))
-    )
-    return global_tensor(call.run, host, known, is_dynamic=True, leading=leading)
+    shape = cute.leaves(call.int_tuple(1, "shape"))
+    places = integers(call.value(2, "stride_order", None)) or tuple(range(len(shape)))
+    modes = sorted(range(len(shape)), key=lambda at: places[at])
+    layout = cute.Layout(shape, packed_strides(call.run, shape, modes))
+    alignment = declared_alignment(call, 4) or max(known.bits // 8, 1)
+    return tensor_of_layout(call.run, known, layout, alignment)
