@@ -108,6 +108,27 @@ def test_shapes_and_types_may_have_names(head, arguments, found, tmp_path):
     assert (array.dims, array.element_bytes) == found
 
 
+def test_what_stands_in_for_a_missing_library_is_left_out(tmp_path):
+    text = (
+        "try:\n    from numba import cuda\n    from numba import float64 as number\n"
+        "except ImportError:\n    cuda = None\n    number = None\n"
+        "@cuda.jit\ndef k(a):\n    s = cuda.shared.array(shape=(64,), dtype=number)\n"
+        "    s[cuda.threadIdx.x * 2] = 0\nk[1, 32](a)\n"
+    )
+    (access,) = accesses(facts_of(text, tmp_path))
+    assert (access.array.element_bytes, access.wavefronts.max, access.ideal.max) == (8, 4, 2)
+
+
+def test_coordinates_may_have_other_names(tmp_path):
+    text = HEAD + (
+        "@cuda.jit\ndef k(a):\n    s = cuda.shared.array((16, 32), float32)\n"
+        "    t, n = cuda.threadIdx, cuda.blockDim\n    at = cuda.threadIdx\n"
+        "    s[t.y, t.x] = 0\n    a[0] = s[at.x, n.x - 16]\nk[1, (16, 16)](a)\n"
+    )
+    found = [(a.wavefronts.max, a.ideal.max) for a in accesses(facts_of(text, tmp_path))]
+    assert found == [(2, 1), (16, 1)]
+
+
 def test_a_pragma_gives_the_block(tmp_path):
     text = HEAD + (
         "# smemlint: launch(block=(16, 16))\n@cuda.jit\ndef k(a):\n"

@@ -73,10 +73,14 @@ class Definition:
         return () if isinstance(self.node, ast.Module) else parameters_of(self.node.args)
 
     def own_nodes(self) -> Iterator[ast.AST]:
-        """Yields nodes of the body, in order, those of inner functions and classes left out."""
+        """Yields nodes of the body, in order, those of inner functions and classes left out.
+
+        Kernels run where their libraries are installed: what stands in for a library that is
+        missing is left out, too.
+        """
         for statement in self.node.body:
             if not is_definition(statement):
-                yield from walk(statement, into=lambda n: not is_definition(n))
+                yield from walk(statement, into=lambda n: not (is_definition(n) or _stands_in(n)))
 
     def resolved(self, node: ast.expr) -> ast.expr:
         """Returns the value of a name that is assigned once, here or in an enclosing scope."""
@@ -84,13 +88,14 @@ class Definition:
             name = dotted(node)
             if name is None:
                 break
-            value = self._only_value(name)
+            value = self.only_value(name)
             if value is None:
                 break
             node = value
         return node
 
-    def _only_value(self, name: str) -> ast.expr | None:
+    def only_value(self, name: str) -> ast.expr | None:
+        """Returns what a name is assigned once, here or in an enclosing scope; None for others."""
         scope: Definition | None = self
         while scope is not None:
             if any(p.name == name for p in scope.parameters):
@@ -165,6 +170,13 @@ class Definitions:
                     continue
                 inner = node.func if isinstance(node.func, ast.Call) else node
                 self._mark(found, inner)
+
+
+def _stands_in(node: ast.AST) -> bool:
+    """Returns whether a node is a handler of imports that failed."""
+    caught = node.type if isinstance(node, ast.ExceptHandler) else None
+    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(dotted(n) in ("ImportError", "ModuleNotFoundError") for n in names)
 
 
 def _says_device(call: ast.Call) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import TypeVar
 
 from smemlint.frontend import ir
-from smemlint.frontend.python.imports import Imports
+from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.dialects import Dialect
 from smemlint.frontend.python.jit.ir_builder import Builder
@@ -104,10 +104,16 @@ class Lowering:
         return name in own.assigned or any(p.name == name for p in own.parameters)
 
     def member(self, node: ast.expr) -> str:
-        """Returns the dialect's member that an expression names; empty for anything else."""
+        """Returns the dialect's member that an expression names; empty for anything else.
+
+        The name may be of one that is given another name: `t = cuda.threadIdx`, then `t.x`.
+        """
         if self.dialect is None:
             return ""
-        return self.dialect.member(self.imports.resolve(node))
+        head, dot, rest = (dotted(node) or "").partition(".")
+        value = self.definition.only_value(head) if dot else None
+        whole = self.imports.resolve(value) if value is not None else ""
+        return self.dialect.member(whole + dot + rest if whole else self.imports.resolve(node))
 
     def argument_property(self, text: str, node: ast.AST) -> ir.Expression:
         """Returns a number that an argument brings along: one unknown for the entire kernel."""
