@@ -40,6 +40,21 @@ class TemplateParameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Enclosing:
+    """A class or function that a class is defined in, or a namespace that tells two of them apart.
+
+    Attributes:
+        name: its own.
+        template: its template parameters.
+        specialization: arguments of an explicit specialization; None without.
+    """
+
+    name: str
+    template: tuple[TemplateParameter, ...] = ()
+    specialization: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Dropped:
     """A statement that could not be parsed and stands as an empty one in the tree."""
 
@@ -162,6 +177,16 @@ class Record(Protocol):
     @property
     def specialization(self) -> str | None:
         """Arguments of an explicit specialization; None without."""
+        ...
+
+    @property
+    def around(self) -> tuple[Enclosing, ...]:
+        """What its name stands in, outermost first; namespaces where another has the name."""
+        ...
+
+    @property
+    def owner(self) -> Span | None:
+        """`Record.span` of the record whose body it stands in."""
         ...
 
     @property

@@ -25,6 +25,7 @@ from smemlint.frontend.cuda.scanner.template_ids import (
     template_ids,
 )
 from smemlint.frontend.heuristics import names_device, names_kernel
+from smemlint.frontend.program import Enclosing
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.steps import TOKENS_A_STEP, spend
 
@@ -213,6 +214,24 @@ class CudaRecord(_Definition[FoundRecord]):
         """The arguments of a specialization."""
         return self._found.specialization
 
+    @cached_property
+    def around(self) -> tuple[Enclosing, ...]:
+        """The classes and functions that it stands in; namespaces where another has the name."""
+        found = self._found.around
+        outermost = found[0].name if found else self.name
+        alike = self._unit.records.get(outermost, ())
+        scopes = {r.scope for r in alike if r.specialization is None and not r._found.around}
+        if len(scopes) < 2:
+            return found
+        namespaces = self.scope[: len(self.scope) - len(found)]
+        return (*map(Enclosing, namespaces), *found)
+
+    @cached_property
+    def owner(self) -> Span | None:
+        """Of the name of the record in whose body it stands."""
+        record = self._found.owner
+        return self._unit.token_span(record.name_token) if record is not None else None
+
     @property
     def bases(self) -> tuple[str, ...]:
         """Spelling of the base classes."""
@@ -228,7 +247,8 @@ class CudaRecord(_Definition[FoundRecord]):
         from smemlint.frontend.cuda.parser.parse import parse_members
 
         found = self._found
-        names = self._unit.names.within((*found.outer, *self.template))
+        outer = (p for enclosing in found.around for p in enclosing.template)
+        names = self._unit.names.within((*outer, *self.template))
         table = self._unit.table
         return parse_members(self.members, names, table, self.kind, self.name, found.attributes)
 

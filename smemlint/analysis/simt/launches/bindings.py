@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 from zlib import crc32
 
@@ -11,7 +11,7 @@ from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, Re
 from smemlint.analysis.simt.domain.environment import CTYPES, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Unknown
 from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
-from smemlint.frontend.program import Function, Record, TemplateParameter
+from smemlint.frontend.program import Enclosing, Function, Record, TemplateParameter
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -72,12 +72,24 @@ class _Texts:
         return getattr(ctype, "name", None) or getattr(ctype, "spelling", None) or "?"
 
     def _of_record(self, ctype: RecordType) -> str:
-        """Spells a class with the values of its template parameters, a long one by digest."""
-        values = self._arguments(ctype)
-        text = f"{ctype.name}<{', '.join(values)}>" if values else ctype.name
+        """Spells a class with what it stands in and the values of all template parameters.
+
+        A long one goes by digest.
+        """
+        record = cast("Record | None", ctype.record)
+        around = record.around if record is not None else ()
+        text = "".join(f"{self._of_enclosing(e, ctype)}::" for e in around)
+        text += _applied(ctype.name, self._arguments(ctype))
         if len(text) <= _MOST_TEXT:
             return text
         return f"{text[:_MOST_TEXT]}..{crc32(text.encode()):08x}"
+
+    def _of_enclosing(self, enclosing: Enclosing, ctype: RecordType) -> str:
+        """Spells what a class stands in by the values that the class sees."""
+        texts = {p.name: self.of_parameter(p, ctype.statics) or "?" for p in enclosing.template}
+        if enclosing.specialization is not None:
+            return f"{enclosing.name}<{_replaced(enclosing.specialization, texts)}>"
+        return _applied(enclosing.name, list(texts.values()))
 
     def _arguments(self, ctype: RecordType) -> list[str]:
         """Spells template arguments by their values: names mean other types in other templates."""
@@ -86,12 +98,21 @@ class _Texts:
             return list(ctype.arguments)
         texts = {p.name: self.of_parameter(p, ctype.statics) for p in record.template}
         if record.specialization is not None:
-            return [_WORD.sub(lambda word: texts.get(word[0]) or word[0], record.specialization)]
+            return [_replaced(record.specialization, texts)]
         if any(p.is_pack and texts[p.name] is None for p in record.template):
             return list(ctype.arguments)
         values = [texts[p.name] or "?" for p in record.template if texts[p.name] != ""]
         has_pack = any(p.is_pack for p in record.template)
         return values if has_pack else values[: len(ctype.arguments) or None]
+
+
+def _applied(name: str, arguments: Sequence[str]) -> str:
+    return f"{name}<{', '.join(arguments)}>" if arguments else name
+
+
+def _replaced(arguments: str, texts: Mapping[str, str | None]) -> str:
+    """Returns the spelling of arguments with the texts of the parameters that it names."""
+    return _WORD.sub(lambda word: texts.get(word[0]) or word[0], arguments)
 
 
 def is_known(scope: Scope, function: Function) -> bool:
@@ -109,10 +130,17 @@ def is_known(scope: Scope, function: Function) -> bool:
         asked = [
             record.statics.get(p.name)
             for record in records
-            for p in getattr(record.record, "template", ())
+            for p in _parameters(cast("Record | None", record.record))
             if p.name and not p.is_pack
         ]
     return True
+
+
+def _parameters(record: Record | None) -> tuple[TemplateParameter, ...]:
+    """Returns the template parameters of a class and of all that it stands in."""
+    if record is None:
+        return ()
+    return (*(p for enclosing in record.around for p in enclosing.template), *record.template)
 
 
 def _may_be_known(bound: object) -> bool:

@@ -331,6 +331,8 @@ class _Flow:
                 target = name
             case ir.Typedef():
                 self._note(node.name, self._words.of(node.type), ())
+            case ir.Struct(name=str(name)) | ir.Union(name=str(name)):
+                self._note(name, self._words.of(*(node.decls or ())), ())
             case ir.Assignment():
                 target = root_of(node.lvalue)
                 self._note(target, self._words.of(node.lvalue, node.rvalue), control)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from smemlint.analysis.simt.domain.ctypes import CType, RecordType
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import Value
-from smemlint.frontend.program import Declaration, Unit
+from smemlint.frontend.program import Declaration, Record, Unit
 from smemlint.lazy_dataclasses import dataclass
 
 _Found = TypeVar("_Found")
@@ -21,7 +21,7 @@ class TypeCache:
     """What spellings were found to mean.
 
     Attributes:
-        records: by place, name and template arguments.
+        records: by definition and template arguments.
         aliases: by declaration and template arguments.
         spelled: by spelling and what it rests on (see `spellings`); None for what is no type.
         class_fits: how closely a function names the classes of operands, see `class_fit`.
@@ -30,7 +30,7 @@ class TypeCache:
         scopes: what keys name by identity lives on here, so that nothing else takes it.
     """
 
-    records: dict[str, RecordType] = field(default_factory=dict)
+    records: dict[tuple[Record, str], RecordType] = field(default_factory=dict)
     aliases: dict[tuple[Declaration, str], CType] = field(default_factory=dict)
     spelled: dict[tuple[object, ...], CType | None] = field(default_factory=dict)
     class_fits: dict[tuple[object, ...], int | None] = field(default_factory=dict)
@@ -46,14 +46,14 @@ class Resolution:
     Attributes:
         cache: of the unit that is read.
         declarations: identities of aliases and variables under way.
-        records: classes under way, by place, name and template arguments.
+        records: classes under way, by definition and template arguments.
         unfinished: definitions under way that were met: what rests on them is not final.
         depth: spellings under way.
     """
 
     cache: TypeCache = field(default_factory=TypeCache)
     declarations: set[int] = field(default_factory=set)
-    records: dict[str, RecordType] = field(default_factory=dict)
+    records: dict[tuple[Record, str], RecordType] = field(default_factory=dict)
     unfinished: set[object] = field(default_factory=set)
     depth: int = 0
 

@@ -57,7 +57,7 @@ def _class_arguments(
 def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[str, ...]) -> CType:
     """Returns the record with its template parameters bound by `scope`."""
     state = ev.state
-    key = f"{record.span.path}:{record.span.line}:{record.name}<{bindings_text(scope)}>"
+    key = record, bindings_text(scope)
     records = state.resolution.cache.records
     if key in records:
         return records[key]
@@ -167,8 +167,8 @@ def _nested_record(ev: Evaluator, decl: ir.Decl, outer: Record | None) -> CType 
     node = decl.type
     if outer is None or not isinstance(node, ir.Struct | ir.Union) or not node.name:
         return None
-    around = (*outer.scope, outer.name)
-    inner = next((r for r in ev.state.unit.records.get(node.name, ()) if r.scope == around), None)
+    named = ev.state.unit.records.get(node.name, ())
+    inner = next((r for r in named if r.owner == outer.span), None)
     if inner is None or inner.template or not node.decls:
         return None
     result = record_type(ev, inner, _visible(ev), ())

@@ -9,7 +9,7 @@ from functools import partial
 from smemlint.frontend.cuda.lexer.tokens import Token
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens
-from smemlint.frontend.program import TemplateParameter
+from smemlint.frontend.program import Enclosing, TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SCAN_NOTICES
 
@@ -38,7 +38,8 @@ class FoundRecord:
     specialization: str | None
     bases: tuple[str, ...]
     members: Callable[[], list[Token]]
-    outer: tuple[TemplateParameter, ...] = ()
+    around: tuple[Enclosing, ...] = ()
+    owner: FoundRecord | None = None
     attributes: list[Token] = field(default_factory=list)
 
 

@@ -26,7 +26,7 @@ from smemlint.frontend.cuda.scanner.definitions import (
 )
 from smemlint.frontend.cuda.scanner.local_records import local_records
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
-from smemlint.frontend.program import TemplateParameter
+from smemlint.frontend.program import Enclosing, TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HEAD, MAX_RECORDS, MAX_SCOPES
 from smemlint.reasons import Reason, ReasonCode
@@ -43,8 +43,13 @@ class _Scope:
     end: int
     names: tuple[str, ...] = ()
     record: FoundRecord | None = None
-    outer: tuple[TemplateParameter, ...] = ()  # template parameters of the enclosing records
+    around: tuple[Enclosing, ...] = ()  # the enclosing records and functions
     is_function: bool = False
+
+    @property
+    def outer(self) -> tuple[TemplateParameter, ...]:
+        """Template parameters of the enclosing records and functions."""
+        return tuple(p for enclosing in self.around for p in enclosing.template)
 
 
 def scan(tokens: Sequence[Token], files: FileTable) -> Scanned:
@@ -163,7 +168,7 @@ class _Scanner:
         close = self.brackets.close[brace]
         if names is not None:
             self.todo.append(
-                _Scope(brace + 1, close, scope.names + names, scope.record, scope.outer)
+                _Scope(brace + 1, close, scope.names + names, scope.record, scope.around)
             )
             return True
         if h[-1].text == "requires" or _ends_with_requires_parameters(h):
@@ -202,7 +207,8 @@ class _Scanner:
             head.specialization,
             head.bases,
             lambda: list(self._members(brace + 1, close)),
-            scope.outer,
+            scope.around,
+            scope.record,
             head.attributes,
         )
         (self.found.local_records if scope.is_function else self.found.records).append(record)
@@ -211,8 +217,9 @@ class _Scanner:
             if head.heads:
                 self.found.templates.add(name)
         names = (*scope.names, name) if name else scope.names
-        outer = scope.outer + tuple(p for parameters in head.heads for p in parameters)
-        self.todo.append(_Scope(brace + 1, close, names, record, outer))
+        parameters = tuple(p for parameters in head.heads for p in parameters)
+        own = (Enclosing(name, parameters, head.specialization),) if name else ()
+        self.todo.append(_Scope(brace + 1, close, names, record, scope.around + own))
 
     def _members(self, begin: int, end: int) -> Iterator[Token]:
         """Returns a record's body without member functions, friends and access words."""
@@ -316,7 +323,8 @@ class _Scanner:
             self.found.templates.add(head.name)
         parameters = tuple(p for h in head.heads for p in h)
         names = (*scope.names, head.name)
-        inside = _Scope(brace, end, names, outer=scope.outer + parameters, is_function=True)
+        around = (*scope.around, Enclosing(head.name, parameters))
+        inside = _Scope(brace, end, names, around=around, is_function=True)
         for local, begin, opening in local_records(tokens, self.brackets, brace, end):
             self._record(local, begin, opening, inside)
 
