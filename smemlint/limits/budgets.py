@@ -260,6 +260,8 @@ MAX_COPY_CLASSES = 128
 """Pairs of residues of both sides of an asynchronous copy."""
 MAX_FORWARDED = 64
 """Places of an array that stores are forwarded from at once; LLVM's searches are bounded, too."""
+MAX_SUNK = 64
+"""Branches in branches that a load is sunk into: each reads what it holds."""
 MAX_STORES_OF_LOOP = 32
 """Stores of a loop that are compared with what registers hold in front of it."""
 MAX_SUMS = 20_000

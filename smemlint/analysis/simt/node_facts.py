@@ -8,6 +8,7 @@ from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import members_read
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads
 from smemlint.analysis.simt.domain.ctypes import CType
+from smemlint.analysis.simt.free_names import free_names
 from smemlint.analysis.simt.loops.mod_ref import ModRef, mod_ref_of
 from smemlint.analysis.simt.types.keyword_types import keyword_type
 from smemlint.frontend import ir
@@ -42,7 +43,7 @@ class NodeFacts:
             return
         self._blocks.add(block)
         self.members_read.update(members_read(block))
-        self.sunk.update(sunk_loads(block))
+        self.sunk.update(sunk_loads(block, self._names))
         dead = dead_values(block)
         if dead is not None:
             self.unread.update(dead.loads)
@@ -68,15 +69,9 @@ class NodeFacts:
             known = self._texts[node] = text if len(text) <= 80 else text[:77] + "..."
         return known
 
-    def names_in(self, expression: ir.Node) -> frozenset[str]:
-        """Returns the identifiers of an expression."""
-        known = self._names.get(expression)
-        if known is None:
-            own = {expression.name} if isinstance(expression, ir.ID) else set()
-            for child in expression.children():
-                own |= self.names_in(child)
-            known = self._names[expression] = frozenset(own)
-        return known
+    def names_in(self, node: ir.Node) -> frozenset[str]:
+        """Returns the identifiers that a node takes from around it."""
+        return free_names(node, self._names)
 
 
 def node_facts(unit: Unit) -> NodeFacts:

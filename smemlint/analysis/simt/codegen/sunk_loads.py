@@ -6,30 +6,54 @@ Fewer threads load than the text says. SASS of nvcc 13.0.88, -O3, sm_90, for
 | what follows | threads that load |
 | --- | --- |
 | `if (lane < 4) out[t] = v;`, also in an inner `if`, in a loop in it, as an index, twice | the 4 |
-| the same behind an `if` without `v`, a shuffle, a store to another array | the 4 |
+| the same with `atomicAdd(out, v)`, a function that writes, a member, a reference | the 4 |
+| `if (lane < 4 && n > 5) out[t] = v;` | the 4 |
+| the same where `v` is a number of its own in the other way, or behind | the 4 |
+| the same behind an `if` without `v`, a shuffle, a store to another array, `for (i < 4)` | the 4 |
+| the same behind `if .. else`, two `if`s, a `switch`, `for (i < n)`, each with stores | all |
+| the same in one case of a `switch` that has `v` in no other | the 4 |
+| the same twice, with the same condition | the 4 |
+| the same twice, with other conditions | all |
+| `v = 2 * s[8 * lane]`, `sqrtf(s[8 * lane])`, then `w = v * v`, and w is read there | the 4 |
+| `v = s[8 * lane] + q[t]`, `s[8 * lane] + s[8 * lane + 5]; w = v` | the 4 |
+| `v = s[8 * lane] + in[t]`, `* n + t`, `* 2 + s[8 * lane + 5]` | all |
 | `if (lane >= 4) out[t] = 1; else out[t] = v;`, `if (lane >= 4) return; out[t] = v;` | the 4 |
 | `if (lane < 4) out[t] = v; else out[t] = v + 1;` | all |
 | `if (lane < 4) x += v;`, which becomes a select | all |
+| `if (lane < 4) x = fmaxf(x, v);` | the 4 |
+| `if (lane < 4) if (v > 3) out[t] = 1;`, which becomes one condition | all |
+| `if (lane < 4) for (i < n) out[t + i] = v;` | all |
+| the same of `v * i`, or of `i < 4` | the 4 |
 | the same as the first, behind a barrier or a store to `s` | all |
 | `for (..) if (lane < 4) out[t] = v;` | all |
 | the first, where all read `w = s[8 * lane + 1]` (one LDS.64), or + 0, 2, 3, not 5 | all |
-| the first, for `v = s[8 * lane] * 2 + s[8 * lane + 3]` | all |
+
+What tells `v = s[8 * lane] + q[t]` from `+ in[t]`, fmaxf from a sum and `v * i` from `v` is not
+modelled: who loads is open there.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from smemlint.analysis.simt.codegen.slots import run_and_position, slot_size
+from smemlint.analysis.simt.codegen.slow_paths import NAMES
 from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.free_names import free_names
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_SUNK
 
 _OPAQUE = (ir.Unparsed, ir.Lambda, ir.Assembly, ir.UnparsedType, ir.Goto, ir.Label)
+_LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
+_PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
+_PURE = {*NAMES, "fmaxf", "fminf", "max", "min", "fabsf", "fma", "fmaf"}
+Names: TypeAlias = "dict[ir.Node, frozenset[str]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +63,48 @@ class Sunk:
     Attributes:
         load: the expression.
         way: the alternative of a branch; None for what follows a branch that returns.
+        is_open: whether it does is not known.
     """
 
     load: ir.Node
     way: ir.Node | None
+    is_open: bool = False
 
 
-def sunk_loads(block: ir.Compound) -> dict[ir.Node, list[Sunk]]:
-    """Returns the loads that sink into branches below a block, by the branch."""
-    found: dict[ir.Node, list[Sunk]] = defaultdict(list)
+@dataclass(slots=True)
+class _Value:
+    """What a block computes of a load, and of nothing else that changes."""
+
+    loads: tuple[ir.Node, ...]
+    names: frozenset[str]
+    is_open: bool
+
+
+def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
+    """Returns the loads that sink into branches below a block, by the branch.
+
+    Args:
+        block: the statements.
+        known: what `free_names` remembers.
+    """
+    sinking = _Sinking(known)
     items = block.block_items
-    if not any(isinstance(item, ir.If) for item in items):
-        return found
-    loads = [(k, d.name, _load_of(d)) for k, d in enumerate(items) if isinstance(d, ir.Decl)]
-    if not any(load is not None for _, _, load in loads) or _is_opaque(items):
-        return found
-    named = [_names(item) for item in items]
-    for k, name, load in loads:
-        if load is not None:
-            _sink(name, load, items[k + 1 :], named[k + 1 :], found)
-    return found
+    if not any(isinstance(item, ir.If | ir.Switch) for item in items):
+        return sinking.found
+    values = list(_loaded(items))
+    if values and not _is_opaque(items):
+        for k, value in values:
+            sinking.sink(value, items[k + 1 :])
+    return sinking.found
 
 
 def sink_loads(
-    items: Sequence[Event | Fence], sunk: Sequence[Sunk], way: ir.Node | None, threads: Mask
+    items: Sequence[Event | Fence],
+    sunk: Sequence[Sunk],
+    way: ir.Node | None,
+    threads: Mask,
+    *,
+    hangs_on_data: bool = False,
 ) -> None:
     """Leaves a load to the threads that go where it is sunk to.
 
@@ -71,14 +113,20 @@ def sink_loads(
         sunk: the loads that sink at the branch.
         way: where the threads go.
         threads: those that do.
+        hangs_on_data: which of these do is a matter of data.
     """
-    found = [(each.way, _latest(items, each.load)) for each in sunk]
+    found = [(each, _latest(items, each.load)) for each in sunk]
     sinking = {id(event) for _, event in found}
-    for to, event in found:
-        if to is way and event is not None and not _is_held(items, event, sinking):
-            event.mask = event.mask & threads
-            if not is_any(event.mask):
-                event.issued = 0
+    for each, event in found:
+        if each.way is not way or event is None or _is_held(items, event, sinking):
+            continue
+        if each.is_open:
+            event.may_sink |= hangs_on_data or is_any(event.mask & ~threads)
+            continue
+        event.mask = event.mask & threads
+        event.depends_on_data |= hangs_on_data
+        if not is_any(event.mask):
+            event.issued = 0
 
 
 def _latest(items: Sequence[Event | Fence], load: ir.Node) -> Event | None:
@@ -118,53 +166,196 @@ def _is_held(items: Sequence[Event | Fence], event: Event, sinking: set[int]) ->
     return False
 
 
-def _load_of(node: ir.Decl) -> ir.Node | None:
-    """Returns the place that a variable is a copy of; None for all else."""
-    init, is_plain = node.init, isinstance(node.type, ir.TypeDecl) and not node.storage
-    while isinstance(init, ir.Cast):
-        init = init.expr
-    is_load = isinstance(init, ir.ArrayRef) or (isinstance(init, ir.UnaryOp) and init.op == "*")
-    return init if is_plain and is_load else None
+def _loaded(items: Sequence[ir.Node]) -> Iterator[tuple[int, _Value]]:
+    """Yields the variables of a block that are given what is loaded, and where."""
+    own: set[str] = set()
+    for k, item in enumerate(items):
+        if isinstance(item, ir.Decl) and _is_plain(item):
+            own.add(item.name)
+        name, value = _given(item)
+        if name not in own or value is None:
+            continue
+        loads = _loads_of(value)
+        if loads:
+            others = (n for n in _leaves(value) if not isinstance(n, ir.Constant))
+            is_open = sum(1 for _ in others) > 1
+            yield k, _Value(loads, frozenset((name,)), is_open)
+
+
+def _given(item: ir.Node) -> tuple[str, ir.Node | None]:
+    """Returns the variable that a statement gives a value, and the value; it does nothing else."""
+    match item:
+        case ir.Decl(name=name, init=ir.Expression() as value) if _is_plain(item):
+            return name, value if _is_pure(value) else None
+        case ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=value):
+            return name, value if _is_pure(value) else None
+        case ir.Assignment(lvalue=ir.ID(name=name)):
+            return name, item if _is_pure(item) else None
+        case ir.For(cond=ir.BinaryOp(right=ir.Constant()), stmt=ir.Assignment() as sum_):
+            return _given(sum_)
+        case ir.For(stmt=ir.Compound(block_items=(ir.Assignment() as sum_,))):
+            return _given(sum_) if not _is_counted(item) else ("", None)
+    return "", None
+
+
+def _is_plain(item: ir.Decl) -> bool:
+    return isinstance(item.type, ir.TypeDecl) and not item.storage
+
+
+def _is_pure(value: ir.Node) -> bool:
+    """Returns whether an expression is arithmetic on what it loads and names."""
+    return all(isinstance(leaf, (*_PLACES, ir.ID, ir.Constant)) for leaf in _leaves(value))
+
+
+def _leaves(value: ir.Node) -> Iterator[ir.Node]:
+    """Yields what arithmetic is made of: places, names, constants, and what is none."""
+    worklist = [value]
+    while worklist:
+        match worklist.pop():
+            case ir.BinaryOp(left=left, right=right):
+                worklist += (right, left)
+            case ir.Assignment(op=op, lvalue=left, rvalue=right) if op != "=":
+                worklist += (right, left)
+            case ir.Cast(expr=expr) | ir.UnaryOp(op="-" | "+" | "~" | "!", expr=expr):
+                worklist.append(expr)
+            case ir.FuncCall(name=ir.ID(name=name), args=args) if name in _PURE:
+                worklist += reversed(args)
+            case leaf:
+                yield leaf
+
+
+def _loads_of(value: ir.Node) -> tuple[ir.Node, ...]:
+    return tuple(
+        leaf
+        for leaf in _leaves(value)
+        if isinstance(leaf, ir.ArrayRef) or (isinstance(leaf, ir.UnaryOp) and leaf.op == "*")
+    )
+
+
+class _Sinking:
+    """What sinks where below one block."""
+
+    def __init__(self, known: Names) -> None:
+        self.found: dict[ir.Node, list[Sunk]] = defaultdict(list)
+        self._known = known
+        self._within: tuple[_Value, Sequence[ir.Node]] | None = None
+
+    def sink(self, value: _Value, items: Sequence[ir.Node]) -> None:
+        """Notes where loads go whose value only these statements may read."""
+        for _ in range(MAX_SUNK):
+            self._within = None
+            self._sink_once(value, items)
+            if self._within is None:
+                return
+            value, items = self._within
+
+    def _sink_once(self, value: _Value, items: Sequence[ir.Node]) -> None:
+        branches = 0
+        for k, item in enumerate(items):
+            if not self._reads(item, value):
+                branches += _is_branch(item)
+                if isinstance(item, ir.If) and item.iffalse is None and _returns(item.iftrue):
+                    self._note(item, None, value, is_open=value.is_open)
+                elif branches > 1 or _parts_blocks(item):
+                    return
+                continue
+            name, given = _given(item)
+            if given is None or not (isinstance(item, ir.Decl) or name in value.names):
+                self._sink_into(item, value, items[k + 1 :])
+                return
+            leaves = [leaf for leaf in _leaves(given) if not isinstance(leaf, ir.Constant)]
+            alike = all(isinstance(leaf, ir.ID) and leaf.name in value.names for leaf in leaves)
+            value = _Value(value.loads, value.names | {name}, value.is_open or not alike)
+
+    def _sink_into(self, item: ir.Node, value: _Value, later: Sequence[ir.Node]) -> None:
+        """Notes where loads go that a statement reads, and perhaps later ones."""
+        others = [each for each in later if self._reads(each, value)]
+        if not isinstance(item, ir.If | ir.Switch) or self._reads(item.cond, value):
+            return
+        is_open = value.is_open or bool(others)
+        if any(not isinstance(o, ir.If) or not _are_equal(o.cond, item.cond) for o in others):
+            return
+        if isinstance(item, ir.Switch):
+            cases = [case for case in _cases(item) if any(self._reads(i, value) for i in case)]
+            if len(cases) == 1 and not others:
+                self._note(item, item, value, is_open=True)
+                self._within = value, cases[0]
+            return
+        ways = [w for w in (item.iftrue, item.iffalse) if w is not None and self._reads(w, value)]
+        if len(ways) != 1:
+            return
+        inner = ways[0].block_items if isinstance(ways[0], ir.Compound) else (ways[0],)
+        readers = [each for each in inner if self._reads(each, value)]
+        keeps_branch = _keeps_branch(ways[0])
+        if keeps_branch is False or (len(inner) == 1 and self._is_one_condition(inner[0], value)):
+            return
+        is_open |= keeps_branch is None or any(map(_is_counted, readers))
+        self._note(item, ways[0], value, is_open=is_open)
+        if not is_open:
+            self._within = value, inner
+
+    def _note(self, at: ir.Node, way: ir.Node | None, value: _Value, *, is_open: bool) -> None:
+        self.found[at] += [Sunk(load, way, is_open) for load in value.loads]
+
+    def _reads(self, node: ir.Node, value: _Value) -> bool:
+        return not value.names.isdisjoint(free_names(node, self._known))
+
+    def _is_one_condition(self, node: ir.Node, value: _Value) -> bool:
+        """Returns whether a branch on a value is joined with the branch that it stands in."""
+        is_branch = isinstance(node, ir.If) and node.iffalse is None
+        return is_branch and self._reads(node.children()[0], value)
 
 
 def _is_opaque(items: Sequence[ir.Node]) -> bool:
     return any(isinstance(node, _OPAQUE) for item in items for node in item.walk())
 
 
-def _sink(
-    name: str,
-    load: ir.Node,
-    items: Sequence[ir.Node],
-    named: Sequence[frozenset[str]],
-    found: dict[ir.Node, list[Sunk]],
-) -> None:
-    """Notes where a load goes whose variable only these statements may read.
-
-    Args:
-        name: of the variable.
-        load: that gives it its value.
-        items: the statements.
-        named: what each of them names.
-        found: the loads by branch, which grows.
-    """
-    for k, item in enumerate(items):
-        if name not in named[k]:
-            if isinstance(item, ir.If) and item.iffalse is None and _returns(item.iftrue):
-                found[item].append(Sunk(load, None))
-            continue
-        is_last = all(name not in later for later in named[k + 1 :])
-        if not is_last or not isinstance(item, ir.If) or name in _names(item.cond):
-            return
-        ways = [w for w in (item.iftrue, item.iffalse) if w is not None and name in _names(w)]
-        if len(ways) == 1 and _writes(ways[0]):
-            found[item].append(Sunk(load, ways[0]))
-            inner = ways[0].block_items if isinstance(ways[0], ir.Compound) else (ways[0],)
-            _sink(name, load, inner, [_names(each) for each in inner], found)
-        return
+def _is_branch(item: ir.Node) -> bool:
+    """Returns whether a statement is a branch that surely stays."""
+    return isinstance(item, ir.If) and _keeps_branch(item) is not False
 
 
-def _names(node: ir.Node) -> frozenset[str]:
-    return frozenset(each.name for each in node.walk() if isinstance(each, ir.ID))
+def _parts_blocks(item: ir.Node) -> bool:
+    """Returns whether a statement parts what is before it from what is behind, to ptxas, too."""
+    if isinstance(item, ir.If):
+        return item.iffalse is not None and _is_branch(item)
+    return isinstance(item, ir.While | ir.DoWhile | ir.Switch) or _is_counted(item)
+
+
+def _is_counted(item: ir.Node) -> bool:
+    """Returns whether a statement is a loop that runs as often as a variable says."""
+    is_loop = isinstance(item, ir.For | ir.RangeFor)
+    match item:
+        case ir.For(cond=ir.BinaryOp(right=ir.Constant())):
+            return False
+    return is_loop
+
+
+def _cases(node: ir.Switch) -> list[list[ir.Node]]:
+    """Returns the statements of a switch, parted where it is left."""
+    worklist: list[ir.Node] = [node.stmt]
+    found: list[list[ir.Node]] = [[]]
+    while worklist:
+        item = worklist.pop()
+        if isinstance(item, ir.Case | ir.Default):
+            worklist += reversed(item.stmts)
+        elif isinstance(item, ir.Compound):
+            worklist += reversed(item.block_items)
+        elif isinstance(item, ir.Break | ir.Return | ir.Continue):
+            found.append([])
+        else:
+            found[-1].append(item)
+    return found
+
+
+def _are_equal(a: ir.Node, b: ir.Node) -> bool:
+    """Returns whether two conditions are spelled alike."""
+    return list(map(_spelled, a.walk())) == list(map(_spelled, b.walk()))
+
+
+def _spelled(node: ir.Node) -> tuple[object, ...]:
+    words = (getattr(node, part, None) for part in ("name", "op", "value", "type"))
+    return (type(node), *(word for word in words if isinstance(word, str)))
 
 
 def _returns(node: ir.Node | None) -> bool:
@@ -173,9 +364,29 @@ def _returns(node: ir.Node | None) -> bool:
     return isinstance(node, ir.Return)
 
 
-def _writes(node: ir.Node) -> bool:
-    """Returns whether statements write memory, which leaves them a branch."""
-    return any(
-        isinstance(each, ir.Assignment) and isinstance(each.lvalue, ir.ArrayRef | ir.UnaryOp)
-        for each in node.walk()
-    )
+def _keeps_branch(way: ir.Node) -> bool | None:
+    """Returns whether statements write memory or call, which leaves a branch; None: perhaps."""
+    is_open = False
+    references = {
+        node.name for node in way.walk() if isinstance(node, ir.Decl) and _is_reference(node)
+    }
+    for node in way.walk():
+        match node:
+            case ir.Compound(block_items=items) | ir.Case(stmts=items) | ir.Default(stmts=items):
+                if any(isinstance(item, ir.FuncCall) for item in items):
+                    return True
+            case ir.If(iftrue=ir.FuncCall()) | ir.If(iffalse=ir.FuncCall()) | ir.Return():
+                return True
+            case (
+                ir.Assignment(lvalue=place) | ir.UnaryOp(op="++" | "--" | "p++" | "p--", expr=place)
+            ):
+                is_reference = isinstance(place, ir.ID) and place.name in references
+                if is_reference or isinstance(place, _PLACES):
+                    return True
+            case ir.FuncCall():
+                is_open = True
+    return isinstance(way, ir.FuncCall) or (None if is_open else isinstance(way, _LOOPS))
+
+
+def _is_reference(node: ir.Decl) -> bool:
+    return isinstance(node.type, ir.PtrDecl) and "&" in node.type.quals

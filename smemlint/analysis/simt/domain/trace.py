@@ -59,6 +59,7 @@ class Event:
         scope: the conditional pieces of code that it stands in, outermost first.
         extends: a load of two bytes whose value is extended to 32 bits, which ptxas fuses with
             none; None where that is not known.
+        may_sink: fewer threads may load it: the compiler may leave it to those that read it.
         word: bytes of an element where it takes a vector of words of 4 or 8 bytes; 0 elsewhere.
     """
 
@@ -95,6 +96,7 @@ class Event:
     scope: tuple[int, ...] = ()
     extends: bool | None = False
     word: int = 0
+    may_sink: bool = False
 
     @property
     def stays_alone(self) -> bool:

@@ -142,6 +142,10 @@ def execute_both_ways(
     parts_blocks = not is_converted(ev, first[2], second[2])
     _fence_if(ev, parts_blocks)
     note_condition(ev, condition, (first[0], second[0]), node.cond)
+    sunk = state.node_facts.sunk.get(node, ())
+    for taken, threads, statement in (first, second):
+        hangs_on_data = taken in state.data_conditions
+        sink_loads(state.trace.items, sunk, statement, threads, hangs_on_data=hangs_on_data)
     for taken, threads, statement in (first, second):
         state.mask = kept(mask, threads)
         if loop and not loop.is_switch and not condition.is_uniform and _ends_in_break(statement):

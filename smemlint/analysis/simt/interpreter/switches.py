@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
 from smemlint.analysis.simt.domain.memory import UndoLog
@@ -78,6 +79,7 @@ def _execute_cases_by_thread(
 ) -> None:
     """Lets every thread enter at its own case and fall through to what follows."""
     state = ev.state
+    sink_loads(state.trace.items, state.node_facts.sunk.get(node, ()), node, state.none_active())
     waiting = state.mask
     entering: dict[int, Mask] = {}
     for i, item in enumerate(items):

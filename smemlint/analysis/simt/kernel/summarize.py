@@ -78,6 +78,7 @@ class _Site:
     warps: set[int] = field(default_factory=set)
     may_fuse: bool = False
     may_part: bool = False
+    may_sink: bool = False
     data: DataAddresses | None = None
 
     def chain_of(self, event: Event) -> int:
@@ -170,6 +171,7 @@ class AccessSummary:
         site.repeats |= event.repeats
         site.may_fuse |= bool(event.may_fuse)
         site.may_part |= event.may_part
+        site.may_sink |= event.may_sink
         site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
             site.widest = event
@@ -297,6 +299,9 @@ class AccessSummary:
             # Fewer threads may not conflict at all; where all of them do not, none ever will.
             text = "which threads take part depends on data or changes with the iteration"
             return [], Unknown.because(ReasonCode.DATA, text, is_data=True)
+        if site.may_sink and any(_hangs_on_threads(p, site.kind) for p in patterns):
+            text = "the compiler may load it only in the threads that read it"
+            return [], Unknown.because(ReasonCode.COMPILER, text)
         return patterns, None
 
     def _fusion(self, site: _Site) -> Fusion | None:

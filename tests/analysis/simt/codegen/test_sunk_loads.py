@@ -8,6 +8,8 @@ from conftest import accesses_of
 from smemlint.facts import AccessKind
 
 KERNEL = """
+struct Pair { float x, y; };
+__device__ __forceinline__ void put(float *p, float v) { *p = v; }
 __global__ void __launch_bounds__(128) k(const float *in, float *out, int n) {
   __shared__ float s[1024], q[1024];
   int t = threadIdx.x, lane = t % 32;
@@ -20,9 +22,10 @@ LOAD = "float v = s[8 * lane]; "
 
 
 def wavefronts(text):
-    """Returns the wavefronts of the first load; 1 if four threads load, 8 if all do."""
+    """Returns the wavefronts of the first load: 1 if four threads load, 8 if all do, or None."""
     found = accesses_of(KERNEL.replace("BODY", text))
-    return next(a.wavefronts.mean for a in found if a.kind is AccessKind.LOAD)
+    load = next(a for a in found if a.kind is AccessKind.LOAD)
+    return load.wavefronts.mean if load.wavefronts else None
 
 
 @pytest.mark.parametrize(
@@ -30,7 +33,7 @@ def wavefronts(text):
     [
         LOAD + "if (lane < 4) out[t] = v;",
         LOAD + "if (lane < 4) { out[t] = v; out[t + 77] = v * 3; }",
-        LOAD + "if (lane < 4) for (int i = 0; i < n; i++) out[t + i] = v * i;",
+        LOAD + "if (lane < 4) for (int i = 0; i < 4; i++) out[t + i * n] = v;",
         LOAD + "if (n > 5) { if (lane < 4) out[t] = v; }",
         LOAD + "if (lane >= 4) out[t] = 1; else out[t] = v;",
         LOAD + "if (lane >= 4) return; out[t] = v;",
@@ -39,6 +42,20 @@ def wavefronts(text):
         LOAD + "q[t] = 3; if (lane < 4) out[t] = v;",
         "float v = s[8 * lane], w = s[8 * lane + 3]; if (lane < 4) out[t] = v + w;",
         "int v = (int)*(short *)&s[8 * lane]; if (lane < 4) out[t] = v;",
+        LOAD + "switch (n) { case 0: if (lane < 4) out[t] = v; break; default: out[t] = 2; }",
+        LOAD + "if (lane < 4) out[t] = v; else { float v = in[n]; out[t + 3] = v * 2; }",
+        LOAD + "if (lane >= 4) { float v = in[n]; out[t + 3] = v * 2; } else out[t] = v;",
+        LOAD + "if (lane < 4) out[t] = v; { float v = in[n]; out[t + 500] = v * 2; }",
+        LOAD
+        + "if (n == 1) out[t] = 1; else if (n == 2) out[t] = 5; else if (lane < 4) out[t] = v;",
+        LOAD + "if (lane < 4) atomicAdd(&out[t], v);",
+        LOAD + "if (lane < 4) put(out + t, v);",
+        LOAD + "if (lane < 4) { float &r = out[t]; r = v; }",
+        LOAD + "if (lane < 4) { Pair *p = (Pair *)out; p[t].x = v; }",
+        LOAD + "if (lane < 4 && n > 3) out[t] = v;",
+        LOAD + "for (int i = 0; i < 4; i++) out[t + i * 3] = in[i + t]; if (lane < 4) out[t] = v;",
+        "float v; v = s[8 * lane]; if (lane < 4) out[t] = v;",
+        "float v = sqrtf(s[8 * lane]) * 2.f; float w = v * v; if (lane < 4) out[t] = w;",
     ],
 )
 def test_a_load_sinks_to_the_threads_that_read_it(text):
@@ -56,11 +73,36 @@ def test_a_load_sinks_to_the_threads_that_read_it(text):
         LOAD + "for (int i = 0; i < n; i++) if (lane < 4) out[t * i] = v;",
         LOAD + "if (v < 4) out[t] = v;",
         "volatile float *p = s; float v = p[8 * lane]; if (lane < 4) out[t] = v;",
-        "float v = s[8 * lane] * 2 + s[8 * lane + 3]; if (lane < 4) out[t] = v;",
+        LOAD + "if (n > 3) { if (lane < 4) out[t] = v; } else if (lane < 4) out[t + 9] = v * 2;",
+        LOAD + "if (lane < 4) { if (v > 3) out[t] = 1; }",
+        LOAD + "if (lane < 4) out[t] = v; if (lane < 2) out[t + 300] = v;",
+        LOAD + "if (n == 3) out[t + 3] = 1; else out[t + 7] = 1; if (lane < 4) out[t] = v;",
+        LOAD + "if (n == 3) out[t + 3] = 1; if (n == 5) out[t + 7] = 1; if (lane < 4) out[t] = v;",
+        LOAD + "switch (n) { case 0: out[t] = 1; } if (lane < 4) out[t] = v;",
+        LOAD + "for (int i = 0; i < n; i++) out[t + i * 3] = 1; if (lane < 4) out[t] = v;",
+        "float v = __shfl_down_sync(~0u, s[8 * lane], 1); if (lane < 4) out[t] = v;",
     ],
 )
 def test_a_load_that_others_read_or_that_something_keeps_does_not_sink(text):
     assert wavefronts(text) == 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "float v = s[8 * lane] * 2 + s[8 * lane + 5]; if (lane < 4) out[t] = v;",  # all
+        "float v = s[8 * lane] + in[t + 3]; if (lane < 4) out[t] = v;",  # all
+        "float v = s[8 * lane], w = s[8 * lane + 5], x = v + w; if (lane < 4) out[t] = x;",  # 4
+        "float v = 0; for (int i = 0; i < 4; i++) v += s[8 * lane + i * 37]; "
+        "if (lane < 4) out[t] = v;",  # 4
+        LOAD + "if (lane < 4) for (int i = 0; i < n; i++) out[t + i] = v;",  # all
+        LOAD + "if (lane < 4) out[t] = v; if (lane < 4) out[t + 300] = v;",  # 4
+        LOAD + "float m = in[t]; if (lane < 4) m = fmaxf(m, v); out[t] = m;",  # 4
+        LOAD + "switch (lane) { case 0: case 1: out[t] = v; break; default: out[t] = 2; }",  # 2
+    ],
+)
+def test_who_loads_is_open_where_the_compiler_may_sink_more_than_a_load(text):
+    assert wavefronts(text) is None
 
 
 @pytest.mark.parametrize(
