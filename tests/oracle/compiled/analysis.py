@@ -157,7 +157,7 @@ def add(lines: dict[tuple[str, int, str], LineFigures], record: dict[str, Any]) 
     if record["reason"]:
         line.reasons.add(record["reason"])
     if record["wavefronts"] and record["ideal"] and record["wavefronts"]["mean"]:
-        count = record["instructions"] or 1
+        count = record["instructions"]
         line.instructions += count
         line.wavefronts += count * record["wavefronts"]["mean"]
         line.ideal += count * record["ideal"]["mean"]

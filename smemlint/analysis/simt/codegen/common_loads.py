@@ -23,6 +23,8 @@ branch and selects the addresses:
 | `s[4 * t]` | `s[4 * t + 1] + 2.f` | two |
 | `v = s[4 * t]; g[500] = 2` | `v = s[4 * t + 1]` | two |
 | `s[4 * t]`, also a structure of two floats (not decided) | `q[4 * t]` | one |
+| `c ? s[4 * t] : s[4 * t + 1]` (not decided) | `s[4 * t + 2]` | one |
+| a float2 or int2 of `s`; float4, double and half2 as the first | another | two |
 | as the first, in the one way of a branch whose other way is `v = 1` | | two |
 
 The line table names no line for such a load, and shows one in front of it; it is counted with the
@@ -48,6 +50,7 @@ Items: TypeAlias = "Sequence[Event | Fence]"
 _ARITHMETIC = frozenset(("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"))
 _SIGNS = frozenset(("-", "+", "~"))
 _SELECTED = Reason(ReasonCode.COMPILER, "one load takes either of two arrays or structures")
+_PAIR_OF_WORDS = (4, 8)
 _END = ""
 """What follows is not known to be the same instruction."""
 
@@ -100,6 +103,10 @@ def _load_selected(
         elif a != b:
             return False
     loads, others = list(_loads(ours)), list(_loads(theirs))
+    if isinstance(first, ir.TernaryOp) or isinstance(second, ir.TernaryOp):
+        for event in (*loads, *others):
+            event.offset = Unknown(_SELECTED)
+        return True
     if not len(loads) == _events(ours) == len(others) == _events(theirs):
         return False
     found = list(zip(loads, others, strict=True))
@@ -137,6 +144,7 @@ def _may_be_selected(a: Event, b: Event) -> bool:
         and isinstance(a.offset, AffineInt)
         and isinstance(b.offset, AffineInt)
         and a.offset.terms == b.offset.terms
+        and (a.word, a.width) != _PAIR_OF_WORDS
     )
 
 
@@ -194,9 +202,20 @@ def _computed(node: ir.Node) -> Iterator[ir.Node | str]:
         case ir.FuncCall(args=(operand, *_)):
             yield from _computed(operand)
             yield _END
+        case ir.TernaryOp(iftrue=one, iffalse=other):
+            yield from _of_both(one, other)
         case ir.ArrayRef() | ir.UnaryOp(op="*"):
             yield node
         case ir.ID(name=name) | ir.Constant(value=name):
             yield name
         case _:
             yield _END
+
+
+def _of_both(one: ir.Node, other: ir.Node) -> Iterator[ir.Node | str]:
+    """Yields what both operands of `?:` compute, if they differ by addresses alone."""
+    computed = list(_computed(one))
+    spelled = [item for item in computed if isinstance(item, str)]
+    if _END in spelled or [item for item in _computed(other) if isinstance(item, str)] != spelled:
+        computed = [_END]
+    yield from computed

@@ -107,3 +107,37 @@ def test_one_load_of_either_of_two_structures_is_not_decided():
     )
     certainties = {a.certainty for a in found if a.kind is AccessKind.LOAD}
     assert certainties == {Certainty.UNKNOWN}
+
+
+CHOICE = """
+__global__ void k(float *g) {
+  __shared__ float s[2048];
+  int t = threadIdx.x, lane = t %% 32;
+  s[t] = g[t];
+  __syncthreads();
+  %s
+}
+void f(float *g) { k<<<1, 128>>>(g); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "read", "counts"),
+    [
+        ("float2", "v.x + v.y", [4, 4]),
+        ("int2", "v.x + v.y", [4, 4]),
+        ("float4", "v.x + v.y * v.z / v.w", [4, 0]),
+    ],
+)
+def test_vectors_of_two_words_are_loaded_in_each_way(type_, read, counts):
+    text = f"{type_} *p = ({type_} *)s, v = t & 1 ? p[2 * t] : p[2 * t + 1]; g[t] = {read};"
+    found = accesses_of(CHOICE % text)
+    assert [a.instructions for a in found if a.kind is AccessKind.LOAD] == counts
+
+
+def test_a_load_of_three_ways_is_not_decided():
+    """nvcc: one LDS of 2 wavefronts for each warp; of the ways alone only the last has them."""
+    text = "g[t] = lane < 8 ? s[4 * lane] : lane < 16 ? s[4 * lane + 1] : s[4 * lane + 2];"
+    found = accesses_of(CHOICE % text)
+    certainties = {a.certainty for a in found if a.kind is AccessKind.LOAD}
+    assert certainties == {Certainty.UNKNOWN}
