@@ -21,6 +21,7 @@ from smemlint.frontend.line_searches import (
 _SHORTEST_MACRO = 4
 _KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
 _DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
+_HOST_MACRO = re.compile(r"[A-Z0-9_]*HOST[A-Z0-9_]*")
 _HIP_FILE = re.compile(r"(?:^|[._-])hip(?:\.\w+)?$", re.IGNORECASE)
 _HIP_CALL = re.compile(r"hip[A-Z]\w*")
 _CUDA_CALL = re.compile(r"cu(?:da)?[A-Z]\w*")
@@ -143,6 +144,11 @@ def names_kernel(specifier: str) -> bool:
 def names_device(specifier: str) -> bool:
     """Returns whether a macro stands for `__device__`: `HOST_DEVICE`, `DEV_INLINE`, `GPU_FN`."""
     return _DEVICE_MACRO.fullmatch(specifier) is not None
+
+
+def names_host(specifier: str) -> bool:
+    """Returns whether a macro stands for `__host__`, among others: `HOST_DEVICE`."""
+    return _HOST_MACRO.fullmatch(specifier) is not None
 
 
 # ---- code for other hardware

@@ -142,6 +142,11 @@ class Function(Protocol):
         """Whether device code can call it."""
         ...
 
+    @property
+    def is_host(self) -> bool:
+        """Whether host code, a constant expression of it or a `decltype` can call it."""
+        ...
+
     def parse(self) -> ParsedFunction:
         """Returns the tree, parsed at the first call; parameters are `tree.decl.type.args`."""
         ...

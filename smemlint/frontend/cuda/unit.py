@@ -24,7 +24,7 @@ from smemlint.frontend.cuda.scanner.template_ids import (
     deduced_positions,
     template_ids,
 )
-from smemlint.frontend.heuristics import names_device, names_kernel
+from smemlint.frontend.heuristics import names_device, names_host, names_kernel
 from smemlint.frontend.program import Enclosing
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.steps import TOKENS_A_STEP, spend
@@ -146,6 +146,14 @@ class CudaFunction:
     def is_device(self) -> bool:
         """Whether device code can call it, as its specifiers or macros of that sense say."""
         return "__device__" in self.specifiers or any(map(names_device, self.specifiers))
+
+    @property
+    def is_host(self) -> bool:
+        """Whether host code, a constant expression of it or a `decltype` can call it."""
+        if self.is_kernel:
+            return False
+        is_said = not self.specifiers.isdisjoint(("__host__", "constexpr"))
+        return is_said or not self.is_device or any(map(names_host, self.specifiers))
 
     @cached_property
     def _parsed(self) -> ParsedFunction:

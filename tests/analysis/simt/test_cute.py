@@ -302,6 +302,7 @@ __global__ void k(const float *g) {
 }
 void go(float *g) { k<<<1, 64>>>(g); }
 """
-    facts = facts_of(source)
-    assert not [access for k in facts.kernels for access in k.accesses]
-    assert [n.span.line for k in facts.kernels for n in k.not_analysed] == [5]
+    (copy,) = accesses_of(source)  # rows of 16 bytes
+    assert (copy.span.line, str(copy.kind), copy.width_bytes) == (5, "async_copy", 4)
+    assert copy.wavefronts is not None
+    assert copy.wavefronts.mean == 4

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from smemlint.analysis.simt.builtins.cute_instructions import call_instruction
 from smemlint.analysis.simt.builtins.cute_types import is_cute_name, uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
@@ -52,9 +53,13 @@ _FIGURES = {"cosize_v": "cosize", "size_v": "size", "rank_v": "rank"}
 
 def call_cute(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall) -> Value | None:
     """Returns the value of a function of CuTe's; None when the name is none."""
+    if not uses_cute(ev):
+        return None
+    if is_copy_instruction(name):
+        return call_instruction(ev, name, node)
     prefix, _, last = name.rpartition("::")
     handler = FUNCTIONS.get(last)
-    if handler is None or not uses_cute(ev) or is_copy_instruction(name):
+    if handler is None:
         return None
     if prefix.strip(":") != "cute" and (_is_class(ev, prefix) or _has_own(ev, last, node)):
         return None

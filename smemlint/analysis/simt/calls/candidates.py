@@ -57,10 +57,12 @@ def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Fu
 
     `::f(x)` names the outermost one.
     """
-    if len({f.scope for f in found}) < 2:
-        return found
     spelling = getattr(node.name, "name", "")
     prefix = spelling.split("<", 1)[0].rpartition("::")[0] if isinstance(spelling, str) else ""
+    if prefix.strip(":") == "cute":
+        return [f for f in found if "cute" in f.scope]
+    if len({f.scope for f in found}) < 2:
+        return found
     if prefix:
         expected = tuple(prefix.strip(":").split("::"))
         named = [f for f in found if f.scope[-len(expected) :] == expected]

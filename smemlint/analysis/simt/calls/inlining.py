@@ -109,7 +109,8 @@ def inline_best(
     """
     operands = [operand_of(ev, a) for a in node.args]
     types = [o.type for o in operands]
-    fitting = definitions_for(ev, candidates, arguments, types)
+    called = [f for f in candidates if arguments or signature_of(f).is_deducible]
+    fitting = definitions_for(ev, called, arguments, types)
     if not fitting:
         why = "no definition was read" if fitting is not None else _WHICH
         return unfollowed_values(ev, candidates[0].name, operand_values(ev, operands), node, why)

@@ -70,10 +70,26 @@ def issue(
 
 def note_without_lanes(ev: Evaluator, node: ir.Node, tensor: Tensor | None, mechanism: str) -> None:
     """Notes a copy or an MMA in which no lane names an address; None for unknown operands."""
-    what = f"`{name_of(tensor)}`" if tensor is not None else "what it is given"
+    name, array = (name_of(tensor), array_of(tensor)) if tensor is not None else (None, None)
+    note_moved_without_lanes(ev, node, name, array, mechanism)
+
+
+def note_moved_without_lanes(
+    ev: Evaluator, node: ir.Node, name: str | None, array: SharedArray | None, mechanism: str
+) -> None:
+    """Notes that no lane names an address of what is moved.
+
+    Args:
+        ev: the evaluator.
+        node: the call.
+        name: of what is moved; None where that is not known.
+        array: that it lies in.
+        mechanism: which moves it.
+    """
+    what = f"`{name}`" if name is not None else "what it is given"
     text = f"{what} is moved by {mechanism}, which has no lane addresses"
     place = ev.state.unit.span(node), Reason(ReasonCode.NO_LANES, text)
-    ev.state.unfollowed.setdefault(place, array_of(tensor) if tensor is not None else None)
+    ev.state.unfollowed.setdefault(place, array)
 
 
 def _has_swizzle(tensor: Tensor) -> bool:

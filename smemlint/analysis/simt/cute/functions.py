@@ -58,9 +58,8 @@ def _select(call: Call) -> Value:
     payload = call.payload(0)
     if isinstance(payload, tuple):
         return Cute(tuple(payload[i] for i in call.static_types()))
-    layout = call.layout(0)
-    modes = [layout.mode(i) for i in call.static_types()]
-    return Cute(cute.make_layout(*modes))
+    modes = call.static_types()
+    return _relayout(call, lambda layout: cute.make_layout(*map(layout.mode, modes)))
 
 
 @function("take")

@@ -50,6 +50,10 @@ def _slice(tiled: cute.TiledCopy | cute.CopyAtom | cute.TiledMma, call: Call) ->
     return Cute(ThreadSlice(tiled, call.convert.integer(call.values[0])))
 
 
+def _copy_once(atom: cute.CopyAtom, call: Call) -> Value:
+    return tiled.copy_by_atom(_with_self(Cute(atom), call))
+
+
 def _itself(payload: object, call: Call) -> Value:
     return Cute(payload)
 
@@ -163,6 +167,7 @@ _COPIES: dict[str, Method] = {
     **dict.fromkeys(("get_layoutS_TV", "get_layoutD_TV"), _side),
     "get_tma_tensor": tma_tensor,
     "with": _itself,
+    "call": _copy_once,
 }
 _MMAS: dict[str, Method] = {
     **dict.fromkeys(("get_slice", "get_thread_slice"), _slice),

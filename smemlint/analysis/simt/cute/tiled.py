@@ -142,10 +142,39 @@ def _copy(call: Call) -> Value:
     policy = _policy(call)
     if isinstance(policy, cute.CopyAtom) and not policy.op.has_lane_addresses:
         return _move_without_lanes(call, policy.op.mechanism.value)
+    if policy is not None and _has_one_side(call, policy, first):
+        return _copy_one_side(call, policy, first)
     source, destination = call.tensor(first), call.tensor(first + 1)
     if policy is None:
         _note_elements(call, source, destination)
     return _issue(call, cute.copy(source, destination, policy))
+
+
+def _has_one_side(call: Call, policy: cute.CopyAtom | cute.TiledCopy, first: int) -> bool:
+    """Returns whether the addresses hang on one tensor, in shared memory; the other is unknown."""
+    atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
+    tensors = [tensor_of(value) for value in call.values[first:]]
+    is_fixed = atom.op.mechanism is not cute.Mechanism.AUTO_VECTORIZING
+    return is_fixed and None in tensors and any(t is not None and t.is_shared for t in tensors)
+
+
+def _copy_one_side(call: Call, policy: cute.CopyAtom | cute.TiledCopy, first: int) -> Value:
+    """Records what the known side of an operation of a fixed width does.
+
+    Its addresses are the same whatever it moves them from or to.
+    """
+    atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
+    is_source = tensor_of(call.values[first]) is not None
+    shared = call.tensor(first if is_source else first + 1)
+    _issue(call, cute.accesses_of_side(atom, shared, "S" if is_source else "D"))
+    if atom.op.mechanism is cute.Mechanism.UNIVERSAL:  # others move registers or global memory
+        call.tensor(first + 1 if is_source else first)
+    return _DONE
+
+
+def copy_by_atom(call: Call) -> Value:
+    """Evaluates `atom.call(source, destination)`."""
+    return _copy(call)
 
 
 def _move_without_lanes(call: Call, mechanism: str) -> Value:

@@ -30,7 +30,7 @@ class UnitHostCode:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.functions = [f for f in unit.functions if _is_host(f)]
+        self.functions = [f for f in unit.functions if f.is_host]
         self.starters = [f for f in self.functions if f.words & LAUNCH_WORDS]
         self.by_name: dict[str, list[Function]] = defaultdict(list)
         self.by_word: dict[str, list[Function]] = defaultdict(list)
@@ -162,7 +162,3 @@ def distinct(functions: Iterable[Function]) -> list[Function]:
     for function in functions:
         found.setdefault((function.span, function.words), function)
     return list(found.values())
-
-
-def _is_host(function: Function) -> bool:
-    return not function.is_kernel and (not function.is_device or "__host__" in function.specifiers)

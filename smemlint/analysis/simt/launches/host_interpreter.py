@@ -205,9 +205,7 @@ class HostPolicy(Policy):
         run: Callable[[], Value],
     ) -> Value:
         """Executes a called function in its own unit; device code is of no interest."""
-        if "__global__" in function.specifiers or (
-            function.is_device and "__host__" not in function.specifiers
-        ):
+        if not function.is_host:
             return Unknown.because(ReasonCode.NOT_MODELLED, "device code")
         is_launching = self.is_launching(function.name)
         is_wanted = is_launching or _may_compute(function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from weakref import WeakKeyDictionary
@@ -12,6 +13,7 @@ from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
 
 UNBOUNDED = 1 << 30
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _INTEGRAL = frozenset(("int", "unsigned", "long", "short", "bool", "uint32_t", "size_t"))
 _FLOATING = frozenset(("float", "double", "half", "__half"))
 
@@ -36,6 +38,7 @@ class Signature:
         classes: what each parameter calls its class, as `Tag<L>` or `T`; empty for a built-in type.
         least, most: arguments that it takes; a parameter pack takes any number.
         returns_reference: whether the result is another name for an object.
+        is_deducible: whether a call's operands tell all template parameters.
     """
 
     parameters: tuple[ir.Decl, ...]
@@ -44,6 +47,7 @@ class Signature:
     least: int
     most: int
     returns_reference: bool
+    is_deducible: bool = True
 
 
 _known: WeakKeyDictionary[Function, Signature] = WeakKeyDictionary()
@@ -71,7 +75,23 @@ def _read(function: Function) -> Signature:
         0 if takes_any else required,
         UNBOUNDED if takes_any else len(parameters),
         _is_reference(tree.type.type),
+        _is_deducible(function, parameters),
     )
+
+
+def _is_deducible(function: Function, parameters: Sequence[ir.Decl]) -> bool:
+    """Returns whether no template parameter is one that a call has to spell: `template <int I>`."""
+    asked = {p.name for p in function.template if p.name and p.default is None and not p.is_pack}
+    if not asked:
+        return True
+    for node in (node for parameter in parameters for node in parameter.type.walk()):
+        if isinstance(node, ir.UnparsedType):
+            return True
+        spelled = getattr(node, "names", None) or (getattr(node, "name", ""),)
+        for text in spelled:
+            if isinstance(text, str):
+                asked.difference_update(_WORD.findall(text))
+    return not asked
 
 
 def parameters_of(tree: ir.FuncDef) -> tuple[ir.Decl, ...]:

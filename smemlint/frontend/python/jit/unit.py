@@ -108,6 +108,11 @@ class PythonFunction:
         """Returns whether kernels can call it."""
         return self.definition.is_device
 
+    @property
+    def is_host(self) -> bool:
+        """Returns whether Python on the host calls it."""
+        return not self.is_kernel and not self.is_device
+
     @cached_property
     def _parsed(self) -> ParsedFunction:
         unit, definition = self._unit, self.definition

@@ -1,0 +1,124 @@
+"""CuTe kernels that wrap CuTe in functions of their own: selectors, predicated copies, `Op::copy`."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of, facts_of
+
+from smemlint.reasons import ReasonCode
+
+HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+
+
+def figures(text: str) -> list[tuple[str, int, int, float]]:
+    """(kind, bytes, instructions, wavefronts) of every access."""
+    found = []
+    for a in accesses_of(HEAD + text):
+        assert a.wavefronts is not None, a.reason
+        found.append((str(a.kind), a.width_bytes, a.instructions, a.wavefronts.mean))
+    return found
+
+
+SELECTED = """
+template <class T, int K> SPECIFIER auto atom() {
+  if constexpr (K % 64 == 0) return composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>, Stride<_64,_1>>{});
+  else return composition(Swizzle<2,3,3>{}, Layout<Shape<_8,_32>, Stride<_32,_1>>{});
+}
+template <class T, int K> struct Traits {
+  using L = decltype(tile_to_shape(atom<T, K>(), Shape<_64, Int<K>>{}));
+  using Turned = decltype(select<1, 0>(GMMA::Layout_K_SW128_Atom<T>{}));
+  static constexpr int turned = size<0>(Turned{});
+};
+template <class Traits> __global__ void k(half_t *out) {
+  __shared__ __align__(1024) half_t s[cosize_v<typename Traits::L>];
+  static_assert(Traits::turned == 64);
+  Tensor t = make_tensor(make_smem_ptr(s), typename Traits::L{});
+  auto c = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+                           Layout<Shape<_32, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{});
+  Tensor part = c.get_slice(threadIdx.x).partition_D(t);
+  copy(c, make_fragment_like(part), part);
+}
+void go(half_t *p) { k<Traits<half_t, WIDTH>><<<1, 128>>>(p); }
+"""
+
+
+@pytest.mark.parametrize("specifier", ["CUTE_HOST_DEVICE constexpr", "__device__ constexpr"])
+@pytest.mark.parametrize(("width", "stores", "wavefronts"), [(64, 16, 8), (32, 8, 4)])
+def test_a_layout_that_an_own_function_selects(specifier, width, stores, wavefronts):
+    """The kernel's template argument is worked out on the host, where `decltype` calls it too.
+
+    Eight lanes store four chunks of two rows: in rows of 128 bytes both are in the same half.
+    """
+    text = SELECTED.replace("SPECIFIER", specifier).replace("WIDTH", str(width))
+    assert figures(text) == [("store", 16, stores, wavefronts)]
+
+
+LESS = """
+namespace own {
+template <size_t I, class A, class B> CUTE_HOST_DEVICE constexpr auto elem_less(A const& a, B const& b) {
+  return CALL(get<I>(a), get<I>(b));
+}
+template <class Copy, class S, class D, class I, class R>
+__device__ void some(Copy const& c, S const& src, D& dst, I const& id, R const& residue) {
+  for (int i = 0; i < size<1>(dst); ++i) {
+    if (elem_less<0>(id(_0{}, i, _0{}), residue)) c.call(src(_, i, _0{}), dst(_, i, _0{}));
+  }
+}
+}
+__global__ void k(float const* in, int rows, Rows where) {
+  __shared__ __align__(16) float s[64 * 32];
+  Tensor t = make_tensor(make_smem_ptr(s), Layout<Shape<_64, _32>, Stride<_32, _1>>{});
+  Tensor g = own_gather(in, where);
+  Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, float> atom;
+  auto c = make_tiled_copy(atom, Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{});
+  auto mine = c.get_slice(threadIdx.x);
+  Tensor to = mine.partition_D(t);
+  own::some(atom, mine.partition_S(g), to, mine.partition_D(make_identity_tensor(Shape<_64, _32>{})),
+            make_coord(rows, 32));
+}
+void go(float* p, int rows, Rows w) { k<<<1, 128>>>(p, rows, w); }
+"""
+
+
+@pytest.mark.parametrize("call", ["elem_less", "cute::elem_less"])
+def test_an_overload_that_has_to_be_given_arguments_is_not_the_callee(call: str):
+    """Its name is CuTe's; a copy of a fixed width is decided by the side that is known."""
+    text = LESS.replace("CALL", call)
+    assert figures(text) == [("async_copy", 16, 16, 4.0)]
+    notes = [n.reason.code for k in facts_of(HEAD + text).kernels for n in k.not_analysed]
+    assert ReasonCode.TOO_LARGE not in notes
+
+
+INSTRUCTION = """
+__global__ void k(uint32_t* out, float const* in) {
+  __shared__ __align__(128) half_t s[64 * PITCH];
+  uint32_t r[4];
+  int lane = threadIdx.x % 32;
+  auto& row = *reinterpret_cast<uint128_t*>(&s[lane % 16 * PITCH + lane / 16 * 8]);
+  CALL;
+  out[threadIdx.x] = r[0] + r[3];
+}
+void go(uint32_t* p, float* q) { k<<<1, 32>>>(p, q); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "pitch", "expected"),
+    [  # 16 rows of 128 bytes lie in the same banks: eight of them are one pass; 144 spread them
+        ("SM75_U32x4_LDSM_N::copy(row, r[0], r[1], r[2], r[3])", 64, ("ldmatrix", 16, 1, 32.0)),
+        ("SM75_U32x4_LDSM_N::copy(row, r[0], r[1], r[2], r[3])", 72, ("ldmatrix", 16, 1, 4.0)),
+        ("SM90_U32x4_STSM_N::copy(r[0], r[1], r[2], r[3], row)", 64, ("stmatrix", 16, 1, 32.0)),
+        ("cute::SM90_U32x4_STSM_N::copy(r[0], r[1], r[2], r[3], row)", 72, ("stmatrix", 16, 1, 4.0)),
+        ("SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>::copy(((uint128_t const*)in)[lane], ((uint128_t*)s)[lane])",
+         64, ("async_copy", 16, 1, 4.0)),
+    ],
+)  # fmt: skip
+def test_the_copy_of_an_operation(call: str, pitch: int, expected: tuple[str, int, int, float]):
+    text = INSTRUCTION.replace("CALL", call).replace("PITCH", str(pitch))
+    assert figures(text) == [expected]
+
+
+def test_the_copy_of_an_operation_without_lane_addresses():
+    text = INSTRUCTION.replace("CALL", "SM90_BULK_COPY_S2G::copy(s, out, 4096)")
+    (kernel,) = facts_of(HEAD + text.replace("PITCH", "64")).kernels
+    assert [n.reason.code for n in kernel.not_analysed] == [ReasonCode.NO_LANES]
