@@ -128,6 +128,11 @@ class Function(Protocol):
         """Those words that name members of objects and nothing else: no free function."""
         ...
 
+    @property
+    def parameter_words(self) -> frozenset[str]:
+        """Identifiers of the parameters' declarations."""
+        ...
+
     def qualifiers(self, name: str) -> frozenset[str]:
         """Returns what stands before `::` in front of a name in the body, empty for nothing."""
         ...

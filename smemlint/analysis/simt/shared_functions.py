@@ -46,17 +46,27 @@ def new_words(function: Function, unit: Unit) -> Iterator[frozenset[str]]:
     """Yields the words of a function's text, and of all that it may call, each word once.
 
     What a word names may be called: functions, and the methods of a record; members where it stands
-    behind an object only.
+    behind an object only. Objects of the classes that parameters name may be called, and of any
+    class where a template parameter stands for it.
     """
     methods = _methods(unit)
     seen: set[str] = set()
     followed: set[str] = set()
     followed_as_members: set[str] = set()
+    followed_as_classes: set[str] = set()
+    calls_any = False
     worklist = [function]
     for current in worklist:
         new = current.words - seen
         yield new
         seen |= new
+        classes = current.parameter_words - followed - followed_as_classes
+        followed_as_classes |= classes
+        for word in classes:
+            worklist += methods.get(word, ())
+        if not calls_any and any(p.kind != "value" for p in current.template):
+            calls_any = True
+            worklist += unit.functions_named("operator()")
         plain = current.words - current.member_words - followed
         followed |= plain
         for word in plain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from smemlint.facts import KernelFacts, NotAnalysed
 from smemlint.frontend.program import Function, Unit
@@ -10,11 +10,16 @@ from smemlint.reasons import Reason, ReasonCode
 
 
 def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
-    """Returns notes on functions that declare shared memory and that nothing in the unit names."""
+    """Returns notes on functions that declare shared memory and that nothing comes to by names.
+
+    Lambdas of the host are among them: which kernel is handed one is not followed.
+    """
     open_ones = [f for f in functions if not f.is_kernel and "__shared__" in f.words]
     if not open_ones:
         return []
-    names = frozenset().union(*(f.words - {f.name} for f in unit.functions))
+    methods = [f for f in unit.functions if f.record and "__shared__" in f.words]
+    of_local_classes = {name for f in methods for name in f.scope[:-1]}
+    names = _reached_names(unit)
     return [
         NotAnalysed(
             f.span,
@@ -25,8 +30,30 @@ def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
             ),
         )
         for f in open_ones
-        if names.isdisjoint((f.record, f.name) if f.record else (f.name,))
+        if f.name not in of_local_classes
+        if names.isdisjoint((f.record, f.name) if f.record else (f.name,)) or _is_in_lambda(f)
     ]
+
+
+def _is_in_lambda(function: Function) -> bool:
+    """Returns whether what shared memory a host function declares is a device lambda's."""
+    return "__device__" in function.words and not function.is_device
+
+
+def _reached_names(unit: Unit) -> Set[str]:
+    """Returns the words of kernels and host code, and of all functions and classes they name."""
+    named: dict[str, list[Function]] = {}
+    for function in unit.functions:
+        for name in {function.name, function.record or function.name}:
+            named.setdefault(name, []).append(function)
+    found: set[str] = set()
+    worklist = [f for f in unit.functions if f.is_kernel or not f.is_device]
+    while worklist:
+        new = worklist.pop().words - found
+        found |= new
+        for name in new & named.keys():
+            worklist += named.pop(name)
+    return found
 
 
 def reaches_nothing(facts: KernelFacts) -> bool:

@@ -118,6 +118,11 @@ class CudaFunction:
             before = token.text
         return frozenset(found - others)
 
+    @cached_property
+    def parameter_words(self) -> frozenset[str]:
+        """Identifiers of the parameters' declarations."""
+        return frozenset(t.text for t in self.pieces.params if t.kind == "identifier")
+
     def qualifiers(self, name: str) -> frozenset[str]:
         """Returns what stands before `::` in front of a name in the body, empty for nothing."""
         body = self.pieces.body

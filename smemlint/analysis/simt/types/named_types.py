@@ -23,7 +23,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, CallableValue
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
@@ -87,6 +87,8 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
             return known
         if isinstance(owner, OpaqueType):
             return None  # a member of a class that was not read, whatever else has its name
+    elif arguments:
+        name = _template_meant(ev, name)
     is_of_cute = prefix.rpartition("::")[2] == "cute"
     found = cute_type(ev, f"cute::{name}" if is_of_cute else name, arguments)
     found = found or _resolve_standard(ev, name, arguments)
@@ -107,6 +109,12 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         resolution.depth -= 1
         if not resolution.depth:
             resolution.unfinished.clear()
+
+
+def _template_meant(ev: Evaluator, name: str) -> str:
+    """Returns the name of the class template that a template parameter stands for."""
+    bound = ev.state.lookup(name)
+    return bound.name if isinstance(bound, CallableValue) and bound.payload is None else name
 
 
 def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:

@@ -80,8 +80,18 @@ def template_argument(ev: Evaluator, spelling: str, parameter: TemplateParameter
     if parameter.kind == "type":
         return type_argument(ev, spelling) or OpaqueType(spelling)
     if parameter.kind == "template":
-        return CallableValue(spelling)
+        return _class_template(ev, spelling)
     return value_argument(ev, spelling)
+
+
+def _class_template(ev: Evaluator, spelling: str) -> CallableValue | None:
+    """Returns the class template that a name means; None for a parameter that nothing binds."""
+    bound = ev.state.lookup(spelling)
+    if isinstance(bound, CallableValue):
+        return bound
+    unit = ev.state.unit
+    is_defined = spelling in unit.records or spelling in unit.declarations
+    return CallableValue(spelling) if is_defined or "::" in spelling else None
 
 
 def type_argument(ev: Evaluator, spelling: str) -> CType | None:

@@ -54,6 +54,7 @@ class PythonFunction:
     record: str | None = None
     owner: Span | None = None
     template: tuple[TemplateParameter, ...] = ()
+    parameter_words: frozenset[str] = frozenset()
     specialization: str | None = None
     launch_bounds: tuple[str, ...] = ()
 

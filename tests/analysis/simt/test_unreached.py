@@ -1,0 +1,30 @@
+"""Notes on shared memory that no kernel comes to."""
+
+import pytest
+from conftest import facts_of
+
+KERNEL = "template <class F> __global__ void k(F f) { f(threadIdx.x); }"
+SHARED = "__shared__ float s[64]; s[2 * t] = 1;"
+LAMBDA = f"k<<<1, 32>>>([=] __device__ (int t) {{ {SHARED} }});"
+LOCAL = f"struct Local {{ __device__ void operator()(int t) {{ {SHARED} }} }};"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "places"),
+    [
+        (f"{KERNEL}\nvoid run() {{ {LAMBDA} }}", [2], 0),
+        (f"{KERNEL}\nvoid run() {{ {LAMBDA} }}\nvoid main() {{ run(); }}", [2], 0),
+        (f"{KERNEL}\nvoid run() {{ {LOCAL} k<<<1, 32>>>(Local()); }}", [], 1),
+        (f"__device__ void b(int t) {{ {SHARED} }}\n__device__ void a() {{ b(1); }}", [1], 0),
+        (
+            f"__device__ void b(int t) {{ {SHARED} }}\n"
+            "__device__ void a() { b(threadIdx.x); }\n__global__ void g() { a(); }",
+            [],
+            1,
+        ),
+    ],
+)
+def test_what_no_kernel_comes_to_is_said(text, lines, places):
+    facts = facts_of(text)
+    assert [n.span.line for n in facts.not_analysed] == lines
+    assert len({a.span for k in facts.kernels for a in k.accesses}) == places
