@@ -249,6 +249,37 @@ def test_subscript_operators(member, use, element):
     assert lanes(access) == expected_lanes(element, 32)
 
 
+MATRIX = """
+struct Row { float v[8]; __device__ float &operator[](int i) { return v[i]; } };
+struct Matrix { Row rows[4]; __device__ Row &operator[](int i) { return rows[i]; } };
+struct Both { int n; Matrix m; };
+__device__ void by_reference(Matrix &m, int i) { m[i / 8][i % 8] = 1.f; }
+__device__ void row_by_reference(Row &row, int i) { row[i % 8] = 1.f; }
+__shared__ Matrix m;
+__shared__ Both both;
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "element"),
+    [
+        ("m[t / 8][t % 8] = 1.f;", lambda t: t),
+        ("by_reference(m, t);", lambda t: t),
+        ("row_by_reference(m[2], t);", lambda t: 16 + t % 8),
+        ("both.m[t / 8][t % 8] = 1.f;", lambda t: 1 + t),
+        ("Matrix *p = &m; (*p)[t / 8][t % 8] = 1.f;", lambda t: t),
+    ],
+)
+def test_subscript_operators_of_places_load_nothing(use, element):
+    """What is indexed is no variable of the class itself; its `operator[]` is called even so.
+
+    A load of the whole matrix was recorded in its place, and no store.
+    """
+    access = only(use, before=MATRIX)
+    assert str(access.kind) == "store"
+    assert lanes(access) == expected_lanes(element, 32)
+
+
 BYTES = """
 template <int N> struct Bytes { using type = char; };
 template <> struct Bytes<8> { using type = uint2; };

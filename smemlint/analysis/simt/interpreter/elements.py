@@ -29,7 +29,6 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.lvalues import variable_lvalue
 from smemlint.analysis.simt.interpreter.pointers import (
     advance,
     dereference,
@@ -41,7 +40,16 @@ from smemlint.reasons import ReasonCode
 
 
 def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
-    base = ev.evaluate(node.name)
+    place = ev.lvalue(node.name) if _may_be_place(node.name) else None
+    if isinstance(place, LValue):
+        found = _by_operator(ev, place, node)
+        if found is not None:
+            return found
+        base = read_lvalue(ev, place, node.name)
+    elif place is None or isinstance(node.name, ir.ID):  # an argument that is bound by value
+        base = ev.evaluate(node.name)
+    else:
+        base = place
     index = ev.evaluate(node.subscript)
     if isinstance(base, AffineInt) and isinstance(index, Pointer):
         base, index = index, base
@@ -58,6 +66,13 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
         ev.state.spend(2)
     return _element_at(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
+
+
+def _may_be_place(node: ir.Node) -> bool:
+    """Returns whether the value of an expression is read from the place that it names."""
+    if isinstance(node, ir.UnaryOp):
+        return node.op == "*"
+    return isinstance(node, ir.ID | ir.ArrayRef | ir.StructRef)
 
 
 def _some_index(ev: Evaluator, node: ir.ArrayRef) -> AffineInt:
@@ -102,10 +117,6 @@ def locate_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     if element is not None:
         return element
     binding = ev.state.lookup(node.name.name) if isinstance(node.name, ir.ID) else None
-    if isinstance(binding, Variable) and isinstance(binding.type, RecordType):
-        found = _by_operator(ev, binding, binding.type, node)
-        if found is not None:
-            return found
     if isinstance(binding, Variable) and isinstance(binding.type, OpaqueType):
         first = elements_on_device(ev, binding.type, node.name)
         if first is not None:
@@ -155,15 +166,17 @@ def _element_type(ctype: CType | None) -> CType | None:
 
 
 def _by_operator(
-    ev: Evaluator, variable: Variable, record: RecordType, node: ir.ArrayRef
+    ev: Evaluator, place: LValue | Unknown, node: ir.ArrayRef
 ) -> LValue | Unknown | None:
-    """Returns what the `operator[]` of a class gives; None where it defines none."""
+    """Returns what the `operator[]` of an object's class gives; None where it defines none."""
+    record = place.type if isinstance(place, LValue) else None
+    if not isinstance(place, LValue) or not isinstance(record, RecordType) or not record.record:
+        return None
     call = ir.FuncCall(node.name, (node.subscript,), at=node.at)
-    candidates = find_candidates(ev, "operator[]", record, call) if record.record else []
+    candidates = find_candidates(ev, "operator[]", record, call)
     if not candidates:
         return None
-    this = variable_lvalue(variable).pointer()
-    value = inline_best(ev, candidates, (), call, this, record)
+    value = inline_best(ev, candidates, (), call, place.pointer(), record)
     if all(signature_of(f).returns_reference for f in candidates) or isinstance(value, Unknown):
         return dereference(ev, value, node)
     content = ev.state.new_local("element", type_of(value), ev.state.key(node), value)
