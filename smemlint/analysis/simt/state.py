@@ -270,6 +270,21 @@ class Budget:
         return self.steps - share.begun > share.steps or unproductive > share.idle
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantCall:
+    """What a call with constants gave, see `calls.constant_calls`.
+
+    Attributes:
+        value: constants.
+        steps: statements that were run for it, which others like it are counted as.
+        held: what its key names by identity.
+    """
+
+    value: Value
+    steps: int
+    held: tuple[object, ...]
+
+
 @dataclass(slots=True, eq=False)
 class State:
     """What one evaluation knows of the block and changes as it goes.
@@ -302,6 +317,7 @@ class State:
         node_facts: what was read off the nodes of the unit.
         sums: that were computed, of which the compiler makes others.
         locals: objects of the calls under way, in the order of their declaration.
+        constant_calls: results of calls with constants.
     """
 
     unit: Unit
@@ -339,6 +355,7 @@ class State:
     under_way: ir.Node | None = None
     sums: Sums = field(default_factory=Sums)
     locals: list[Object] = field(default_factory=list)
+    constant_calls: dict[tuple[object, ...], ConstantCall] = field(default_factory=dict)
     _chain: tuple[Frame | None, str] = (None, "")
     _active: tuple[Mask | None, bool] = (None, False)
     _none: Mask | None = None

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
 from smemlint.analysis.simt.calls.pure_calls import value_without_running
@@ -191,9 +192,18 @@ def _inline(
         value = value_without_running(ev, function, params, frame, ctype)
         if value is not None:
             return value
+        key = key_of_call(ev, function, params, frame)
+        known = state.constant_calls.get(key) if key is not None else None
+        if known is not None:
+            state.budget.steps += known.steps
+            return known.value
+        watch = Watch(state, frame) if key is not None else None
         if not ev.policy.is_repeated(ev, function, frame):
             ev.execute(tree.body)
-    return returned_value(ev, frame, ctype, node)
+    value = returned_value(ev, frame, ctype, node)
+    if watch is not None and key is not None:
+        watch.remember(key, value)
+    return value
 
 
 def _are_constants(operands: Sequence[Operand]) -> bool:
