@@ -105,6 +105,11 @@ def _is_of_threads(value: AffineInt, form: Scev) -> bool:
     )
 
 
+def _has_few_bits(value: AffineInt, form: Scev) -> bool:
+    """Returns whether the compiler knows that a masked value is not negative."""
+    return _is_masked(form) and form.most is not None and int(np.min(value.base)) >= 0
+
+
 def _masked_above(op: str, a: AffineInt, b: AffineInt, mask: int) -> Scev | None:
     """Returns the form of `x + c & mask` where c lies below the bits that x can have.
 
@@ -158,9 +163,9 @@ def _shifted_scev(a: AffineInt, b: AffineInt, constant: int, *, is_quotient: boo
     of `>>` and of unsigned numbers, of `x + 3`, too; of an int, `x + 3` divided by 2 is a load of
     its own, as is `x + 1` (nvcc 13.0.88, sm_90, -O3). In loops of unknown length the first two stay
     apart where x is divided as an int or comes from outside. Where ones go out of `x + 3 >> 1`, the
-    constant stays in multiples of `t & 28` and `t / 4`: no `(x + 1) >> 1` meets it. Where more than
-    two bits go, or sums with other constants and of other bits are shifted, some stay apart: these
-    are open.
+    constant stays in multiples of `t & 28` and `t / 4`: no `(x + 1) >> 1` meets it, and
+    `x + 3 >> 1` of `4 * (t & 31)` is no `x + 2 >> 1`. Open are those where more than two bits go,
+    or sums with other constants and of other bits are shifted: some stay apart.
 
     Args:
         a: what is shifted.
@@ -172,10 +177,11 @@ def _shifted_scev(a: AffineInt, b: AffineInt, constant: int, *, is_quotient: boo
     most = x.most >> constant if x.most is not None else None
     low = _one_of(a) & x.alignment - 1
     out = low & (1 << constant) - 1
-    if out and (is_quotient or _is_masked(x)):
+    if out and (is_quotient or (_is_masked(x) and x.shifted is not Shifted.MASKED)):
         whole = _one_of(a) >> constant  # with what is constant in it, which stays in the atom
         form = combined(">>", a, b, min(x.alignment >> constant, power_of_two(whole)), most)
-        return replace(form, shifted=Shifted.ROUNDED) if is_quotient else form
+        is_rounded = is_quotient or low > out
+        return replace(form, shifted=Shifted.ROUNDED) if is_rounded else form
     rest = AffineInt(a.base - low, a.type, a.terms, a.form) if low else a
     form = combined(">>", rest, b, x.alignment >> constant, most)
     if not low:
@@ -183,7 +189,21 @@ def _shifted_scev(a: AffineInt, b: AffineInt, constant: int, *, is_quotient: boo
     is_added = _one_of(rest) and (out or not _has_known_parts(a, x))
     if constant > _FEW_BITS or is_added or (not out and _is_flipped_part(x)):
         form = replace(form, ptxas_alignment=1, is_open=True)
-    return replace(form, shifted=Shifted.PARTED)
+    is_masked = all(key.startswith(("(&", "(%")) for key, _ in x.terms)
+    return replace(form, shifted=Shifted.MASKED if is_masked else Shifted.PARTED)
+
+
+def parted_scev(a: Scev, b: Scev, total: Scev) -> Scev:
+    """Returns the form of `a + b`, in one of which a constant stands behind a shift.
+
+    The constant leaves the sum if the compiler knows what bits are shifted: four loads of
+    `s[(16 * l + 4 * j >> 2) + 64 * w]` with l = threadIdx.x % 32 are one LDS.128, those with
+    threadIdx.x or a size in the place of l four LDS, also in an array that is declared to be
+    aligned; `s[w][16 * t + 4 * j >> 2]` is one LDS.128 (nvcc 13.0.88, sm_90, -O3).
+    """
+    if not a.terms or not b.terms or total.shifted is not Shifted.PARTED:
+        return total
+    return replace(total, alignment=1, ptxas_alignment=1)
 
 
 def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
@@ -196,16 +216,16 @@ def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
         return combined(op, a, b, both if op in ("&", "|", "^") else 1)
     constant = b.base
     is_power = constant > 0 and not constant & (constant - 1)
-    is_quotient = op == "/" and signed
+    is_quotient = op == "/" and signed and not _has_few_bits(a, x)
     is_exact = is_power and x.alignment >= constant and not _one_of(a) % constant
-    if op == "/" and is_power and (not signed or is_exact or _is_of_threads(a, x)):
+    if op == "/" and is_power and (not is_quotient or is_exact or _is_of_threads(a, x)):
         op, constant = ">>", constant.bit_length() - 1
     if (op, constant) in (("/", 1), (">>", 0)):
         return x
     if (op == "&" and 0 <= constant < x.alignment) or (op, constant) == ("%", 1):
         return CONSTANT
-    if op in ("|", "^") and 0 <= constant < x.alignment:
-        return x  # the constant only meets bits that are constant anyway
+    if op in ("|", "^") and 0 <= constant < x.alignment:  # it only meets constant bits
+        return replace(x, shifted=max(x.shifted, Shifted.MASKED)) if op == "|" else x
     masked = None
     if (op == "&" and constant > 0) or (op == "%" and is_power and not signed):
         masked = _masked_above(op, a, b, constant if op == "&" else constant - 1)

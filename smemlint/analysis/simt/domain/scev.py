@@ -23,9 +23,11 @@ class Shifted(IntEnum):
     """What the compiler makes of a constant in what is shifted."""
 
     NOT = 0
-    PARTED = 1
+    MASKED = 1
+    """It stands behind the shift, of a number with few bits or one that `|` joins it with."""
+    PARTED = 2
     """It stands behind the shift."""
-    ROUNDED = 2
+    ROUNDED = 3
     """It stays in a division of its own."""
 
 

@@ -17,7 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.integer_scev import parted_scev, scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
 from smemlint.analysis.simt.domain.scev import Scev, Shifted, divided_by, scaled
@@ -35,6 +35,8 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
+
+_BEHIND_SHIFTS = (Shifted.MASKED, Shifted.PARTED)
 
 
 def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
@@ -108,7 +110,7 @@ def advance(
         offset.form = _advanced_scev(ev, pointer, step, offset)
     if pointer.object.space is Space.SHARED and _is_class(pointer.target):
         offset.form = _class_scev(ev, pointer.object, index, offset)
-    if form is not None and form.shifted is Shifted.PARTED and ev.state.open_loops:
+    if form is not None and form.shifted in _BEHIND_SHIFTS and ev.state.open_loops:
         offset.form = replace(scev_of(offset), is_open=True)
     return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
 
@@ -122,7 +124,8 @@ def summed_scev(ev: Evaluator, a: AffineInt, b: AffineInt, total: AffineInt) -> 
     for constant, other in ((a, y), (b, x)):
         if isinstance(constant.base, int) and not scev_of(constant).terms:
             ev.state.sums.moved(other, constant.base)
-    return ev.state.sums.rewritten(x, y, form, total.type.bits)
+    form = ev.state.sums.rewritten(x, y, form, total.type.bits)
+    return form if ev.state.open_loops else parted_scev(x, y, form)
 
 
 def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineInt) -> Scev:
