@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
+from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
+from smemlint.frontend import ir
 
 SLOT = {2: 8, 4: 16, 8: 16}
 """Bytes of a slot, by width of the element."""
@@ -187,6 +189,9 @@ def may_meet(event: Event, other: Event, start: int | None = None, size: int = 0
         return True
     if not isinstance(event.offset, AffineInt) or not isinstance(other.offset, AffineInt):
         return True
+    members = _member_of(event, event.offset), _member_of(other, other.offset)
+    if None not in members and members[0] != members[1]:
+        return False
     (_, _, form, mask), at = run_and_position(event, event.offset)
     (_, _, other_form, other_mask), place = run_and_position(other, other.offset)
     if start is None:
@@ -196,3 +201,24 @@ def may_meet(event: Event, other: Event, start: int | None = None, size: int = 0
     period = min(scev_of(event.offset).alignment, scev_of(other.offset).alignment)
     apart = (at - start) % period
     return not size <= apart <= period - event.width
+
+
+def _member_of(event: Event, offset: AffineInt) -> int | None:
+    """Returns the start of the member that an access names, in classes in classes; None for none.
+
+    The first thread's tells. LLVM keeps `s->n` and `s->cache[i].level` apart whatever i is.
+    """
+    node = event.node
+    while isinstance(node, ir.ArrayRef):
+        node = node.name
+    ctype = event.object.type if event.object is not None else None
+    if not isinstance(node, ir.StructRef) or not isinstance(ctype, RecordType):
+        return None
+    start, place = 0, position_of(offset, int(event.mask.argmax()))
+    while isinstance(ctype, RecordType) and len({m.offset for m in ctype.members}) > 1:
+        around = (m for m in ctype.members if m.offset <= place - start < m.offset + m.type.size)
+        member = next(around, None)
+        if member is None:
+            break
+        start, ctype = start + member.offset, member.type
+    return start

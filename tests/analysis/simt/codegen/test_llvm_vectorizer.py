@@ -172,3 +172,26 @@ def test_a_division_by_one_leaves_what_is_known_of_the_number() -> None:
     """One LDS.64 and STS.64 where `half` is 1, seven pairs of LDS and STS."""
     issued = [(str(a.kind), a.instructions) for a in accesses_of(BUTTERFLIES)[:4]]
     assert sorted(issued) == [("load", 28), ("load", 32), ("store", 28), ("store", 32)]
+
+
+@pytest.mark.parametrize("own", ["Row *own", "int own", "long long own", "float own"])
+def test_a_member_stays_apart_from_an_array_beside_it(own):
+    """nvcc 13.0.88, sm_90: one STS.64 for both words, whatever type the other member has."""
+    value = "s->own[t].%s" if "*" in own else "in[t * int(s->own)].%s"
+    text = f"""
+struct Row {{ int a, b; size_t c; int d; }};
+struct State {{ int n, m; {own}; Row cache[128]; }};
+__global__ void k(const Row *in, State *from, int *out) {{
+  __shared__ State st; State *s = &st;
+  int t = threadIdx.x;
+  if (t == 0) s->own = from->own;
+  __syncthreads();
+  s->cache[t].a = {value % "a"};
+  s->cache[t].b = {value % "b"};
+  __syncthreads();
+  out[t] = s->cache[t ^ 1].a;
+}}
+void run(const Row *in, State *from, int *out) {{ k<<<1, 128>>>(in, from, out); }}
+"""
+    stores = [a for a in accesses_of(text) if a.kind is AccessKind.STORE and a.span.line > 9]
+    assert [(a.width_bytes, a.instructions) for a in stores] == [(8, 0), (8, 4)]
