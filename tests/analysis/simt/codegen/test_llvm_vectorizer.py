@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from conftest import accesses_of
 
-from smemlint.facts import Certainty
+from smemlint.facts import AccessKind, Certainty
 
 KERNEL = """
 __global__ void k(const TYPE *a, const TYPE *b, TYPE *out, int n) {
@@ -193,5 +193,5 @@ __global__ void k(const Row *in, State *from, int *out) {{
 }}
 void run(const Row *in, State *from, int *out) {{ k<<<1, 128>>>(in, from, out); }}
 """
-    stores = [a for a in accesses_of(text) if a.kind is AccessKind.STORE and a.span.line > 9]
+    stores = [a for a in accesses_of(text) if a.kind is AccessKind.STORE and a.span.line > 8]
     assert [(a.width_bytes, a.instructions) for a in stores] == [(8, 0), (8, 4)]
