@@ -46,8 +46,8 @@ def new_words(function: Function, unit: Unit) -> Iterator[frozenset[str]]:
     """Yields the words of a function's text, and of all that it may call, each word once.
 
     What a word names may be called: functions, and the methods of a record; members where it stands
-    behind an object only. Objects of the classes that parameters name may be called, and of any
-    class where a template parameter stands for it.
+    behind an object only. Operators of the classes that parameters name may be used, and objects of
+    any class called where a template parameter stands for it.
     """
     methods = _methods(unit)
     seen: set[str] = set()
@@ -63,7 +63,7 @@ def new_words(function: Function, unit: Unit) -> Iterator[frozenset[str]]:
         classes = current.parameter_words - followed - followed_as_classes
         followed_as_classes |= classes
         for word in classes:
-            worklist += methods.get(word, ())
+            worklist += (f for f in methods.get(word, ()) if f.name.startswith("operator"))
         if not calls_any and any(p.kind != "value" for p in current.template):
             calls_any = True
             worklist += unit.functions_named("operator()")
