@@ -52,6 +52,7 @@ from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.state import Frame, State
 from smemlint.analysis.simt.types.overloads import best_fit, parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.patterns import Match
+from smemlint.analysis.simt.types.records import is_specialization_open
 from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
@@ -87,7 +88,21 @@ def inline_named(
         None where no definition takes as many operands.
     """
     candidates = find_candidates(ev, name, record, node)
+    if candidates and record is not None and _hides_shared(ev, name, record):
+        why = f"the call of `{record.name}::{name}` is not followed: {_WHICH}"
+        return ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, why))
     return inline_best(ev, candidates, arguments, node, this, record) if candidates else None
+
+
+def _hides_shared(ev: Evaluator, name: str, record: RecordType) -> bool:
+    """Returns whether a specialization declares shared memory in a method, and may be meant.
+
+    `Shared<T>::get` is the primary one's only where no specialization is for `T`.
+    """
+    functions = ev.policy.functions(ev, name)
+    if not any(f.record == record.name and "__shared__" in f.words for f in functions):
+        return False
+    return is_specialization_open(ev, record)
 
 
 def inline_best(

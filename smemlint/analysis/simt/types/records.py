@@ -37,6 +37,15 @@ def record_named(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType 
     return record_type(ev, primary, scope, arguments)
 
 
+def is_specialization_open(ev: Evaluator, record: RecordType) -> bool:
+    """Returns whether a specialization of a class may be meant, for all that is known."""
+    records = ev.state.unit.records.get(record.name, ())
+    primary = next((r for r in records if r.specialization is None), None)
+    if record.record is not primary or len(records) < 2:
+        return False
+    return specialization_for(records, _class_arguments(ev, primary, record.arguments), ev) is True
+
+
 def _class_arguments(
     ev: Evaluator, primary: Record | None, arguments: tuple[str, ...]
 ) -> list[Argument]:

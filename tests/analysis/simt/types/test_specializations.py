@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import accesses_of
+from figures import facts_in
 from strides import access_of
 
 from smemlint.facts import Certainty
@@ -68,3 +69,30 @@ def test_a_class_template_that_is_only_declared_is_chosen_by_a_parameter(argumen
     void run({argument} *g) {{ k<<<1, 32, 4096>>>(g); }}"""
     (access,) = accesses_of(text)
     assert (access.width_bytes, access.wavefronts.mean) == (bytes_, bytes_ / 2)
+
+
+SHARED = """
+template <typename T> struct Shared { __device__ T *get() { return nullptr; } };
+template <> struct Shared<float> {
+  __device__ float *get() { extern __shared__ float floats[]; return floats; }
+};
+template <typename T> __global__ void k(T *g) {
+  Shared<T> shared;
+  T *s = shared.get();
+  s[2 * threadIdx.x] = g[threadIdx.x];
+}
+template <typename T> void run(T *g) { k<T><<<1, 32, 256>>>(g); }
+"""
+
+
+def test_memory_of_a_specialization_that_may_be_meant_is_not_lost_without_a_word():
+    facts = facts_in(a_cu=SHARED)
+    (kernel,) = facts.kernels
+    assert not kernel.accesses
+    assert [n.span.line for n in kernel.not_analysed] == [8]
+
+
+def test_memory_of_a_specialization_is_found_where_the_argument_is_known():
+    kernels = facts_in(a_cu=SHARED + "void go(float *g, int *h) { run(g); run(h); }").kernels
+    assert [a.ways for k in kernels for a in k.accesses] == [2]
+    assert not any(k.not_analysed for k in kernels)
