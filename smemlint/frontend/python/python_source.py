@@ -8,10 +8,12 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
+from smemlint.frontend.python.python2 import as_python_3
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source, lines_of
@@ -60,9 +62,7 @@ class PythonText:
             NotPython: it cannot be parsed.
         """
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of the linted text
-                tree = ast.parse(source.text)
+            tree = _parsed(source.text)
         except SyntaxError as error:
             line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
             where = Span(source.path, line, column, line, column)
@@ -120,6 +120,21 @@ class PythonText:
         if text.isascii():
             return offset + 1
         return len(text.encode()[:offset].decode(errors="replace")) + 1
+
+
+def _parsed(text: str) -> ast.Module:
+    """Returns the tree of a text, of one in Python 2 that of its nearest text in Python 3."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the linted text
+        try:
+            return ast.parse(text)
+        except SyntaxError:
+            again = as_python_3(text)
+            if again is None:
+                raise
+            with suppress(SyntaxError):
+                return ast.parse(again)
+            raise
 
 
 def belong(text: PythonText, *nodes: ast.AST) -> None:

@@ -87,9 +87,9 @@ def test_what_is_not_in_utf_8_is_read_and_said():
 @pytest.mark.parametrize(
     ("text", "line", "column"),
     [
-        ("print 'x'\nk = RawKernel(x)\n", 1, 1),
+        ("1 <> 'x'\nk = RawKernel(x)\n", 1, 3),
         ("k = RawKernel('''\n__shared__\n", 1, 15),
-        (f"{JIT}print 'x'\n", 5, 5),
+        (f"{JIT}1 <> 'x'\n", 5, 7),
         (f"{JIT}s[0 = 1\n", 5, 6),
     ],
 )

@@ -183,7 +183,7 @@ def test_statements_that_are_not_followed_are_said(statement, tmp_path):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("from numba import cuda\nprint 'cuda.shared.array('\n", 2),
+        ("from numba import cuda\n1 <> 'cuda.shared.array('\n", 2),
         ("def f(:\n  jit.shared_memory(1)\n", 1),
         ("if True:\n    a = 1\n  b = jit.shared_memory(1)\n", 3),
     ],
