@@ -136,3 +136,17 @@ def test_kernels_of_one_text_are_judged_by_the_launches_of_all_calls_that_compil
     )
     assert _stores(text) == {(4, 4.0, (64, 1, 1)), (9, 2.0, (32, 1, 1))}
     assert len(_facts(text).kernels) == 2
+
+
+def test_a_global_that_functions_rebind_has_other_values_than_its_first():
+    text = f"""{_PYCUDA}mode = 0
+def press(key):
+    global mode
+    mode = key
+def draw(o):
+    global mode
+    if mode == 3:
+        f = SourceModule(TEXT.replace("STEP", "8")).get_function("k")
+        f(o, block=(64, 1, 1))
+"""
+    assert _stores(text) == {(5, 8, (64, 1, 1))}

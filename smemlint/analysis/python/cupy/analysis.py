@@ -22,6 +22,7 @@ from smemlint.analysis.python.interpreter.calls import (
     option_parameters,
 )
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
+from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.facts import Facts, NotAnalysed
 from smemlint.frontend.heuristics import may_touch_shared
 from smemlint.frontend.python.python_source import NotPython, PythonText
@@ -93,19 +94,26 @@ class _File:
     def facts(self) -> Facts:
         """Returns the facts of all texts."""
         parts = [embedded.facts(self._settings) for embedded in self.texts()]
+        unknown = [
+            self._note(call, ReasonCode.NOT_MODELLED, _why_unknown(call))
+            for call in self._unread_calls()
+        ]
+        self._notes += unknown or self._uncompiled()
+        notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
+        return Facts.joined([*parts, Facts(not_analysed=tuple(notes))])
+
+    def _unread_calls(self) -> list[ast.Call]:
+        """Returns the calls that may hand over text with shared memory and whose text is open."""
         raws = filter(self._is_own, self._files.raws.values())
         read = {(r.node.lineno, r.node.col_offset) for r in raws if r.text is not None}
         shared = {call for call, text in self._files.snippets if _holds_shared(text)}
-        unknown = [
-            self._note(call, ReasonCode.NOT_MODELLED, _why_unknown(call))
+        return [
+            call
             for call in ast.walk(self._text.tree)
             if isinstance(call, ast.Call)
             and (call.lineno, call.col_offset) not in read
             and (call in shared or self._may_use_shared(call))
         ]
-        self._notes += unknown or self._uncompiled()
-        notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
-        return Facts.joined([*parts, Facts(not_analysed=tuple(notes))])
 
     def _note(self, node: ast.expr, code: ReasonCode, text: str) -> NotAnalysed:
         return NotAnalysed(self._text.span(node), "", Reason(code, text))
@@ -135,6 +143,11 @@ class _File:
         functions = list(functions_of(scope))
         for function in functions:
             self._guarded(interpreter, partial(call_from_outside, interpreter, function, {}))
+        rebound = _rebound_globals(self._text.tree)
+        if rebound and self._unread_calls():  # behind what the first values rule out
+            scope.update(dict.fromkeys(rebound, UNKNOWN))
+            for function in functions:
+                self._guarded(interpreter, partial(call_from_outside, interpreter, function, {}))
         if not any(_holds_shared(raw.text) for raw in self._files.raws.values()):
             return
         for function in functions:
@@ -170,6 +183,11 @@ class _File:
         calls = list(dict.fromkeys(call for raw in raws for call in raw.calls))
         defines, below = _defines(first.options), self._text.below
         return Embedded(first.text, span, name, defines, calls, first.options, below)
+
+
+def _rebound_globals(tree: ast.AST) -> set[str]:
+    """Returns the names of a module that its functions give other values."""
+    return {name for n in ast.walk(tree) if isinstance(n, ast.Global) for name in n.names}
 
 
 def _holds_shared(text: str | None) -> bool:
