@@ -47,7 +47,7 @@ def _logical_lines(text: str) -> Iterator[list[tokenize.TokenInfo]]:
 
 
 def _rewrite(statement: Sequence[tokenize.TokenInfo], lines: list[list[str]]) -> bool:
-    """Rewrites one statement in place; returns whether it was one of Python 2."""
+    """Writes one statement of Python 2 anew in place; returns whether it was one."""
     first, rest = statement[0], statement[1:-1]
     if first.string in _STATEMENTS and rest and rest[0].string not in _NO_OPERAND:
         row, column = first.start
