@@ -364,3 +364,46 @@ def test_what_threads_choose_by_their_number_differs_among_them(choice, is_decid
     """Of N = 1 thread 0 writes word 66 and thread 1 word 34: both of bank 2."""
     (store,) = accesses_of(CHOSEN % choice)
     assert store.certainty.is_decided is is_decided
+
+
+PICKED = """
+__global__ void k(const float *in, float *out, int n) {
+  __shared__ float s[1024];
+  int at = %s;
+  if (n > 7) at = %s;
+  %s
+  out[0] = s[at];
+}
+void f(float *a, int n) { k<<<1, 32>>>(a, a, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ways"),
+    [
+        ("0", "5 * threadIdx.x", 1),  # one word, or 32 banks
+        ("2 * threadIdx.x", "6 * threadIdx.x", 2),  # 16 banks each
+        ("31 - threadIdx.x", "threadIdx.x + 1", 1),
+    ],
+)
+def test_places_that_threads_choose_together_are_decided_where_both_cost_as_much(one, other, ways):
+    (access,) = accesses_of(PICKED % (one, other, ""))
+    assert (access.certainty, access.ways) == (Certainty.ASSUMED, ways)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "more"),
+    [
+        ("0", "2 * threadIdx.x", ""),  # free, or 2-way
+        ("threadIdx.x", "3 * threadIdx.x", "if (n > 5) at += threadIdx.x;"),  # 4: 4-way
+    ],
+)
+def test_places_that_cost_more_in_one_case_stay_open(one, other, more):
+    (access,) = accesses_of(PICKED % (one, other, more))
+    assert access.certainty is Certainty.UNKNOWN
+
+
+def test_loops_from_a_start_that_threads_choose_together_are_decided():
+    text = PICKED % ("0", "threadIdx.x + 1", "for (int i = at; i < n; i++) out[i] = s[5 * i];")
+    found = [(a.certainty, a.ways) for a in accesses_of(text)]
+    assert found == [(Certainty.ASSUMED, 1)] * 2

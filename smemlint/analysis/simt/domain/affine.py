@@ -288,7 +288,7 @@ class AffineDomain:
         return f"({place}?{a.identity()}:{b.identity()})"
 
     def either(self, a: AffineInt, b: AffineInt, key: str, name: str) -> AffineInt | None:
-        """Returns one of both for all threads; None where their difference is not one number.
+        """Returns one of both for all threads; None where their difference is not known.
 
         Args:
             a: an integer.
@@ -298,7 +298,7 @@ class AffineDomain:
         """
         difference = self.add(a, b, -1)
         if not difference.is_uniform:
-            return None
+            return self._either_by_lane(b, difference, key, name)
         steps = [int(c) * s.multiple for s, c in difference.terms]
         unit = gcd(int(smallest(difference.base)), *steps)
         if unit == 0:
@@ -311,6 +311,17 @@ class AffineDomain:
             terms = tuple((replace(s, most=1), c) for s, c in times.terms)
             times = AffineInt(times.base, times.type, terms)
         more = self.multiply(times, AffineInt(unit, a.type))
+        return self.add(b, more) if isinstance(more, AffineInt) else None
+
+    def _either_by_lane(
+        self, b: AffineInt, difference: AffineInt, key: str, name: str
+    ) -> AffineInt | None:
+        """Returns `b`, or all of a known difference more: the choice is 0 or 1 for all threads."""
+        if not difference.is_concrete:
+            return None
+        choice = self.symbol(key, name, b.type, nonnegative=True)
+        terms = tuple((replace(s, most=1), c) for s, c in choice.terms)
+        more = self.multiply(difference, AffineInt(choice.base, b.type, terms))
         return self.add(b, more) if isinstance(more, AffineInt) else None
 
     # ---- comparison

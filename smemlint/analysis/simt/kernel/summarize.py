@@ -31,6 +31,7 @@ from smemlint.facts import (
 from smemlint.frontend import ir
 from smemlint.hardware.arch import BANKS, WORD
 from smemlint.hardware.atomics import has_varying_turns
+from smemlint.hardware.banks import wavefronts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CALL_CHAINS, MAX_RESIDUES
 from smemlint.limits.steps import spend
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from smemlint.analysis.simt.domain.lanes import Lanes
     from smemlint.analysis.simt.domain.trace import Event
+    from smemlint.analysis.simt.domain.values import Symbol
     from smemlint.facts import Instance, LayoutUse, WarpPattern
     from smemlint.frontend.program import Unit
     from smemlint.reasons import Assumption
@@ -344,6 +347,9 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
 
     What moves all lanes by one multiple of the access width (and of a word) only rotates the banks.
     """
+    for term in offset.terms:
+        if _values_of(*term) and not _agree_by_warp(np.asarray(term[1]), event.mask):
+            return _for_each_value(offset, term, event)
     unit = max(event.width, 4)
     base = np.broadcast_to(np.asarray(offset.base, dtype=np.int64), event.mask.shape)
     steps: list[int] = []
@@ -352,10 +358,7 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
             if not _agree_by_warp(factor, event.mask):
                 by = factor * symbol.multiple
                 if len(offset.terms) > 1 or not _keeps_banks(base, by, event):
-                    return Unknown.because(
-                        ReasonCode.RESIDUES,
-                        f"how far lanes lie apart depends on `{symbol.name}`, not known",
-                    )
+                    return _lanes_depend_on(symbol)
                 return [base + by * _GENERIC]
             factor = int(np.gcd.reduce(factor[event.mask]))
         steps.append(factor * symbol.multiple)
@@ -370,6 +373,60 @@ def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | 
         aligned = [b for b in found if not (b[event.mask] % event.width).any()]
         found = aligned or found[:1]  # a misaligned residue would fault: it does not occur
     return found
+
+
+def _lanes_depend_on(symbol: Symbol) -> Unknown:
+    text = f"how far lanes lie apart depends on `{symbol.name}`, not known"
+    return Unknown.because(ReasonCode.RESIDUES, text)
+
+
+def _values_of(symbol: Symbol, factor: Lanes) -> range:
+    """Returns the values of an unknown that moves lanes apart, where those are few."""
+    if isinstance(factor, int) or symbol.is_iteration or not symbol.nonnegative:
+        return range(0)
+    if symbol.multiple > 1 or symbol.most is None or symbol.most - symbol.least >= MAX_RESIDUES:
+        return range(0)
+    return range(symbol.least, symbol.most + 1)
+
+
+def _for_each_value(
+    offset: AffineInt, term: tuple[Symbol, Lanes], event: Event
+) -> list[NDArray[np.int64]] | Unknown:
+    """Returns lane addresses for each value of an unknown, if all of them take as long."""
+    found: list[NDArray[np.int64]] = []
+    others = tuple(t for t in offset.terms if t is not term)
+    for value in _values_of(*term):
+        base = np.asarray(offset.base) + np.asarray(term[1]) * value
+        part = _alternatives(AffineInt(base, offset.type, others), event)
+        if isinstance(part, Unknown):
+            return part
+        found += part
+        if len(found) > MAX_RESIDUES:
+            return _lanes_depend_on(term[0])
+    return found if _cost_alike(found, event) else _lanes_depend_on(term[0])
+
+
+def _cost_alike(alternatives: Sequence[NDArray[np.int64]], event: Event) -> bool:
+    """Returns whether every warp takes as many wavefronts, of as many at best, in each of them."""
+    if event.kind not in (AccessKind.LOAD, AccessKind.STORE):
+        return False
+    active = event.mask.reshape(-1, WARP)
+    spend(len(alternatives))
+    try:
+        costs = [
+            wavefronts(
+                np.where(event.mask, lanes, 0).reshape(-1, WARP),
+                kind=event.kind, width=event.width, active=active,
+            )
+            for lanes in alternatives
+        ]  # fmt: skip
+    except ValueError:  # a misaligned address: one of them does not occur
+        return False
+    first = costs[0]
+    return all(
+        np.array_equal(c.wavefronts, first.wavefronts) and np.array_equal(c.ideal, first.ideal)
+        for c in costs
+    )
 
 
 def _keeps_banks(base: NDArray[np.int64], by: NDArray[np.int64], event: Event) -> bool:

@@ -81,7 +81,7 @@ def _element_type(lowering: Lowering, name: str, call: ast.Call) -> str:
 
 def _named(node: ast.expr) -> str:
     """Returns a name for what is not known: that of the source, which no C type has."""
-    name = dotted(node) or "its shape"
+    name = dotted(node) or "its element type"
     return name if element_type(name) is None else f"{name} (not known)"
 
 
