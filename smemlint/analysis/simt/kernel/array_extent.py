@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd
 
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
+from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Symbol
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 
@@ -29,16 +31,18 @@ def within_array(event: Event) -> Event:
     offset = event.offset
     if (
         array is None
-        or not array.bytes
         or not event.may_diverge
         or event.kind not in _KINDS
         or not isinstance(offset, AffineInt)
     ):
         return event
     begin = np.broadcast_to(np.asarray(offset.base, np.int64), event.mask.shape)
-    start, end = _indexed_member(event, begin) or (0, array.bytes)
+    behind, start, end = _indexed_member(event, offset, begin) or ("", 0, array.bytes)
+    if not end:
+        return event
     end -= event.width - event.spare
-    if offset.terms and not _fits_in_once(event, offset, begin, start, end):
+    moved = [(s, c) for s, c in offset.terms if s.key != behind]
+    if moved and not _fits_in_once(event, moved, begin, start, end):
         return event
     inside = event.mask & (begin >= start) & (begin <= end)
     if not inside.any() or np.array_equal(inside, event.mask):
@@ -47,7 +51,11 @@ def within_array(event: Event) -> Event:
 
 
 def _fits_in_once(
-    event: Event, offset: AffineInt, begin: NDArray[np.int64], start: int, end: int
+    event: Event,
+    terms: Sequence[tuple[Symbol, Lanes]],
+    begin: NDArray[np.int64],
+    start: int,
+    end: int,
 ) -> bool:
     """Returns whether an unknown is 0 where any thread stays inside, as a loop's counter may be.
 
@@ -56,27 +64,38 @@ def _fits_in_once(
 
     Args:
         event: an access.
-        offset: of it, with unknowns.
+        terms: the unknowns of its offset.
         begin: what is known of it, for each thread.
         start: the first byte at which an access may begin.
         end: the last one.
     """
-    steps = [c * s.multiple for s, c in offset.terms if isinstance(c, int)]
-    if len(steps) < len(offset.terms) or not event.mask.any():
+    steps = [c * s.multiple for s, c in terms if isinstance(c, int)]
+    if len(steps) < len(terms) or not event.mask.any():
         return False
     lanes = begin[event.mask]
     return gcd(*steps) > max(end - int(lanes.min()), int(lanes.max()) - start)
 
 
-def _indexed_member(event: Event, begin: NDArray[np.int64]) -> tuple[int, int] | None:
-    """Returns where the member lies that an access indexes; None where it indexes none.
+def _indexed_member(
+    event: Event, offset: AffineInt, begin: NDArray[np.int64]
+) -> tuple[str, int, int] | None:
+    """Returns the extent of the member that an access indexes; None where it indexes none.
 
     `s->cache[i].level` indexes `cache`: the first thread's address tells which one of the object.
+
+    Returns:
+        The key of the unknown place that the extent counts from, empty for the object's, its first
+        byte and the one behind it.
     """
     name, ctype = _name_of_indexed(event.node), event.object.type if event.object else None
     if not name or not event.mask.any():
         return None
     first, base = int(begin[event.mask].min()), 0
+    behind = next((s.key for s, _ in offset.terms if " behind " in s.key), "")
+    if behind and isinstance(ctype, RecordType):
+        member = ctype.member(behind.rpartition(" behind ")[0].rpartition(".")[2])
+        size = member.type.size if member is not None else 0
+        return (behind, 0, size) if 0 <= first < size else None
     while isinstance(ctype, ArrayType | RecordType) and ctype.size:
         if isinstance(ctype, ArrayType):
             if not ctype.element.size:
@@ -91,7 +110,7 @@ def _indexed_member(event: Event, begin: NDArray[np.int64]) -> tuple[int, int] |
             return None
         base += member.offset
         if member.name == name and isinstance(member.type, ArrayType):
-            return base, base + member.type.size
+            return "", base, base + member.type.size
         ctype = member.type
     return None
 

@@ -39,3 +39,13 @@ def test_the_general_iteration_stays_in_the_member_too(step, wavefronts):
     (kernel,) = facts_of(text).kernels
     (access,) = kernel.accesses
     assert access.wavefronts.max == wavefronts
+
+
+def test_a_member_behind_one_of_unknown_size_ends_too():
+    """The extent counts from the member, wherever that begins."""
+    loop = "for (int i = 0; i < n; i += 64) if (i + t < n) s->cache[i + t].b[0] = i;"
+    text = KERNEL.format(statement=f"int t = threadIdx.x; {loop}").replace("<<<1, 32", "<<<1, 64")
+    text = text.replace("int head[3];", "Unread head;").replace("states[2]", "state")
+    (kernel,) = facts_of(text.replace("states[1]", "state")).kernels
+    (access,) = kernel.accesses
+    assert access.wavefronts.max == 1
