@@ -170,9 +170,11 @@ class Trace:
         return (item for item in self.items if isinstance(item, Event))
 
     def put(self, item: Event | Fence) -> None:
-        """Records an access or a fence that was made elsewhere."""
+        """Records an access or a fence that was made elsewhere, behind the same branches."""
         if isinstance(item, Event):
+            splits = item.splits
             self.add(item)
+            item.splits = splits
         else:
             self.fence(item.kind, item.entry, item.depth)
 

@@ -28,6 +28,10 @@ STORES = (
 ADD = (
     FILL + "TYPE a = o[1]; for (int i = 0; i < 8; ++i) a = __hfma(s[t * 128 + i], a, a); o[t] = a;"
 )
+LONG = FILL + (
+    "float a = 0; "
+    "for (int i = 0; i < 64; ++i) a += (float)s[t * 72 + i] * (float)s[8192 + i * 72 + t]; f[t] = a;"
+)
 REGISTERS = """
   TYPE v[8];
   for (int i = 0; i < 8; ++i) v[i] = s[t * 128 + i];
@@ -51,6 +55,7 @@ REGISTERS = """
         ("half", 16, SUM.format("__half2float(s[t * 128 + i])"), {"load 8": 2}),
         ("half", 16, SUM.format("(float)s[t * 128 + i]"), {"load 8": 2}),
         ("half", 16, ADD, {"load 8": 2}),
+        ("half", 16, LONG, {"load 8": 16, "load 2": 64}),
         ("short", 16, SUM.format("s[t * 128 + i]"), {"load 16": 1}),
         ("short", 16, COPY.format(3), {"load 8": 1}),
         ("unsigned short", 16, SUM.format("s[t * 128 + i]"), {"load 16": 1}),
