@@ -280,6 +280,36 @@ def test_subscript_operators_of_places_load_nothing(use, element):
     assert lanes(access) == expected_lanes(element, 32)
 
 
+TILE = """
+template <class T, int R, int C> struct Tile {
+  T v[R * C];
+  __device__ T &operator()(int r, int c) { return v[r * C + c]; }
+};
+struct Two { int n; Tile<float, 4, 8> a; };
+__device__ void by_reference(Tile<float, 4, 8> &s, int i) { s(i / 8, i % 8) = 1.f; }
+__shared__ Tile<float, 4, 8> tile;
+__shared__ Tile<float, 4, 8> several[2];
+__shared__ Two two;
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "element"),
+    [
+        ("tile(t / 8, t % 8) = 1.f;", lambda t: t),
+        ("by_reference(tile, t);", lambda t: t),
+        ("several[1](t / 8, t % 8) = 1.f;", lambda t: 32 + t),
+        ("two.a(t / 8, t % 8) = 1.f;", lambda t: 1 + t),
+        ("Tile<float, 4, 8> *p = &tile; (*p)(t / 8, t % 8) = 1.f;", lambda t: t),
+    ],
+)
+def test_call_operators_of_places_load_nothing(use, element):
+    """A load of all that the object holds was recorded beside the store, of a member nothing."""
+    access = only(use, before=TILE)
+    assert str(access.kind) == "store"
+    assert lanes(access) == expected_lanes(element, 32)
+
+
 BYTES = """
 template <int N> struct Bytes { using type = char; };
 template <> struct Bytes<8> { using type = uint2; };

@@ -45,8 +45,9 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.analysis.simt.interpreter.elements import may_be_place
 from smemlint.analysis.simt.interpreter.globals import find_global
-from smemlint.analysis.simt.interpreter.lvalues import place_of_value
+from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_packs import expanded_arguments
@@ -99,12 +100,11 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     if isinstance(callee, ir.StructRef):
         return _call_method(ev, callee, node)
     if not isinstance(callee, ir.ID):
-        value = ev.evaluate(callee)
-        return _call_value(ev, value, node)
+        return _call_object(ev, node)
     spelling = callee.name
     local = state.lookup(spelling)
     if local is not None and not isinstance(local, CTYPES):
-        return _call_value(ev, ev.evaluate(callee), node)
+        return _call_object(ev, node)
     name, arguments = state.unit.template_arguments(spelling)
     arguments = expanded_arguments(ev, arguments)
     found = call_builtin(ev, name, arguments, node, is_used=is_used)
@@ -131,7 +131,7 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
         return number(WARP)
     binding = find_global(ev, name)
     if isinstance(binding, Variable):
-        return _call_value(ev, ev.evaluate(callee), node)
+        return _call_object(ev, node)
     return unfollowed_call(ev, name, node)
 
 
@@ -147,6 +147,25 @@ def evaluate_launch(ev: Evaluator, node: ir.Launch) -> Value:
 
 
 # ---- what is called
+
+
+def _call_object(ev: Evaluator, node: ir.FuncCall) -> Value:
+    """Calls what an expression gives; an object of a class in its place, without a copy of it."""
+    place = ev.lvalue(node.name) if may_be_place(node.name) else None
+    if isinstance(place, LValue):
+        found = _call_operator_at(ev, place, node)
+        if found is not None:
+            return found
+    return _call_value(ev, ev.evaluate(node.name), node)
+
+
+def _call_operator_at(ev: Evaluator, place: LValue, node: ir.FuncCall) -> Value | None:
+    """Calls the `operator()` of an object's class; None where that is not known to have one."""
+    record = place.type
+    if not isinstance(record, RecordType) or record.record is None:
+        return None
+    candidates = find_candidates(ev, "operator()", record, node)
+    return inline_best(ev, candidates, (), node, place.pointer(), record) if candidates else None
 
 
 def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
@@ -169,9 +188,7 @@ def _call_operator(ev: Evaluator, value: Aggregate, node: ir.FuncCall) -> Value:
     if record.record is not None:
         candidates = find_candidates(ev, "operator()", record, node)
         if candidates:
-            place = ev.lvalue(node.name)
-            this = place.pointer() if isinstance(place, LValue) else None
-            return inline_best(ev, candidates, (), node, this, record)
+            return inline_best(ev, candidates, (), node, None, record)
     return unfollowed_call(ev, f"{record.name}::operator()", node)
 
 
@@ -213,6 +230,15 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     return _unread_method(ev, place, callee, node) if elements is None else elements
 
 
+def _call_member(ev: Evaluator, place: LValue, name: str, node: ir.FuncCall) -> Value | None:
+    """Calls an object that is a member of a class; None where that has no such member."""
+    record = place.type
+    if not isinstance(record, RecordType) or record.member(name) is None:
+        return None
+    member = member_lvalue(ev, place.pointer(), record, name)
+    return _call_operator_at(ev, member, node) if isinstance(member, LValue) else None
+
+
 def _call_on_unknown(ev: Evaluator, of: Unknown, callee: ir.StructRef, node: ir.FuncCall) -> Value:
     """Calls a method of what is not known: what it is given is evaluated, which it may write."""
     name, arguments = ev.state.unit.template_arguments(callee.field.name)
@@ -237,7 +263,10 @@ def _binds_to_atom(ev: Evaluator, name: str) -> bool:
 
 
 def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.FuncCall) -> Value:
-    """Calls a method of a class that was not read; an extent of what threads share they share."""
+    """Calls a member, or a method that was not read; an extent of what threads share they share."""
+    called = _call_member(ev, place, callee.field.name, node)
+    if called is not None:
+        return called
     spelling = ev.state.source_text(callee)
     if _binds_to_atom(ev, callee.field.name):
         text = f"the call of `{spelling}` is not followed: no definition was read"

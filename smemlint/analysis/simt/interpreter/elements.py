@@ -40,7 +40,7 @@ from smemlint.reasons import ReasonCode
 
 
 def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
-    place = ev.lvalue(node.name) if _may_be_place(node.name) else None
+    place = ev.lvalue(node.name) if may_be_place(node.name) else None
     if isinstance(place, LValue):
         found = _by_operator(ev, place, node)
         if found is not None:
@@ -68,7 +68,7 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     return _element_at(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
 
 
-def _may_be_place(node: ir.Node) -> bool:
+def may_be_place(node: ir.Node) -> bool:
     """Returns whether the value of an expression is read from the place that it names."""
     if isinstance(node, ir.UnaryOp):
         return node.op == "*"
