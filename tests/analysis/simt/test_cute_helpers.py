@@ -122,3 +122,45 @@ def test_the_copy_of_an_operation_without_lane_addresses():
     text = INSTRUCTION.replace("CALL", "SM90_BULK_COPY_S2G::copy(s, out, 4096)")
     (kernel,) = facts_of(HEAD + text.replace("PITCH", "64")).kernels
     assert [n.reason.code for n in kernel.not_analysed] == [ReasonCode.NO_LANES]
+
+
+BY_MAJOR = """
+using Mma = decltype(make_tiled_mma(GMMA::MMA_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::MAJOR>{}));
+using L = decltype(tile_to_shape(GMMA::Layout_SW128_Atom<half_t, GMMA::Major::MAJOR>{}, Shape<_64, _64>{}));
+__global__ void k(half_t* g) {
+  __shared__ __align__(1024) half_t s[cosize_v<L>];
+  Tensor t = make_tensor(make_smem_ptr(s), L{});
+  auto c = make_tiled_copy_C(Copy_Atom<SM90_U32x4_STSM_N, half_t>{}, Mma{});
+  auto mine = c.get_slice(threadIdx.x);
+  auto r = make_tensor<half_t>(partition_shape_C(Mma{}, Shape<_64, _64>{}));
+  copy(c, mine.retile_S(r), mine.partition_D(t));
+}
+void go(half_t* g) { k<<<1, 128>>>(g); }
+"""
+
+
+def test_names_that_take_the_major_mode():
+    """4 stmatrix.x4 a warp and half a tile; rows along M cannot be stored without transposing."""
+    assert figures(BY_MAJOR.replace("MAJOR", "K")) == [("stmatrix", 16, 16, 4.0)]
+    (kernel,) = facts_of(HEAD + BY_MAJOR.replace("MAJOR", "MN")).kernels
+    assert not any(a.wavefronts for a in kernel.accesses)
+    assert kernel.not_analysed
+
+
+UNNAMED = """
+__global__ void k(float* g) {
+  __shared__ __align__(16) float s[64 * 32];
+  auto c = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_32>>{}, Layout<_1>{});
+  float* p = &(make_tensor(make_smem_ptr(s), Layout<Shape<_64, _32>, Stride<_32, _1>>{})(threadIdx.x, 0));
+  p[1] = g[threadIdx.x];
+  g[0] = *p;
+  Tensor t = make_tensor(make_smem_ptr(s), Layout<Shape<_64, _32>, Stride<_32, _1>>{});
+  float* q = &t(_, 3)(threadIdx.x);
+  q[2] = g[1];
+}
+void go(float* g) { k<<<1, 32>>>(g); }
+"""
+
+
+def test_the_address_of_an_element_of_an_unnamed_tensor_loads_nothing():
+    assert figures(UNNAMED) == [("store", 4, 1, 32.0), ("load", 4, 1, 32.0), ("store", 4, 1, 32.0)]

@@ -14,7 +14,7 @@ from smemlint.analysis.simt.cute.accesses import offset_of_address
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.identity import coordinate_at
-from smemlint.analysis.simt.cute.methods import call_method
+from smemlint.analysis.simt.cute.methods import TENSOR_METHODS, call_method
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.analysis.simt.cute.tensors import data_of
 from smemlint.analysis.simt.cute.tiled import ALGORITHMS
@@ -138,7 +138,25 @@ def variable_template(ev: Evaluator, name: str) -> Value | None:
 
 def called_tensor_or_layout(ev: Evaluator, node: ir.FuncCall) -> Value | None:
     """Returns the tensor or layout whose element `t(i, j)` names; None of all other calls."""
-    return tensor_or_layout_named(ev, node.name) if isinstance(node.name, ir.ID) else None
+    callee = node.name
+    if isinstance(callee, ir.ID):
+        return tensor_or_layout_named(ev, callee)
+    if not isinstance(callee, ir.FuncCall) or not _makes_tensor(ev, callee):
+        return None
+    value = ev.evaluate(callee)
+    return value if _is_tensor_or_layout(value) else None
+
+
+def _makes_tensor(ev: Evaluator, node: ir.FuncCall) -> bool:
+    """Returns whether a call is one of CuTe's that accesses nothing: it may be evaluated twice."""
+    callee = node.name
+    if isinstance(callee, ir.StructRef):
+        return uses_cute(ev) and callee.field.name in TENSOR_METHODS
+    if not isinstance(callee, ir.ID):
+        return False
+    name = ev.state.unit.template_arguments(callee.name)[0].rpartition("::")[2]
+    is_function = name in FUNCTIONS and name not in ALGORITHMS and uses_cute(ev)
+    return is_function or tensor_or_layout_named(ev, callee) is not None
 
 
 def tensor_or_layout_named(ev: Evaluator, node: ir.Node) -> Value | None:

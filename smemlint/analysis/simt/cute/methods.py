@@ -162,6 +162,8 @@ _SLICES: dict[str, Method] = {
     ),
     **dict.fromkeys(("make_fragment_A", "make_fragment_B", "make_fragment_C"), _make_fragment),
 }
+TENSOR_METHODS = frozenset(_SLICES)
+"""Methods that give a tensor and access nothing."""
 _COPIES: dict[str, Method] = {
     **dict.fromkeys(("get_slice", "get_thread_slice"), _slice),
     **dict.fromkeys(("get_layoutS_TV", "get_layoutD_TV"), _side),

@@ -69,6 +69,21 @@ def type_bits(ev: Evaluator, spelling: str) -> int:
     return _BITS.get(spelled.rsplit("::", 1)[-1].split("<", 1)[0], _BITS.get(last, 0))
 
 
+def _smem_atom(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value | None:
+    """Returns `Layout_K_SW128_Atom<T>`, which `Layout_SW128_Atom<T, Major::K>` is, too."""
+    if len(arguments) == 2:
+        major = value_argument(ev, arguments[1])
+        if not isinstance(major, AffineInt) or major.constant is None:
+            return None
+        name = f"Layout_{'MN' if major.constant else 'K'}_{name.removeprefix('Layout_')}"
+    atom = cute.smem_atom(name, type_bits(ev, arguments[0]))
+    return Cute(atom) if atom is not None else None
+
+
+_OPERATIONS = ("SM", "MMA_64x")
+"""Beginnings of the names of operations; `GMMA::MMA_64x64x16_..` is `SM90_64x64x16_..`."""
+
+
 def unsigned_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> IntType | None:
     """Returns what `uint_bit_t<N>` and `uint_byte_t<N>` stand for; None of all others."""
     unit = {"uint_bit_t": 1, "uint_byte_t": 8}.get(name)
@@ -86,9 +101,8 @@ def typed_value(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value |
         if maker is not None:
             return maker(ev, arguments)
         if name.endswith("_Atom") and name.startswith("Layout_"):
-            atom = cute.smem_atom(name, type_bits(ev, arguments[0]))
-            return Cute(atom) if atom is not None else None
-        return _operation(ev, name, arguments) if name.startswith("SM") else None
+            return _smem_atom(ev, name, arguments)
+        return _operation(ev, name, arguments) if name.startswith(_OPERATIONS) else None
     except cute.CuteError:
         return None
 
