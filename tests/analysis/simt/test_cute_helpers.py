@@ -164,3 +164,23 @@ void go(float* g) { k<<<1, 32>>>(g); }
 
 def test_the_address_of_an_element_of_an_unnamed_tensor_loads_nothing():
     assert figures(UNNAMED) == [("store", 4, 1, 32.0), ("load", 4, 1, 32.0), ("store", 4, 1, 32.0)]
+
+
+def test_members_that_are_aligned_by_macro():
+    """And no header of CUTLASS's is missed, however it is included."""
+    text = """
+#include "cutlass/bfloat16.h"
+struct Plan {
+  array_aligned<half_t, 100> a;
+  CUTE_ALIGNAS(1024) array_aligned<float, 1024> b;
+};
+__global__ void k(float* g) {
+  extern __shared__ char bytes[];
+  Plan& plan = *reinterpret_cast<Plan*>(bytes);
+  Tensor t = make_tensor(make_smem_ptr(plan.b.data()), Layout<Shape<_32, _32>, Stride<_32, _1>>{});
+  t(threadIdx.x, 0) = g[threadIdx.x];
+}
+void go(float* g) { k<<<1, 32>>>(g); }
+"""
+    assert figures(text) == [("store", 4, 1, 32.0)]
+    assert not facts_of(HEAD + text).not_analysed

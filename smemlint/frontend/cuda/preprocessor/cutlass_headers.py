@@ -222,7 +222,7 @@ _TEXTS = {
 
 _FOLDERS = frozenset(("cute", "cutlass"))
 _OWN_FOLDERS = frozenset(("include", folder) for folder in _FOLDERS)
-_MACROS = ("CUTE_STATIC_V(x) (x)",)
+_MACROS = ("CUTE_STATIC_V(x) (x)", "CUTE_ALIGNAS(n) alignas(n)")
 """Of CuTe, whose headers are never read: `decltype(x)::value` is the number that `x` is."""
 
 

@@ -325,7 +325,7 @@ class _Run:
         if found is None and (self._is_hip(name) or is_of_system(name)):
             return
         if found is None:
-            if is_followed:
+            if is_followed and not is_modelled:
                 self._report_refused(arguments[0], name, includer)
                 if is_quoted:
                     self.not_found.append(name)
