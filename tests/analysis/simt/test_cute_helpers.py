@@ -184,3 +184,41 @@ void go(float* g) { k<<<1, 32>>>(g); }
 """
     assert figures(text) == [("store", 4, 1, 32.0)]
     assert not facts_of(HEAD + text).not_analysed
+
+
+LOADER = """
+template <class G, class S, class C> class Loader {
+ public:
+  __device__ Loader(G& g, S& s, C c) : g(g), s(s), c(c) {}
+  __device__ void go() {
+    for (int m = 0; m < size<1>(g); ++m) copy(c, g(_, m, _0{}), s(_, m, _0{}));
+  }
+ private:
+  MEMBERS
+  C c;
+};
+template <class L, class C> __device__ auto make(const float* from, float* to) {
+  C c;
+  auto t = make_tensor(make_gmem_ptr(from), L{});
+  auto u = make_tensor(make_smem_ptr(to), L{});
+  auto mine = c.get_thread_slice(threadIdx.x);
+  auto a = mine.partition_S(t);
+  auto b = mine.partition_D(u);
+  CLASS loader(a, b, c);
+  return loader;
+}
+template <class C> __global__ void k(float const* p) {
+  __shared__ __align__(16) float s[64 * 32];
+  make<Layout<Shape<_64, _32>, Stride<_32, _1>>, C>(p, s).go();
+}
+using Copy = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, float>{},
+                                      Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));
+void go(float* p) { k<Copy><<<1, 128>>>(p); }
+"""
+
+
+@pytest.mark.parametrize("members", ["G& g; S& s;", "G g; S s;"])
+@pytest.mark.parametrize("name", ["Loader", "Loader<decltype(a), decltype(b), C>"])
+def test_tensors_that_are_members(members: str, name: str):
+    text = LOADER.replace("MEMBERS", members).replace("CLASS", name)
+    assert figures(text) == [("async_copy", 16, 16, 4.0)]

@@ -29,7 +29,12 @@ from smemlint.analysis.simt.cute.values import (
     tensor_of,
     value_of,
 )
-from smemlint.analysis.simt.domain.ctypes import StaticType, array_member
+from smemlint.analysis.simt.domain.ctypes import (
+    OpaqueType,
+    RecordType,
+    StaticType,
+    array_member,
+)
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Pointer, Unknown, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -162,10 +167,17 @@ def _makes_tensor(ev: Evaluator, node: ir.FuncCall) -> bool:
 def tensor_or_layout_named(ev: Evaluator, node: ir.Node) -> Value | None:
     """Returns the tensor or layout that a name stands for; None of all others."""
     binding = ev.state.lookup(node.name) if node.__class__ is ir.ID else None
-    if binding.__class__ is not Variable:
+    this = ev.state.frame.this if binding is None and node.__class__ is ir.ID else None
+    if this is not None and isinstance(this.target, RecordType):
+        binding = this.target.member(node.name)
+    elif binding.__class__ is not Variable:
         return None
-    target = getattr(binding.type, "target", binding.type)
-    if target.__class__ is not StaticType or not _is_tensor_or_layout(target.value):
+    type_ = getattr(binding, "type", None)
+    target = getattr(type_, "target", type_)
+    is_deduced = this is not None and target.__class__ is OpaqueType  # by a class template
+    if not is_deduced and not (
+        target.__class__ is StaticType and _is_tensor_or_layout(target.value)
+    ):
         return None
     value = ev.evaluate(node)  # it may have been assigned anew
     return value if _is_tensor_or_layout(value) else None

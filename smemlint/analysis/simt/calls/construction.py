@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.inlining import inline_named
+from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.calls.unfollowed import (
     given_values,
     note_shared_argument,
@@ -205,6 +206,8 @@ def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
     """Initializes a member or a base class in front of a constructor's body."""
     name, record, this = node.member.name, ev.state.frame.record, ev.state.frame.this
     place: LValue | Unknown | None = None
+    if _bind_reference(ev, node):
+        return
     if record is not None and this is not None:
         is_member = any(m.name == name for m in record.members)
         part = member_lvalue if is_member else _base
@@ -216,6 +219,21 @@ def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
     else:
         call = ir.FuncCall(node.member, node.args, at=node.at)
         unfollowed_call(ev, f"the constructor of {name}", call)
+
+
+def _bind_reference(ev: Evaluator, node: ir.MemberInit) -> bool:
+    """Binds a member that is a reference; returns False of all others."""
+    record, this = ev.state.frame.record, ev.state.frame.this
+    member = record.member(node.member.name) if record is not None else None
+    is_bound = member is not None and is_reference(member.type) and len(node.args) == 1
+    if not is_bound or member is None or this is None or this.object.space is not Space.LOCAL:
+        return False
+    target = operand_of(ev, node.args[0]).place
+    if target is None:
+        return False
+    at = ev.state.domain.add(this.offset, offset_of(member.offset))
+    write_lvalue(ev, LValue(this.object, at, member.type), target.pointer(), node)
+    return True
 
 
 def _base(ev: Evaluator, this: Pointer, record: RecordType, name: str) -> LValue | None:
