@@ -222,3 +222,27 @@ void go(float* p) { k<Copy><<<1, 128>>>(p); }
 def test_tensors_that_are_members(members: str, name: str):
     text = LOADER.replace("MEMBERS", members).replace("CLASS", name)
     assert figures(text) == [("async_copy", 16, 16, 4.0)]
+
+
+def test_members_whose_type_says_all():
+    """A layout of numbers and a tiled copy need no initializer: the type has them."""
+    text = """
+struct Loader {
+  __device__ void operator()(float const* from, float* to) {
+    auto mine = tiled.get_slice(threadIdx.x);
+    copy(tiled, mine.partition_S(make_tensor(make_gmem_ptr(from), layout)),
+         mine.partition_D(make_tensor(make_smem_ptr(to), layout)));
+  }
+ private:
+  Layout<Shape<_64, _32>, Stride<_32, _1>> layout;
+  decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, float>{},
+                           Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{})) tiled;
+};
+__global__ void k(float const* p) {
+  __shared__ __align__(16) float s[64 * 32];
+  Loader loader;
+  loader(p, s);
+}
+void go(float* p) { k<<<1, 128>>>(p); }
+"""
+    assert figures(text) == [("async_copy", 16, 16, 4.0)]

@@ -48,12 +48,22 @@ def tensor_of(value: Value) -> cute.Tensor | None:
     return payload if isinstance(payload, cute.Tensor) else None
 
 
+_OF_TYPES = (cute.TiledCopy, cute.TiledMma, cute.CopyAtom, cute.MmaOp, cute.SmemAtom)
+
+
 def has_one_value(value: object) -> TypeGuard[Cute]:
-    """Returns whether a value is what all objects of its type are: an atom, or registers."""
+    """Returns whether a value is what all objects of its type are: an atom, or registers.
+
+    So is a layout of numbers that its type tells.
+    """
     payload = value.payload if isinstance(value, Cute) else None
+    if isinstance(payload, cute.Layout | cute.ComposedLayout):
+        return payload.is_static
     if isinstance(payload, cute.Tensor):
         return payload.space is cute.Space.REGISTER
-    return isinstance(payload, cute.TiledCopy | cute.TiledMma | cute.CopyAtom | cute.MmaOp)
+    return isinstance(
+        payload, cute.TiledCopy | cute.TiledMma | cute.CopyAtom | cute.MmaOp | cute.SmemAtom
+    )
 
 
 def shared_tensor_of(value: Value) -> cute.Tensor | None:
