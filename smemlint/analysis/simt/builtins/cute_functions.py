@@ -166,13 +166,15 @@ def _makes_tensor(ev: Evaluator, node: ir.FuncCall) -> bool:
 
 def tensor_or_layout_named(ev: Evaluator, node: ir.Node) -> Value | None:
     """Returns the tensor or layout that a name stands for; None of all others."""
-    binding = ev.state.lookup(node.name) if node.__class__ is ir.ID else None
-    this = ev.state.frame.this if binding is None and node.__class__ is ir.ID else None
-    if this is not None and isinstance(this.target, RecordType):
-        binding = this.target.member(node.name)
-    elif binding.__class__ is not Variable:
+    if node.__class__ is not ir.ID:
         return None
-    type_ = getattr(binding, "type", None)
+    name = node.name
+    binding = ev.state.lookup(name)
+    type_ = binding.type if isinstance(binding, Variable) else None
+    this = ev.state.frame.this if binding is None else None
+    if this is not None and isinstance(this.target, RecordType):
+        member = this.target.member(name)
+        type_ = member.type if member is not None else None
     target = getattr(type_, "target", type_)
     is_deduced = this is not None and target.__class__ is OpaqueType  # by a class template
     if not is_deduced and not (
