@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from smemlint.frontend.cuda.lexer.keywords import QUALIFIERS, STATEMENT_WORDS
+from smemlint.frontend.cuda.lexer.keywords import QUALIFIERS, RECORD_WORDS, STATEMENT_WORDS
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar_declarations import (
     desugar_declaration,
@@ -89,7 +89,7 @@ def _named_statement(g: Grammar, words: Sequence[Word], i: int, stop: int) -> in
     method = _BY_WORD.get(word.text)
     if method is not None and not (word.text == "default" and following != ":"):
         return method(g, words, i, stop)
-    if following == ":" and word.text not in ("public", "private", "protected"):
+    if following == ":" and word.text not in _BEFORE_COLONS:
         g.name(word.text, word)
         g.op(":", words[i + 1])
         return i + 2
@@ -407,6 +407,8 @@ def _lost_end(words: Sequence[Word], i: int, stop: int) -> int:
     return min(i, stop) + 1
 
 
+_BEFORE_COLONS = RECORD_WORDS | {"public", "private", "protected"}
+"""Words before a colon that are no label: `enum : int { A, B };`."""
 _BY_WORD: dict[str, Callable[[Grammar, Sequence[Word], int, int], int]] = {
     "if": _if,
     "while": _while,

@@ -22,3 +22,17 @@ void go(float *o) { k<<<1, 64>>>(o); }
 def test_each_warp_has_its_role(role):
     found = ways_of(KERNEL.replace("ROLE", role))
     assert [ways for _, kind, ways in found if kind == "store"] == [8, 4]
+
+
+def test_an_unnamed_enum_with_a_type_is_no_label():
+    found = ways_of(
+        """
+__global__ void k(float *o) {
+  enum : int { First = 1, Pitch = 8 };
+  __shared__ float s[1024];
+  s[threadIdx.x * Pitch + First] = o[0];
+}
+void go(float *o) { k<<<1, 32>>>(o); }
+"""
+    )
+    assert [ways for *_, ways in found] == [8]
