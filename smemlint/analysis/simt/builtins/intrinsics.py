@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -134,6 +135,23 @@ def _rounded_up_quotient(ev: Evaluator, call: BuiltinCall) -> Value:
         return a if isinstance(a, Unknown) else Unknown(_NO_QUOTIENT)
     raised = domain.add(domain.add(a, b), number(1), -1)
     return domain.divide(raised, b)
+
+
+@builtin("gcd", least=2)
+def _common_divisor(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Evaluates `std::gcd(16, n)`: of a number that is known it is a divisor, and not above it."""
+    a, b, *_ = argument_values(ev, call.node)
+    known = [v for v in (a, b) if isinstance(v, AffineInt) and v.constant]
+    divisor = math.gcd(*(v.constant or 0 for v in known))
+    if len(known) == 2:
+        return AffineInt(divisor, known[0].type)
+    if not known or not getattr(a, "is_uniform", False) or not getattr(b, "is_uniform", False):
+        return Unknown.because(ReasonCode.UNKNOWN_VALUE, "a common divisor")
+    ev.state.sequence += 1
+    key, name = f"gcd{ev.state.sequence}", ev.state.source_text(call.node)
+    found = ev.state.domain.symbol(key, name, known[0].type, nonnegative=True)
+    terms = tuple((replace(s, most=divisor, least=1), c) for s, c in found.terms)
+    return AffineInt(found.base, found.type, terms)
 
 
 @builtin("abs", "labs", "iabs", least=1)

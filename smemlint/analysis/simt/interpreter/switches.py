@@ -8,6 +8,7 @@ from dataclasses import replace
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
+from smemlint.analysis.simt.domain.intervals import lower, upper
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -24,7 +25,7 @@ from smemlint.reasons import Assumption, ReasonCode, Topic
 class _Item:
     """A case label, the default label, or a statement of a switch."""
 
-    label: ir.Node | None = None
+    label: ir.Expression | None = None
     is_default: bool = False
     statement: ir.Node | None = None
 
@@ -113,7 +114,11 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     state = ev.state
     mask, loop = state.mask, state.loops[-1]
     subject = state.source_text(node.cond)
-    entries = [i for i, item in enumerate(items) if item.label is not None or item.is_default]
+    entries = [
+        i
+        for i, item in enumerate(items)
+        if item.is_default or (item.label is not None and _may_be(ev, value, item.label))
+    ]
     cases = [_taken(ev, items[i], subject) for i in entries]
     if not any(item.is_default for item in items):
         entries, cases = [*entries, len(items)], [*cases, _in_no_case(subject)]
@@ -167,6 +172,14 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     _join_masks(ev, mask, ends, len(state.frame.returns) > returned)
     if written is not None:
         join_writes(ev, written, {}, condition, node)
+
+
+def _may_be(ev: Evaluator, value: Value, label: ir.Expression) -> bool:
+    """Returns whether an unknown number may be that of a case."""
+    known = ev.evaluate(label)
+    if not isinstance(value, AffineInt) or not isinstance(known, AffineInt):
+        return True
+    return known.constant is None or lower(value) <= known.constant <= upper(value)
 
 
 def _taken(ev: Evaluator, item: _Item, subject: str) -> Assumption:

@@ -118,3 +118,27 @@ def test_equal_conditions_take_the_same_alternative(between, condition, expected
     }}"""
     found = {(int(k.instance.template[0][1]), k.instance.block[0]) for k in facts_of(text).kernels}
     assert found == expected
+
+
+DIVISOR = """
+template <int V, typename T> __global__ void k(T *p) {
+  __shared__ T s[8192];
+  for (int j = 0; j < V; j++) s[threadIdx.x * V + j] = p[j];
+}
+template <typename T> void run(T *p, unsigned n) {
+  const unsigned v = std::gcd(16 / sizeof(T), n);
+  switch (v) {
+    case 16: k<16, T><<<1, 256>>>(p); break;
+    case 8: k<8, T><<<1, 256>>>(p); break;
+    case 4: k<4, T><<<1, 256>>>(p); break;
+    case 1: k<1, T><<<1, 256>>>(p); break;
+  }
+}
+void go(%s *p, unsigned n) { run(p, n); }
+"""
+
+
+@pytest.mark.parametrize(("type", "widths"), [("float", "14"), ("short", "148")])
+def test_a_case_above_a_common_divisor_is_not_launched(type, widths):
+    found = facts_of(DIVISOR % type).kernels
+    assert {dict(k.instance.template)["V"] for k in found} == set(widths)
