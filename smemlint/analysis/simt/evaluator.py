@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.domain.ctypes import CType, IntType
     from smemlint.analysis.simt.domain.environment import Binding, LValue, Operand
-    from smemlint.analysis.simt.domain.values import Unknown, Value
+    from smemlint.analysis.simt.domain.values import Pointer, Unknown, Value
     from smemlint.analysis.simt.state import Frame, State
     from smemlint.frontend import ir
     from smemlint.frontend.program import Declaration, Function, Unit
@@ -80,9 +80,18 @@ class Policy:
         ev: Evaluator,
         function: Function,
         operands: Sequence[Operand],
+        this: Pointer | None,
         run: Callable[[], Value],
     ) -> Value:
-        """Returns the value of a called function, which `run` executes."""
+        """Returns the value of a called function, which `run` executes.
+
+        Args:
+            ev: the evaluator.
+            function: what is called.
+            operands: its operands, evaluated.
+            this: the object of a method or constructor.
+            run: executes it.
+        """
         return run()
 
     def is_repeated(self, ev: Evaluator, function: Function, frame: Frame) -> bool:

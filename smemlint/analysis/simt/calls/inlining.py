@@ -162,7 +162,7 @@ def inline(
         record: its class.
     """
     run = partial(_inline, ev, function, operands, arguments, node, this, record)
-    return ev.policy.run_inlined(ev, function, operands, run)
+    return ev.policy.run_inlined(ev, function, operands, this, run)
 
 
 def _inline(

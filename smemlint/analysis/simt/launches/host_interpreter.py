@@ -202,14 +202,26 @@ class HostPolicy(Policy):
         ev: Evaluator,
         function: Function,
         operands: Sequence[Operand],
+        this: Pointer | None,
         run: Callable[[], Value],
     ) -> Value:
-        """Executes a called function in its own unit; device code is of no interest."""
+        """Executes a called function in its own unit; device code is of no interest.
+
+        Args:
+            ev: executes.
+            function: what is called.
+            operands: its operands, evaluated.
+            this: the object of a method or constructor, which may set its members.
+            run: executes it.
+        """
         if not function.is_host:
             return Unknown.because(ReasonCode.NOT_MODELLED, "device code")
         is_launching = self.is_launching(function.name)
-        is_wanted = is_launching or _may_compute(function)
+        made = this.object if this is not None and this.object.space is Space.LOCAL else None
+        is_wanted = is_launching or _may_compute(function, sets_members=made is not None)
         if not is_wanted and self._shapes.isdisjoint(function.words):
+            if made is not None:
+                ev.state.memory.forget(made, f"was left to `{function.name}`")
             return Unknown.because(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run")
         state = ev.state
         before, limit, depth = state.unit, self._call_limit, state.memory.depth
@@ -224,6 +236,8 @@ class HostPolicy(Policy):
                 raise
             state.memory.commit_to(depth)
             _forget_arguments(ev, function, operands)
+            if made is not None:
+                state.memory.forget(made, f"was left to `{function.name}`")
             return Unknown.because(
                 ReasonCode.NOT_MODELLED, f"`{function.name}` is not run to its end"
             )
@@ -427,10 +441,14 @@ def _shapes_of(unit: Unit) -> frozenset[str]:
     return found
 
 
-def _may_compute(function: Function) -> bool:
+def _may_compute(function: Function, *, sets_members: bool) -> bool:
     """Returns whether a call can tell something of a launch: small, and it computes.
 
     One of any number of arguments makes a text of them, as messages of failed checks do.
+
+    Args:
+        function: what is called.
+        sets_members: there is an object that it may write to, as constructors do.
     """
     if len(function.words) > MAX_HELPER_WORDS or any(p.is_pack for p in function.template):
         return False
@@ -439,7 +457,7 @@ def _may_compute(function: Function) -> bool:
         return False
     result = tree.type.type
     gives = not isinstance(result, ir.TypeDecl) or type_words(result) != ["void"]
-    return gives or any(isinstance(p.type, ir.PtrDecl) for p in parameters_of(tree))
+    return gives or sets_members or any(isinstance(p.type, ir.PtrDecl) for p in parameters_of(tree))
 
 
 def _is_nest(loop: ir.Node) -> bool:

@@ -1,0 +1,44 @@
+"""Launches whose block is a member of an object that a constructor or a method sets."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import facts_of
+
+KERNEL = """
+struct Shape { dim3 block; int n; %s };
+__global__ void k(float *o) { __shared__ float s[256]; s[threadIdx.x] = o[0]; }
+void go(float *o, int n) { %s k<<<1, shape.block>>>(o); }
+"""
+LONG = "for (int i = 0; i < m; i++) for (int j = 0; j < 99999; j++) n += i ^ (n * j);"
+
+
+@pytest.mark.parametrize(
+    ("members", "body", "blocks"),
+    [
+        ("Shape(int m) { n = m; block.x = 128; }", "Shape shape(n);", {(128, 1, 1)}),
+        ("Shape(int m, int l) : block(m, l) {}", "Shape shape(32, 4);", {(32, 4, 1)}),
+        ("void set() { block.x = 128; }", "Shape shape; shape.set();", {(128, 1, 1)}),
+        (
+            "Shape() { block.x = 1; } Shape(int m) { set(); } void set() { block.x = 64; }",
+            "Shape shape(n);",
+            {(64, 1, 1)},
+        ),
+        ("void log() {}", "Shape shape; shape.block.x = 64; shape.log();", {(64, 1, 1)}),
+    ],
+)
+def test_what_constructors_and_methods_set_is_launched(members, body, blocks):
+    found = facts_of(KERNEL % (members, body)).kernels
+    assert {kernel.instance.block for kernel in found} == blocks
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        f"Shape(int m) {{ {LONG * 40} block.x = 128; }}",
+        "template <typename... T> Shape(T... m) { block.x = 128; }",
+    ],
+)
+def test_an_object_whose_constructor_is_not_run_has_no_known_shape(members):
+    found = facts_of(KERNEL % (members, "Shape shape(n);")).kernels
+    assert {kernel.instance.block for kernel in found} == {(256, 1, 1)}
