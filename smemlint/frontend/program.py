@@ -6,7 +6,7 @@ come from, so a kernel of an included file is reported there, under the macros o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from smemlint.lazy_dataclasses import dataclass
 
@@ -68,6 +68,18 @@ class ParsedFunction:
 
     tree: ir.FuncDef | None
     dropped: tuple[Dropped, ...] = ()
+
+
+class Scoped(Protocol):
+    """A definition that stands in namespaces and classes."""
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Names of the enclosing namespaces and records, outermost first."""
+        ...
+
+
+ScopedT = TypeVar("ScopedT", bound=Scoped)
 
 
 class Function(Protocol):
@@ -320,6 +332,22 @@ class Unit(Protocol):
 
     def functions_named(self, name: str) -> Sequence[Function]:
         """Returns the definitions with this last component."""
+        ...
+
+    def is_scattered(self, name: str) -> bool:
+        """Returns whether several scopes define variables, aliases or classes of a name."""
+        ...
+
+    def visible(
+        self, found: Sequence[ScopedT], name: tuple[str, ...], here: tuple[str, ...]
+    ) -> Sequence[ScopedT]:
+        """Returns those definitions that a qualified name means in a scope."""
+        ...
+
+    def scopes_meant(
+        self, scopes: frozenset[tuple[str, ...]], name: tuple[str, ...], here: tuple[str, ...]
+    ) -> frozenset[tuple[str, ...]]:
+        """Returns the scopes whose definition a qualified name means; all where it is not clear."""
         ...
 
     @property

@@ -148,7 +148,8 @@ def _spelled(task: KernelTask) -> str:
 def _arguments(unit: Unit, task: KernelTask, known: Mapping[str, float | None]) -> list[Argument]:
     tree = task.function.parse().tree
     ev = Interpreter(unit, Geometry.of((1, 1, 1)), Trace(1))
-    ev.state.frames.append(Frame(task.function.name, [dict(task.scope), {}]))
+    function = task.function
+    ev.state.frames.append(Frame(function.name, [dict(task.scope), {}], place=function.scope))
     found = []
     for param in parameters_of(tree) if tree is not None else ():
         name = param.name

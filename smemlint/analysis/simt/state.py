@@ -90,12 +90,14 @@ class Frame:
         first_line: of its first shared access, while nothing but that line followed; else 0.
         lambdas: nothing is captured by copy: a lambda body sees the frame that made it.
         found: names that were looked up, with their innermost binding; None for none.
+        place: names of the namespaces and classes around the code that it executes.
     """
 
     name: str
     scopes: list[Scope]
     this: Pointer | None = None
     record: RecordType | None = None
+    place: tuple[str, ...] = ()
     returns: list[tuple[Mask, Value, Unknown | None]] = field(default_factory=list)
     returns_reference: bool = False
     result: ir.Type | None = None
@@ -306,7 +308,8 @@ class State:
         arrays: shared arrays by key.
         bases: objects by the symbol of their base address.
         latest: the latest object of each key.
-        globals: names outside of functions that were evaluated.
+        globals: what names outside of functions were found to mean: by name, or by name and
+            place where that matters; of a variable, by declaration.
         split_requests: moduli of symbols whose residues would settle an address.
         unfollowed: constructs that were not followed, why, and the only array that they touch.
         open_loops: loops around, also of callers, of which one iteration stands for all.
@@ -343,7 +346,7 @@ class State:
     arrays: dict[str, Object] = field(default_factory=dict)
     bases: dict[str, Object] = field(default_factory=dict)
     latest: dict[str, Object] = field(default_factory=dict)
-    globals: Scope = field(default_factory=dict)
+    globals: dict[object, Binding] = field(default_factory=dict)
     split_requests: dict[str, int] = field(default_factory=dict)
     unfollowed: dict[tuple[Span, Reason], SharedArray | None] = field(default_factory=dict)
     open_loops: int = 0
@@ -367,14 +370,25 @@ class State:
         """The innermost activation."""
         return self.frames[-1]
 
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The namespaces and classes from which names are looked up."""
+        return self.frames[-1].place if self.frames else ()
+
     def bind(self, name: str, binding: Binding) -> None:
         """Declares a name in the innermost scope."""
         self.frames[-1].bind(name, binding)
 
     @contextmanager
-    def within(self, name: str, scope: Scope) -> Iterator[None]:
-        """Gives names their bindings of one scope alone: of a class, a template or a file."""
-        self.frames.append(Frame(name, [scope]))
+    def within(
+        self, name: str, scope: Scope, place: tuple[str, ...] | None = None
+    ) -> Iterator[None]:
+        """Gives names their bindings of one scope alone: of a class, a template or a file.
+
+        Other names are looked up from `place`, by default from where they would be anyway.
+        """
+        at = self.place if place is None else place
+        self.frames.append(Frame(name, [scope], place=at))
         try:
             yield
         finally:

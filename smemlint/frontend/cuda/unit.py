@@ -16,6 +16,7 @@ from smemlint.frontend.cuda.scanner.definitions import (
     FoundRecord,
     Scanned,
 )
+from smemlint.frontend.cuda.scanner.name_lookup import Directives, directives, scopes_meant
 from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.cuda.scanner.template_ids import (
     TemplateId,
@@ -25,7 +26,7 @@ from smemlint.frontend.cuda.scanner.template_ids import (
     template_ids,
 )
 from smemlint.frontend.heuristics import names_device, names_host, names_kernel
-from smemlint.frontend.program import Enclosing
+from smemlint.frontend.program import Enclosing, Scoped
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.steps import TOKENS_A_STEP, spend
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadOptions", "load_unit"]
 
 _Found = TypeVar("_Found", FoundRecord, FoundDeclaration)
+_Scoped = TypeVar("_Scoped", bound=Scoped)
 _DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
 
 
@@ -327,6 +329,7 @@ class CudaUnit:
         self._types: dict[str, ir.Typename | None] = {}
         self._are_types: dict[str, bool] = {}
         self._texts: dict[Span, str] = {}
+        self._meant: dict[tuple[tuple[str, ...], tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
 
     @cached_property
     def _found(self) -> Scanned:
@@ -369,6 +372,45 @@ class CudaUnit:
                 if name:
                     found.setdefault(name, []).append(declaration)
         return found
+
+    @cached_property
+    def _scattered(self) -> dict[str, frozenset[tuple[str, ...]]]:
+        """The scopes of names that several of them define; specializations do not count."""
+        scopes: dict[str, set[tuple[str, ...]]] = {}
+        for declaration in self._found.declarations:
+            for name in (declaration.name, *declaration.enumerators):
+                scopes.setdefault(name, set()).add(declaration.scope)
+        for record in self._found.records:
+            if record.specialization is None:
+                scopes.setdefault(record.name, set()).add(record.scope)
+        return {name: frozenset(found) for name, found in scopes.items() if len(found) > 1}
+
+    @cached_property
+    def _directives(self) -> Directives:
+        return directives(self._source.tokens)
+
+    def is_scattered(self, name: str) -> bool:
+        """Returns whether several scopes define variables, aliases or classes of a name."""
+        return name in self._scattered
+
+    def visible(
+        self, found: Sequence[_Scoped], name: tuple[str, ...], here: tuple[str, ...]
+    ) -> Sequence[_Scoped]:
+        """Returns those definitions that a qualified name means in a scope."""
+        scopes = self._scattered.get(name[-1])
+        if scopes is None:
+            return found
+        key = name, here
+        if key not in self._meant:
+            self._meant[key] = self.scopes_meant(scopes, name, here)
+        meant = self._meant[key]
+        return [d for d in found if d.scope in meant or d.scope not in scopes]
+
+    def scopes_meant(
+        self, scopes: frozenset[tuple[str, ...]], name: tuple[str, ...], here: tuple[str, ...]
+    ) -> frozenset[tuple[str, ...]]:
+        """Returns the scopes whose definition a qualified name means; all where it is not clear."""
+        return scopes_meant(scopes, name, here, lambda: self._directives)
 
     @cached_property
     def table(self) -> SpanTable:

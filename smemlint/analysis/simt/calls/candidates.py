@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import RecordType
@@ -55,19 +55,28 @@ def _definitions(ev: Evaluator, name: str, record: object, count: int) -> list[F
 def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Function]:
     """Returns the functions of the namespace that the call names or stands in.
 
-    `::f(x)` names the outermost one.
+    `::f(x)` names the outermost one. Where several are left, those of the call's file are meant.
     """
-    spelling = getattr(node.name, "name", "")
-    prefix = spelling.split("<", 1)[0].rpartition("::")[0] if isinstance(spelling, str) else ""
-    if prefix.strip(":") == "cute":
-        return [f for f in found if "cute" in f.scope]
+    if isinstance(node.name, ir.ID):
+        if node.name.name.split("<", 1)[0].rpartition("::")[0].strip(":") == "cute":
+            return [f for f in found if "cute" in f.scope]
+        meant = functions_meant(ev, found, node.name.name)
+        if len(meant) < len(found):
+            return meant
     if len({f.scope for f in found}) < 2:
         return found
-    if prefix:
-        expected = tuple(prefix.strip(":").split("::"))
-        named = [f for f in found if f.scope[-len(expected) :] == expected]
-        return named or found
-    if isinstance(spelling, str) and spelling.startswith("::"):
-        return [f for f in found if not f.scope] or found
-    path = ev.state.unit.span(node).path
-    return [f for f in found if f.span.path == path] or found
+    file = ev.state.unit.span(node).path
+    return [f for f in found if f.span.path == file] or found
+
+
+def functions_meant(ev: Evaluator, found: Sequence[Function], spelling: str) -> list[Function]:
+    """Returns those of some functions of one name that a spelling means where it stands."""
+    scopes = frozenset(f.scope for f in found)
+    if len(scopes) < 2:
+        return list(found)
+    path = tuple(spelling.split("<", 1)[0].split("::"))
+    if not path[0]:  # `::f`
+        meant = scopes & {path[1:-1]} or scopes
+    else:
+        meant = ev.state.unit.scopes_meant(scopes, path, ev.state.place)
+    return [f for f in found if f.scope in meant]

@@ -44,7 +44,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
-from smemlint.analysis.simt.types.statics import scope_of, static_value
+from smemlint.analysis.simt.types.statics import place_of, scope_of, static_value
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
 
@@ -166,7 +166,7 @@ def _initialize_by_default(
             has_any |= inner not in without
             continue
         has_any = True
-        with state.within(f"member {ctype.name}", scope_of(ctype)):
+        with state.within(f"member {ctype.name}", scope_of(ctype), place_of(ctype)):
             _initialize_element(ev, at, init)  # type: ignore[arg-type]
     if not has_any:
         without.add(ctype)

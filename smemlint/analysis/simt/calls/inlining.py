@@ -195,11 +195,11 @@ def _inline(
     for dropped in parsed.dropped:
         state.unfollowed.setdefault((dropped.span, dropped.reason))
     outer: list[Scope] = [scope_of(record)] if record is not None else []
-    scope = template_scope(ev, function.template, arguments)
+    scope = template_scope(ev, function.template, arguments, function.scope)
     bind_deduced_packs(function, parameters_of(tree), len(operands), scope)
     params = without_packs(function, parameters_of(tree), len(operands))
     deduce_template_arguments(ev, function, params, operands, scope)
-    frame = Frame(label, [*outer, scope, {}], this, record)
+    frame = Frame(label, [*outer, scope, {}], this, record, function.scope)
     result_type = tree.type.type
     with entered_frame(ev, frame, params, operands, node):
         ctype = ev.types.resolve(result_type)

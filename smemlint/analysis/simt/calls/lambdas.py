@@ -50,7 +50,9 @@ def call_lambda(
             node, Reason(ReasonCode.TOO_LARGE, "a lambda calls itself too deeply")
         )
     bound = template_scope(ev, _template_of(closure.node), arguments)
-    frame = Frame(label, [*closure.scopes, bound], closure.frame.this, closure.frame.record)
+    made_in = closure.frame
+    scopes = [*closure.scopes, bound]
+    frame = Frame(label, scopes, made_in.this, made_in.record, made_in.place)
     frame.returns_reference = closure.node.returns_reference
     with entered_frame(ev, frame, closure.node.params, operands, node):
         ev.execute(closure.node.body)

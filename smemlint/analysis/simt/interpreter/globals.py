@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.construction import with_extent
 from smemlint.analysis.simt.cute.types import enumerator, member_value
 from smemlint.analysis.simt.domain.ctypes import OpaqueType, RecordType, StaticType
@@ -12,7 +15,7 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.declarations import declare
 from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.state import Frame
-from smemlint.analysis.simt.types.enums import enumerators
+from smemlint.analysis.simt.types.enums import enumerator_named
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.analysis.simt.types.template_arguments import (
     closed_spelling,
@@ -20,16 +23,17 @@ from smemlint.analysis.simt.types.template_arguments import (
     template_scope,
 )
 from smemlint.frontend import ir
-from smemlint.frontend.program import Declaration
+from smemlint.frontend.program import Declaration, Function
 from smemlint.reasons import ReasonCode
 
 
 def find_global(ev: Evaluator, name: str) -> Binding | None:
     """Returns a constant, enumerator, shared array or function of the unit."""
     state = ev.state
-    if name in state.globals:
-        return state.globals[name]
     prefix, last = split_qualified(name)
+    key = (name, state.place) if state.unit.is_scattered(last) else name
+    if key in state.globals:
+        return state.globals[key]
     found: Binding | None = _variable_template(ev, last)
     if found is not None:
         return found  # of these arguments, which the name does not tell
@@ -45,17 +49,25 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
         else:
             found = enumerator(prefix, last)
     if found is None:
-        found = find_declared(ev, last)
+        found = find_declared(ev, prefix, last)
     if found is None:
-        found = enumerators(ev).get(last)
-    if found is None and any(True for _ in ev.policy.functions(ev, last.split("<", 1)[0])):
-        closed = closed_spelling(ev, name)
+        found = enumerator_named(ev, prefix, last)
+    functions = () if found is not None else tuple(ev.policy.functions(ev, last.split("<", 1)[0]))
+    if functions:
+        closed = closed_spelling(ev, _qualified(ev, functions, name))
         if closed != name:  # it means another function wherever its parameters have other values
             return CallableValue(closed)
         found = CallableValue(name)
     if found is not None and not prefix:
-        state.globals[name] = found
+        state.globals[key] = found
     return found
+
+
+def _qualified(ev: Evaluator, functions: Sequence[Function], name: str) -> str:
+    """Returns a function's name with its scope, where other scopes have functions of the name."""
+    meant = {f.scope for f in functions_meant(ev, functions, name)}
+    is_clear = len(meant) == 1 < len({f.scope for f in functions})
+    return "::".join((*meant.pop(), split_qualified(name)[1])) if is_clear else name
 
 
 def _variable_template(ev: Evaluator, spelling: str) -> Binding | None:
@@ -78,12 +90,13 @@ def _variable_template(ev: Evaluator, spelling: str) -> Binding | None:
         or id(declaration) in resolution.declarations
     ):
         return None
-    scope = template_scope(ev, declaration.template, arguments)
-    with ev.state.within(f"variable {name}", scope), resolution.working_out(declaration):
+    scope = template_scope(ev, declaration.template, arguments, declaration.scope)
+    place = declaration.scope
+    with ev.state.within(f"variable {name}", scope, place), resolution.working_out(declaration):
         return convert(ev, ev.evaluate(node.init), ev.types.resolve(node.type))
 
 
-def find_declared(ev: Evaluator, name: str) -> Binding | None:
+def find_declared(ev: Evaluator, prefix: str, name: str) -> Binding | None:
     """Returns a variable of the visible units; of several the first one with a value."""
     state = ev.state
     unit, found = state.unit, None
@@ -91,7 +104,7 @@ def find_declared(ev: Evaluator, name: str) -> Binding | None:
         for visible in ev.policy.units(ev):
             if visible is not state.unit:
                 ev.types.enter(visible)
-            candidate = _declared_in_unit(ev, name)
+            candidate = _declared_in_unit(ev, prefix, name)
             found = found or candidate
             if isinstance(candidate, Variable) and candidate.object.cells:
                 return candidate
@@ -101,13 +114,17 @@ def find_declared(ev: Evaluator, name: str) -> Binding | None:
     return found
 
 
-def _declared_in_unit(ev: Evaluator, name: str) -> Binding | None:
+def _declared_in_unit(ev: Evaluator, prefix: str, name: str) -> Binding | None:
     """Returns a variable of the unit; of several declarations the one with a value."""
     found: Binding | None = None
     resolution = ev.state.resolution
-    for declaration in ev.state.unit.declarations.get(name, ()):
+    unit = ev.state.unit
+    path = (*prefix.split("::"), name) if prefix else (name,)
+    for declaration in unit.visible(unit.declarations.get(name, ()), path, ev.state.place):
         if declaration.kind != "variable":
             continue
+        if declaration in ev.state.globals:
+            return ev.state.globals[declaration]
         if id(declaration) in resolution.declarations:
             resolution.unfinished.add(id(declaration))
             continue  # `A::n` in what defines `n` is another one
@@ -124,8 +141,8 @@ def _declared_in_unit(ev: Evaluator, name: str) -> Binding | None:
 
 def _global_variable(ev: Evaluator, declaration: Declaration, node: ir.Decl) -> Binding:
     state = ev.state
-    scope = template_scope(ev, declaration.template, ())
-    frames, state.frames = state.frames, [Frame("file", [scope])]
+    scope = template_scope(ev, declaration.template, (), declaration.scope)
+    frames, state.frames = state.frames, [Frame("file", [scope], place=declaration.scope)]
     mask, state.mask = state.mask, state.geometry.exists
     try:
         if "__shared__" in (node.storage or ()):
@@ -134,12 +151,13 @@ def _global_variable(ev: Evaluator, declaration: Declaration, node: ir.Decl) -> 
             if bound is not None:
                 return bound
         ctype = with_extent(ev.types.resolve(node.type), node.init)
-        obj = Object(declaration.name, ctype, Space.GLOBAL, f"file:{declaration.name}")
+        key = f"file:{'::'.join((*declaration.scope, declaration.name))}"
+        obj = Object(declaration.name, ctype, Space.GLOBAL, key)
         if node.init is not None and (
             _is_constant(node) or ev.policy.keeps_initial_value(ev, declaration.name, ctype)
         ):
             obj.space = Space.LOCAL
-            state.globals[declaration.name] = Variable(obj, ctype)
+            state.globals[declaration] = Variable(obj, ctype)
             with state.memory.without_undo():  # it stays, whatever branch names it first
                 initialize(ev, Variable(obj, ctype), node.init)
         return Variable(obj, ctype)

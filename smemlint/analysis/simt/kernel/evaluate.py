@@ -371,7 +371,7 @@ def _run(ev: Evaluator, task: KernelTask, arguments: Mapping[str, Value]) -> Non
         raise BudgetExceeded("the kernel could not be parsed", ReasonCode.SYNTAX)
     record = _enclosing_record(ev, function)
     outer: list[Scope] = [scope_of(record)] if record is not None else []
-    frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record)
+    frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record, function.scope)
     state.frames.append(frame)
     named = set()
     for param in parameters_of(parsed.tree):
@@ -389,6 +389,6 @@ def _run(ev: Evaluator, task: KernelTask, arguments: Mapping[str, Value]) -> Non
 def _enclosing_record(ev: Evaluator, function: Function) -> RecordType | None:
     if function.record is None:
         return None
-    with ev.state.within("file", {}):
+    with ev.state.within("file", {}, function.scope):
         ctype = ev.types.spelled(function.record)
     return ctype if isinstance(ctype, RecordType) else None

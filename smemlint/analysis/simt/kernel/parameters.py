@@ -94,7 +94,7 @@ def _assumed(ev: Evaluator, ctype: IntType, name: str, given: Sequence[Precondit
 
 def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[Assumption, ...]]:
     """Binds template parameters that no launch gives: to defaults, all others to unknowns."""
-    scope = template_scope(ev, function.template, ())
+    scope = template_scope(ev, function.template, (), function.scope)
     assumptions: list[Assumption] = []
     for parameter in function.template:
         if not parameter.name or parameter.is_pack:

@@ -359,11 +359,12 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         return True
     ev = host_interpreter(policy)
     state = ev.state
-    scope = {**template_scope(ev, function.template, ()), **template}
+    scope = {**template_scope(ev, function.template, (), function.scope), **template}
     for parameter in function.template:
         if parameter.name in scope and parameter.name not in template:
             policy.defaults.setdefault(assumed_default(parameter))
-    state.frames = [Frame(function.name, [scope, {}])]
+    place = function.scope
+    state.frames = [Frame(function.name, [scope, {}], place=place)]
     record = _class_of(ev, function, scope)
     if record is not None:
         this = state.new_local("this", record, f"{function.name}.this")
@@ -371,7 +372,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
             ReasonCode.UNKNOWN_VALUE, "a member is known only at run time", is_uniform=True
         )
         state.frames = [
-            Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record)
+            Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record, place)
         ]
     try:
         for param in parameters_of(tree):

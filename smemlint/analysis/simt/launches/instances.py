@@ -235,7 +235,7 @@ class Instances:
 
     def _evaluated_bound(self, function: Function, scope: Scope) -> int | None:
         ev = self._evaluator()
-        with ev.state.within("bounds", scope):
+        with ev.state.within("bounds", scope, function.scope):
             value = value_argument(ev, function.launch_bounds[0])
         limit = value.constant if isinstance(value, AffineInt) else None
         return limit if limit is not None and 0 < limit <= MAX_THREADS else None

@@ -47,7 +47,7 @@ def written_instantiations(
             if isinstance(owner, RecordType):
                 explicit.setdefault(spelled, scope_of(owner))
         for written in unit.template_ids(function.name):
-            scope = template_scope(ev, function.template, written.arguments)
+            scope = template_scope(ev, function.template, written.arguments, function.scope)
             is_open = bool(written.parameters) and not is_known(scope, function)
             is_told = not is_open or _deduce(ev, unit, function, written.parameters, scope)
             if not (is_told or written.arguments):

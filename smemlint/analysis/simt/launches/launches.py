@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType
@@ -214,7 +215,8 @@ class LaunchPolicy(HostPolicy):
         tree = function.parse_head().tree
         parameters = parameters_of(tree) if tree is not None else ()
         _, arguments = state.unit.template_arguments(name.name)
-        with state.within("types", template_scope(ev, function.template, arguments)):
+        scope = template_scope(ev, function.template, arguments, function.scope)
+        with state.within("types", scope, function.scope):
             kinds = [ev.types.resolve(p.type) for p in parameters]
         given: Scope = {}
         for k, ctype in enumerate(kinds):
@@ -254,10 +256,11 @@ class LaunchPolicy(HostPolicy):
         for spelling in self._kernels(ev, kernel):
             name, arguments = ev.state.unit.template_arguments(spelling)
             named = self.functions(ev, name.rsplit("::", 1)[-1])
-            function = _kernel_of(ev, named, values)
+            kernels = functions_meant(ev, [f for f in named if f.is_kernel], name)
+            function = _kernel_of(ev, kernels, values)
             if function is None:
                 continue
-            scope = template_scope(ev, function.template, arguments)
+            scope = template_scope(ev, function.template, arguments, function.scope)
             tree = function.parse_head().tree
             passed: dict[str, AffineInt] = {}
             if tree is not None:
@@ -343,10 +346,9 @@ def _member(config: ir.Expression, name: str) -> ir.StructRef:
 
 
 def _kernel_of(
-    ev: Evaluator, named: Iterable[Function], operands: Sequence[Operand]
+    ev: Evaluator, kernels: Sequence[Function], operands: Sequence[Operand]
 ) -> Function | None:
-    """Returns the kernel that takes these arguments; the first of the name where none does."""
-    kernels = [f for f in named if f.is_kernel]
+    """Returns the kernel that takes these arguments; the first one where none does."""
     count = len(operands)
     fitting = [f for f in kernels if signature_of(f).least <= count <= signature_of(f).most]
     if len(fitting) > 1:

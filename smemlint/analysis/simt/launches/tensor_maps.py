@@ -46,7 +46,7 @@ def _encoded_by(unit: Unit, function: Function) -> list[LayoutUse]:
     tree = function.parse().tree
     if tree is None:
         return []
-    ev.state.frames.append(Frame(function.name, [{}, {}]))
+    ev.state.frames.append(Frame(function.name, [{}, {}], place=function.scope))
     for param in parameters_of(tree):
         if param.name:
             ev.state.bind(param.name, parameter_binding(ev, param, {}))

@@ -25,7 +25,8 @@ class TypeCache:
         aliases: by declaration and template arguments.
         spelled: by spelling and what it rests on (see `spellings`); None for what is no type.
         class_fits: how closely a function names the classes of operands, see `class_fit`.
-        enumerators: of every enum of the unit; None as long as nobody asked.
+        enumerators: of enums by name.
+        any_enumerators: of all enums, see `enumerator_named`; None as long as nobody asked.
         uses_cute: some file of the unit mentions CuTe; None as long as nobody asked.
         scopes: what keys name by identity lives on here, so that nothing else takes it.
     """
@@ -34,7 +35,8 @@ class TypeCache:
     aliases: dict[tuple[Declaration, str], CType] = field(default_factory=dict)
     spelled: dict[tuple[object, ...], CType | None] = field(default_factory=dict)
     class_fits: dict[tuple[object, ...], int | None] = field(default_factory=dict)
-    enumerators: dict[str, Value] | None = None
+    enumerators: dict[Declaration, dict[str, Value]] = field(default_factory=dict)
+    any_enumerators: dict[str, Value | None] | None = None
     uses_cute: bool | None = None
     scopes: list[Scope] = field(default_factory=list)
 

@@ -20,7 +20,10 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def cache_key(
-    spelling: str, frame: Frame | None, lookup: Callable[[str], Binding | None]
+    spelling: str,
+    frame: Frame | None,
+    lookup: Callable[[str], Binding | None],
+    is_scattered: Callable[[str], bool],
 ) -> tuple[object, ...] | None:
     """Returns the bindings that a spelling names as a key; None where one may change.
 
@@ -31,6 +34,7 @@ def cache_key(
         spelling: of a type.
         frame: in which it stands; None outside of all.
         lookup: gives what a name is bound to in the scopes of the frame.
+        is_scattered: whether what a name means depends on the place of the frame.
     """
     words = _words(spelling)
     if "decltype" in words:
@@ -49,6 +53,8 @@ def cache_key(
         elif binding is None and _is_member(word, frame):
             return None
         found.append(binding.identity() if isinstance(binding, AffineInt) else binding)
+    if any(map(is_scattered, words)):
+        found.append(frame.place)
     return tuple(found)
 
 

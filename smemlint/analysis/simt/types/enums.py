@@ -2,43 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.ctypes import I32, RecordType
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.statics import static_member
+from smemlint.analysis.simt.types.template_arguments import split_qualified
 from smemlint.frontend import ir
+from smemlint.frontend.program import Declaration
 
 
-def enumerators(ev: Evaluator) -> dict[str, Value]:
-    """Returns the enumerators of every enum of the unit."""
-    lexicon = ev.state.resolution.cache
-    if lexicon.enumerators is None:
-        lexicon.enumerators = {}
-        try:
-            for node in _enums(ev):
-                lexicon.enumerators.update(enumerator_values(ev, node))
-        except BaseException:
-            lexicon.enumerators = None  # a budget ended it half way
-            raise
-    return lexicon.enumerators
-
-
-def _enums(ev: Evaluator) -> Iterator[ir.Enum]:
-    """Yields every enum of the unit, to be read outside of functions."""
+def enumerator_named(ev: Evaluator, prefix: str, name: str) -> Value | None:
+    """Returns the enumerator of a name that namespaces, a class or its enum may qualify."""
     state = ev.state
-    for group in list(state.unit.declarations.values()):
-        for declaration in group:
-            node = declaration.parse() if declaration.kind == "enum" else None
-            enum = getattr(node, "type", node)
-            if isinstance(enum, ir.Enum):
-                frames, state.frames = state.frames, [Frame("file", [{}])]
-                try:
-                    yield enum
-                finally:
-                    state.frames = frames
+    outer, enum = split_qualified(prefix)
+    if outer and isinstance(owner := ev.types.spelled(outer), RecordType):
+        found = static_member(ev, owner, f"{enum}::{name}")
+        if isinstance(found, Value):
+            return found
+    qualifier = tuple(prefix.split("::")) if prefix else ()
+    for path in filter(None, (qualifier, (*qualifier, name))):
+        named = state.unit.declarations.get(path[-1], ())
+        for declaration in state.unit.visible(named, path, state.place):
+            value = _values(ev, declaration).get(name)
+            if value is not None:
+                return value
+    return _of_any(ev).get(name)
+
+
+def _of_any(ev: Evaluator) -> dict[str, Value | None]:
+    """Returns the enumerators that are equal in all enums of the unit: `Alias::X` hides its enum.
+
+    None stands for one that differs.
+    """
+    cache, unit = ev.state.resolution.cache, ev.state.unit
+    if cache.any_enumerators is None:
+        found = cache.any_enumerators = {}  # what defines them sees those before
+        try:
+            for declaration in [d for group in unit.declarations.values() for d in group]:
+                for name, value in _values(ev, declaration).items():
+                    found[name] = value if found.get(name, value) == value else None
+        except BaseException:
+            cache.any_enumerators = None  # a budget ended it half way
+            raise
+    return cache.any_enumerators
+
+
+def _values(ev: Evaluator, declaration: Declaration) -> dict[str, Value]:
+    """Returns the enumerators of a declaration, read outside of functions."""
+    state = ev.state
+    known = state.resolution.cache.enumerators
+    if declaration not in known:
+        node = declaration.parse() if declaration.kind == "enum" else None
+        enum = getattr(node, "type", node)
+        if not isinstance(enum, ir.Enum):
+            return {}
+        frames, state.frames = state.frames, []
+        known[declaration] = {}  # what defines them sees none of them here
+        try:
+            with state.within("file", {}, declaration.scope):
+                known[declaration] = enumerator_values(ev, enum)
+        except BaseException:
+            del known[declaration]
+            raise
+        finally:
+            state.frames = frames
+    return known[declaration]
 
 
 def enumerator_values(ev: Evaluator, node: ir.Enum) -> dict[str, Value]:

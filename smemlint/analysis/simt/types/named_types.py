@@ -100,10 +100,11 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         return None
     resolution.depth += 1
     try:
+        qualifier = tuple(prefix.split("::")) if prefix else ()
         return (
-            _resolve_alias(ev, name, arguments)
+            _resolve_alias(ev, name, arguments, qualifier)
             or ctypes.builtin((name,))
-            or record_named(ev, name, arguments)
+            or record_named(ev, name, arguments, qualifier)
         )
     finally:
         resolution.depth -= 1
@@ -191,12 +192,15 @@ def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:
     return type_of(ev.evaluate(node))
 
 
-def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:
+def _resolve_alias(
+    ev: Evaluator, name: str, arguments: tuple[str, ...], qualifier: tuple[str, ...]
+) -> CType | None:
     """Returns what an enum or alias of the unit stands for."""
     state = ev.state
     last = name.rsplit("::", 1)[-1]
     resolution = state.resolution
-    for declaration in state.unit.declarations.get(last, ()):
+    named = state.unit.declarations.get(last, ())
+    for declaration in state.unit.visible(named, (*qualifier, last), state.place):
         if arguments and not declaration.template:
             continue  # a member alias may have the name of the template that it stands for
         if declaration.kind == "enum":
@@ -209,12 +213,13 @@ def _resolve_alias(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CTyp
         if id(declaration) in resolution.declarations:
             resolution.unfinished.add(id(declaration))
             continue  # an alias that names itself means another of that name
-        scope = template_scope(ev, declaration.template, arguments)
+        scope = template_scope(ev, declaration.template, arguments, declaration.scope)
         key = (declaration, bindings_text(scope))
         aliases = resolution.cache.aliases
         if key not in aliases:
             resolution.cache.scopes.append(scope)
-            with resolution.working_out(declaration), state.within(f"alias {name}", scope):
+            place = declaration.scope
+            with resolution.working_out(declaration), state.within(f"alias {name}", scope, place):
                 aliases[key] = ev.types.resolve(node)
         found = aliases[key]
         if not is_opaque(found):

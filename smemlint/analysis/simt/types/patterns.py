@@ -64,7 +64,7 @@ def class_arguments(ev: Evaluator, ctype: RecordType) -> list[Argument] | None:
         return None
     if record.specialization is None:
         return [cast("Argument", ctype.statics.get(p.name)) for p in record.template]
-    with ev.state.within(f"arguments of {ctype.name}", scope_of(ctype)):
+    with ev.state.within(f"arguments of {ctype.name}", scope_of(ctype), record.scope):
         return [template_value(ev, pattern) for pattern in patterns_of(record)]
 
 

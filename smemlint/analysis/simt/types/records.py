@@ -19,10 +19,20 @@ from smemlint.frontend import ir
 from smemlint.frontend.program import Record
 
 
-def record_named(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:
-    """Returns the record that a class name with its template arguments means."""
+def record_named(
+    ev: Evaluator, name: str, arguments: tuple[str, ...], qualifier: tuple[str, ...] = ()
+) -> CType | None:
+    """Returns the record that a class name with its template arguments means.
+
+    Args:
+        ev: the evaluator.
+        name: of the class.
+        arguments: of its template, as spelled.
+        qualifier: namespaces that stand before the name.
+    """
     last = name.rsplit("::", 1)[-1]
-    records = ev.state.unit.records.get(last, ())
+    named = ev.state.unit.records.get(last, ())
+    records = ev.state.unit.visible(named, (*qualifier, last), ev.state.place)
     primary = next((r for r in records if r.specialization is None), None)
     if any(r.specialization is not None for r in records):
         chosen = specialization_for(records, _class_arguments(ev, primary, arguments), ev)
@@ -33,7 +43,7 @@ def record_named(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType 
             return record_type(ev, chosen.record, known, arguments)
     if primary is None:
         return None
-    scope = template_scope(ev, primary.template, arguments)
+    scope = template_scope(ev, primary.template, arguments, primary.scope)
     return record_type(ev, primary, scope, arguments)
 
 
@@ -52,7 +62,7 @@ def _class_arguments(
     """Returns the arguments of a class template, and the defaults behind them."""
     if primary is None or any(p.is_pack for p in primary.template):
         return [template_value(ev, a) for a in arguments]
-    scope = template_scope(ev, primary.template, arguments)
+    scope = template_scope(ev, primary.template, arguments, primary.scope)
     found: list[Argument] = []
     for i, parameter in enumerate(primary.template):
         spelling = arguments[i] if i < len(arguments) else parameter.default
@@ -77,7 +87,7 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
     state.resolution.cache.scopes.append(scope)
     tree = record.parse()
     try:
-        with state.within(f"struct {record.name}", scope):
+        with state.within(f"struct {record.name}", scope, (*record.scope, record.name)):
             bases: list[tuple[str, CType, int]] = [
                 ("", as_base(ev.types.spelled(b) or OpaqueType(b)), 0) for b in record.bases
             ]

@@ -120,7 +120,7 @@ class Resolver:
         if isinstance(bound, CTYPES):
             return bound
         resolution = state.resolution
-        names = cache_key(spelling, frame, lookup)
+        names = cache_key(spelling, frame, lookup, state.unit.is_scattered)
         key = None if names is None else (spelling, names)
         known = resolution.cache.spelled
         return resolution.remembered(known, key, lambda: resolve_spelling(self._ev, spelling))

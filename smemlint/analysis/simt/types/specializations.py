@@ -111,7 +111,7 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
     if not any(classes):
         return 0
     kinds = [unreferenced(given) for given in types]
-    names = cache_key(" ".join(classes), state.frame, state.lookup)
+    names = cache_key(" ".join(classes), state.frame, state.lookup, state.unit.is_scattered)
     key = None
     if names is not None and not any(isinstance(ctype, StaticType) for ctype in kinds):
         key = (

@@ -22,7 +22,7 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
         owner.statics[name] = Unknown.because(
             ReasonCode.NO_VALUE, f"`{owner.name}::{name}` is defined by itself"
         )
-        with ev.state.within(f"static {owner.name}", scope_of(owner)):
+        with ev.state.within(f"static {owner.name}", scope_of(owner), place_of(owner)):
             inner = owner.statics[name] = ev.evaluate(inner.node)
     return inner  # type: ignore[return-value]
 
@@ -38,6 +38,12 @@ def _declares(ctype: RecordType, seen_from: RecordType, name: str) -> bool:
 def scope_of(record: RecordType) -> Scope:
     """Returns the names that a record's methods and constants see."""
     return dict(record.statics)  # type: ignore[arg-type]
+
+
+def place_of(ctype: RecordType) -> tuple[str, ...] | None:
+    """Returns the scope in which a class's members stand; None of one that was not read."""
+    record = cast("Record | None", ctype.record)
+    return None if record is None else (*record.scope, record.name)
 
 
 def static_value(ctype: StaticType) -> Value:

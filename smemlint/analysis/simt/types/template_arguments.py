@@ -34,9 +34,15 @@ from smemlint.reasons import Assumption, Topic
 
 
 def template_scope(
-    ev: Evaluator, parameters: tuple[TemplateParameter, ...], arguments: tuple[str, ...]
+    ev: Evaluator,
+    parameters: tuple[TemplateParameter, ...],
+    arguments: tuple[str, ...],
+    place: tuple[str, ...] | None = None,
 ) -> Scope:
-    """Binds parameters to argument spellings, then defaults; what is missing stays out."""
+    """Binds parameters to argument spellings, then defaults; what is missing stays out.
+
+    Defaults are looked up from `place`, the scope of the template.
+    """
     scope: Scope = {}
     for i, parameter in enumerate(parameters):
         if parameter.is_pack:
@@ -45,7 +51,7 @@ def template_scope(
         if i < len(arguments):
             bound = template_argument(ev, arguments[i], parameter)
         elif parameter.default is not None:
-            with ev.state.within("default", scope):
+            with ev.state.within("default", scope, place):
                 bound = template_argument(ev, parameter.default, parameter)
         else:
             continue

@@ -80,12 +80,18 @@ def namespace_of(tokens: Sequence[Token]) -> tuple[str, ...] | None:
         texts = texts[1:]
     if texts[:1] == ["namespace"]:
         depth = 0
-        names = []
+        names: list[str] = []
+        is_new = True
         for token in tokens[tokens[0].text == "inline" :][1:]:
             depth += (token.text in "([") - (token.text in ")]")
             is_name = token.kind == "identifier" and token.text != "inline"
             if depth == 0 and is_name and not token.text.startswith("__attribute"):
+                if not is_new:
+                    names.pop()  # a macro in front of the name
                 names.append(token.text)
+                is_new = False
+            elif token.text == "::":
+                is_new = True
         return tuple(names)
     if len(texts) == 2 and texts[0] == "extern" and tokens[1].kind == "string":
         return ()

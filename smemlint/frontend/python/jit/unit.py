@@ -13,7 +13,13 @@ from smemlint.facts import Span
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.tokens import Token
 from smemlint.frontend.cuda.scanner.template_ids import TemplateId
-from smemlint.frontend.program import Dropped, ParsedFunction, Record, TemplateParameter
+from smemlint.frontend.program import (
+    Dropped,
+    ParsedFunction,
+    Record,
+    ScopedT,
+    TemplateParameter,
+)
 from smemlint.frontend.python.imports import Imports
 from smemlint.frontend.python.jit.definitions import Definition, Definitions
 from smemlint.frontend.python.jit.imported_names import Constants, ImportedNames, Read
@@ -226,6 +232,22 @@ class PythonUnit:
     def functions_named(self, name: str) -> Sequence[PythonFunction]:
         """Returns functions of this name, or the one of this unique name."""
         return self._by_name.get(name, ())
+
+    def is_scattered(self, name: str) -> bool:
+        """Returns False: a module has one scope."""
+        return False
+
+    def visible(
+        self, found: Sequence[ScopedT], name: tuple[str, ...], here: tuple[str, ...]
+    ) -> Sequence[ScopedT]:
+        """Returns all definitions."""
+        return found
+
+    def scopes_meant(
+        self, scopes: frozenset[tuple[str, ...]], name: tuple[str, ...], here: tuple[str, ...]
+    ) -> frozenset[tuple[str, ...]]:
+        """Returns all scopes."""
+        return scopes
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
         """Yields none: Python has no templates."""
