@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unk
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
+from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.modified import keeps_what_is_followed
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
 from smemlint.analysis.simt.state import Loop
@@ -270,10 +271,14 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
         return None
     mask, trips = state.mask, 0
     costs = [loop.cost for loop in state.loops]
+    most = MAX_FORESEEN * state.budget.max_trips
     state.trace.mute()
     state.memory.begin()
     try:
-        while trips < MAX_FORESEEN * state.budget.max_trips:
+        counted = counted_trips(ev, parts.cond, parts.step)
+        if counted is not None:
+            return counted if counted < most else None
+        while trips < most:
             value = to_condition(ev.evaluate(parts.cond))
             if not isinstance(value, AffineInt) or value.terms:
                 return None

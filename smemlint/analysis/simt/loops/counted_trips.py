@@ -1,0 +1,91 @@
+"""How often a loop runs whose head counts: from its start, its end and its step, by arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smemlint.analysis.simt.domain.ctypes import IntType
+from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.values import AffineInt, Space
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend import ir
+
+_BITS = 32
+_LARGEST = (1 << _BITS - 1) - 1
+_HELD = (ir.ID, ir.Constant, ir.BinaryOp)
+"""Of such expressions the value stays the same while nothing that they name is written."""
+
+
+def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> int | None:
+    """Returns how often a loop such as `for (..; i < 8; i += 2)` runs for the active threads.
+
+    None where the head is of another form, a number is not known, or could leave its type.
+    """
+    if not isinstance(cond, ir.BinaryOp) or not isinstance(cond.left, ir.ID):
+        return None
+    name = cond.left.name
+    if not all(isinstance(node, _HELD) for node in cond.right.walk()):
+        return None
+    if name in ev.state.node_facts.names_in(cond.right):
+        return None
+    counter = ev.state.lookup(name)
+    if not isinstance(counter, Variable) or not isinstance(counter.type, IntType):
+        return None
+    start = counter.object.cells.get(0)
+    if counter.object.space is not Space.LOCAL or not isinstance(start, AffineInt) or start.terms:
+        return None
+    by = _step(step, name)
+    noted = list(ev.state.trace.splits)
+    end = ev.evaluate(cond.right)
+    if not by or not isinstance(end, AffineInt) or noted != ev.state.trace.splits:
+        return None
+    active = np.broadcast_to(np.asarray(start.base), ev.state.mask.shape)[ev.state.mask]
+    bounds = int(active.min()), int(active.max())
+    last = end.constant
+    if last is None or start.type != counter.type or not _fit(start, end, by, (*bounds, last)):
+        return None
+    return _trips(cond.op, bounds, last, by)
+
+
+def _step(step: ir.Node, name: str) -> int:
+    """Returns what a step adds to a counter; 0 where it does something else."""
+    match step:
+        case ir.UnaryOp(op="++" | "p++" | "--" | "p--" as op, expr=ir.ID(name=counter)):
+            return 0 if counter != name else 1 if "+" in op else -1
+        case ir.Assignment(
+            op="+=" | "-=" as op, lvalue=ir.ID(name=counter), rvalue=ir.Constant("int", text)
+        ) if counter == name and text.isdecimal() and len(text) <= len(str(_LARGEST)):
+            by = int(text) if text == "0" or text[0] != "0" else 0
+            return by if op == "+=" else -by
+    return 0
+
+
+def _fit(start: AffineInt, end: AffineInt, by: int, numbers: tuple[int, ...]) -> bool:
+    """Returns whether comparing and stepping is as with numbers of any size."""
+    if start.type.bits < _BITS or end.type.bits < _BITS:
+        return False
+    is_signed = start.type.signed and end.type.signed
+    least = -_LARGEST + abs(by) if is_signed else 0
+    if by < 0 and not is_signed:
+        return False
+    return least <= min(numbers) and max(numbers) + abs(by) <= _LARGEST
+
+
+def _trips(op: str, bounds: tuple[int, int], end: int, by: int) -> int | None:
+    """Returns the trips of the thread that makes the most of them.
+
+    Args:
+        op: of the condition.
+        bounds: the smallest and the largest number that a thread begins with.
+        end: what it is compared with.
+        by: what an iteration adds.
+    """
+    distance = end - bounds[0] if by > 0 else bounds[1] - end
+    size = abs(by)
+    if op == ("<" if by > 0 else ">"):
+        return max(0, -(-distance // size))
+    if op == ("<=" if by > 0 else ">="):
+        return max(0, distance // size + 1)
+    if op == "!=" and bounds[0] == bounds[1] and distance >= 0 and distance % size == 0:
+        return distance // size
+    return None
