@@ -25,12 +25,14 @@ class NodeFacts:
         unread: loads whose value nothing hangs on.
         undefined: loads that are added to a variable that is never given a value, and its name.
         sunk: of branches, the loads that sink into them.
+        singles_out: of conditions, whether they test for one value.
     """
 
     members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     unread: set[ir.Node] = field(default_factory=set)
     undefined: dict[ir.Node, str] = field(default_factory=dict)
     sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
+    singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     _blocks: set[ir.Node] = field(default_factory=set)
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)

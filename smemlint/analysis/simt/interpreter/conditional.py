@@ -17,6 +17,8 @@ from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.frontend import ir
 from smemlint.reasons import Assumption, ReasonCode, outcome
 
+_ORDERS = frozenset(("<", "<=", ">", ">="))
+
 
 @evaluates(ir.TernaryOp)
 def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
@@ -63,7 +65,7 @@ def note_condition(
 
     That it is true may hold for few of them, or for others each iteration.
     """
-    if is_staggered(condition) or (not condition.is_uniform and _singles_out(cond)):
+    if is_staggered(condition) or (not condition.is_uniform and _singles_out(ev, cond)):
         ev.state.data_conditions.add(alternatives[0])
     if not condition.is_uniform:
         ev.state.divergent_conditions.update(alternatives)
@@ -98,15 +100,13 @@ def evaluate_assuming(ev: Evaluator, taken: Assumption, mask: Mask, node: ir.Nod
             state.trace.fence("block")
 
 
-def _singles_out(cond: ir.Node) -> bool:
+def _singles_out(ev: Evaluator, cond: ir.Node) -> bool:
     """Returns whether it tests for one value or bit; an order parts whole warps."""
-    operators = _operators(cond)
-    return bool(operators & {"==", "&"}) and not operators & {"<", ">", "<=", ">="}
-
-
-def _operators(node: ir.Node) -> set[str]:
-    own = {node.op} if isinstance(node, ir.BinaryOp) else set()
-    return own.union(*(_operators(child) for child in node.children()))
+    known = ev.state.node_facts.singles_out
+    if cond not in known:
+        operators = {node.op for node in cond.walk() if isinstance(node, ir.BinaryOp)}
+        known[cond] = not operators.isdisjoint(("==", "&")) and operators.isdisjoint(_ORDERS)
+    return known[cond]
 
 
 def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:
