@@ -69,7 +69,8 @@ def call_builtin(
     is_global = name == f"::{last}"
     named = ev.policy.functions(ev, last)
     is_overloaded = not is_reserved(last) and any(not (is_global and f.scope) for f in named)
-    if is_overloaded and state.frame.name.split(":", 1)[0] != last:
+    is_own = found.is_scoped and name == last and bool(find_candidates(ev, last, None, node))
+    if is_overloaded and (is_own or state.frame.name.split(":", 1)[0] != last):
         return None  # an overload for vectors calls the built-in one for scalars
     if len(node.args) < found.least:
         argument_values(ev, node)

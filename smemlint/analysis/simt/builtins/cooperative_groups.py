@@ -136,7 +136,7 @@ def _of_group(ev: Evaluator, call: BuiltinCall) -> Value:
     return found if found is not None else Unknown(why)
 
 
-@builtin("reduce", "inclusive_scan", "exclusive_scan", least=2)
+@builtin("reduce", "inclusive_scan", "exclusive_scan", least=2, is_scoped=True)
 def _of_values_of_group(ev: Evaluator, call: BuiltinCall) -> Value:
     """Evaluates `cg::reduce(group, x, op)` and its kin, which combine threads' values."""
     group, value, *_ = argument_values(ev, call.node)

@@ -37,32 +37,36 @@ class Builtin:
     Attributes:
         evaluate: returns the value of a call.
         least: arguments that it counts on; a call with fewer does not compile.
+        is_scoped: it is a namespace's: where the unit defines the name, too, that one is meant.
     """
 
     evaluate: Handler
     least: int
+    is_scoped: bool = False
 
 
 BUILTINS: dict[str, Builtin] = {}
 """The built-in functions by name."""
 
 
-def builtin(*names: str, least: int = 0) -> Callable[[Handler], Handler]:
-    """Registers a function that evaluates calls of these names."""
+def builtin(*names: str, least: int = 0, is_scoped: bool = False) -> Callable[[Handler], Handler]:
+    """Registers a function that evaluates calls of these names; see `Builtin`."""
 
     def decorate(handler: Handler) -> Handler:
-        register(names, handler, least=least)
+        register(names, handler, least=least, is_scoped=is_scoped)
         return handler
 
     return decorate
 
 
-def register(names: Iterable[str], handler: Handler, *, least: int = 0) -> None:
+def register(
+    names: Iterable[str], handler: Handler, *, least: int = 0, is_scoped: bool = False
+) -> None:
     """Registers the handler of some names; see `Builtin`."""
     for name in names:
         if name in BUILTINS:
             raise ValueError(f"`{name}` has two handlers")
-        BUILTINS[name] = Builtin(handler, least)
+        BUILTINS[name] = Builtin(handler, least, is_scoped)
 
 
 def is_reserved(name: str) -> bool:

@@ -70,3 +70,21 @@ def test_extents_of_an_argument_are_one_for_all_threads(index, mean):
 def test_a_variable_of_that_name_is_no_function():
     before = "namespace other { constexpr int warp_size = 32; }"
     assert stride_of("raft::warp_size() / 2", before) == 16
+
+
+def test_a_recursive_function_with_the_name_of_a_groups_function_calls_itself():
+    """Thread t loads words 4t to 4t + 3: one LDS.128 (nvcc 13, sm_90), 4 wavefronts, 4 ideal."""
+    text = """
+    template <int N> struct Int {};
+    template <typename T> __device__ T reduce(T *in, T sum, Int<0>) { return sum; }
+    template <int N, typename T> __device__ T reduce(T *in, T sum, Int<N>) {
+      return reduce(in + 1, sum + *in, Int<N - 1>());
+    }
+    __global__ void k(int *g) {
+      __shared__ int s[1024];
+      g[threadIdx.x] = reduce(s + 4 * threadIdx.x + 1, s[4 * threadIdx.x], Int<3>());
+    }
+    void f(int *g) { k<<<1, 32>>>(g); }
+    """
+    loads = [a for a in accesses_of(text) if a.instructions]
+    assert [(a.width_bytes, a.wavefronts.max, a.ideal.max) for a in loads] == [(16, 4, 4)]
