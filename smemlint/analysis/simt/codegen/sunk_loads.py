@@ -52,7 +52,7 @@ from smemlint.limits.budgets import MAX_SUNK
 _OPAQUE = (ir.Unparsed, ir.Lambda, ir.Assembly, ir.UnparsedType, ir.Goto, ir.Label)
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 _PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
-_PURE = {*NAMES, "fmaxf", "fminf", "max", "min", "fabsf", "fma", "fmaf"}
+_PURE = {*NAMES, "expf", "__expf", "fmaxf", "fminf", "max", "min", "fabsf", "fma", "fmaf"}
 Names: TypeAlias = "dict[ir.Node, frozenset[str]]"
 
 

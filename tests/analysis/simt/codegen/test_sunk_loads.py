@@ -55,6 +55,7 @@ def wavefronts(text):
         LOAD + "if (lane < 4 && n > 3) out[t] = v;",
         LOAD + "for (int i = 0; i < 4; i++) out[t + i * 3] = in[i + t]; if (lane < 4) out[t] = v;",
         "float v; v = s[8 * lane]; if (lane < 4) out[t] = v;",
+        "float v = __expf(s[8 * lane]); if (lane < 4) out[t] = v;",
         "float v = sqrtf(s[8 * lane]) * 2.f; float w = v * v; if (lane < 4) out[t] = w;",
     ],
 )
