@@ -17,6 +17,13 @@ _PRAGMA = 16384
 """The same under `#pragma unroll` (LLVM's limit on the size of what it asks for)."""
 _RUN_TIME = 4
 """Iterations put together where the trip count is known only at run time."""
+MOST_OF_A_TRIANGLE = 4
+"""Iterations of a loop that are unrolled where the trip count of an inner loop hangs on them.
+
+`for (i = 1; i < n; i++) for (j = i; j > 0; j--)` is unrolled whole up to n = 5, whatever the body
+costs, and stays a loop from n = 6 on; its inner loop is one of a run-time trip count. With
+`j >>= 1`, which nothing can count at run time, both are unrolled (nine times in cuda-samples).
+"""
 _MOST_DIGITS = 9
 """Of a factor; loops do not run as often as longer ones say."""
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from smemlint.analysis.simt.codegen.unroll import unrolled
+from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, unrolled
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
@@ -48,11 +48,13 @@ class Trips:
         count: iterations that were run.
         together: how many form one basic block.
         is_general: another one stands for all that were left.
+        is_constant: the compiler knows how many there are.
     """
 
     count: int
     together: int
     is_general: bool
+    is_constant: bool
 
 
 @dataclass(slots=True)
@@ -123,11 +125,13 @@ def execute_iterations(
         state.mask = state.none_active()
     state.mask = kept(entry, state.mask | run.left | loop.broken)
     join_at_target(ev, loop.breaks)
+    is_constant = run.is_constant and not loop.is_run_time
     if together is None:
-        is_constant = run.is_constant and not loop.is_run_time
         together = _in_one_block(parts, loop, len(run.starts), foreseen, is_constant=is_constant)
+        if together > MOST_OF_A_TRIANGLE and not parts.node.pragma and _is_triangle(ev, parts):
+            together = 1
     state.trace.fence_between(run.starts[together::together])
-    return Trips(len(run.starts), together, loop.is_general)
+    return Trips(len(run.starts), together, loop.is_general, is_constant)
 
 
 def _iterate(ev: Evaluator, run: _Run) -> None:
@@ -179,6 +183,18 @@ def _in_one_block(
         is_constant=is_constant,
         is_countable=not _is_geometric(parts.step),
     )
+
+
+def _is_triangle(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether how often an inner loop runs hangs on the counter of this one.
+
+    One that halves its counter is not unrolled at run time: it stays small, and this one is.
+    """
+    inner = [part for part in parts.body.walk() if isinstance(part, ir.For)]
+    counted = [loop for loop in inner if not _is_geometric(loop.next)]
+    heads = [head for loop in counted for head in (loop.init, loop.cond) if head is not None]
+    counter = counter_of(parts.node)
+    return any(counter in ev.state.node_facts.names_in(head) for head in heads)
 
 
 def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) -> Mask | None:

@@ -117,12 +117,13 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     trial = execute_iterations(ev, parts, None, {}, tried, foreseen)
     trips, together = trial.count, trial.together
     was_cut_short = trips == tried and not trial.is_general
-    is_unrolled = foreseen is not None and foreseen <= together
+    is_unrolled = trial.is_constant and foreseen is not None and foreseen <= together
     if was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:]):
         together = 1  # nothing fuses from one iteration to the next
     plan = state.loop_plans[node] = LoopPlan(together)
     is_final = trial.is_general and state.budget.has_shares  # what a rerun would cost is not left
-    if is_final or (trips <= together and not was_cut_short):
+    is_whole = trips <= together and not was_cut_short
+    if is_final or (is_whole and (trial.is_constant or trips < 1)):
         state.memory.commit()
         return
     ends = state.memory.rollback()
