@@ -12,6 +12,7 @@ from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import COLUMN,
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import dtype_named
 from smemlint.analysis.python.cute_dsl.execution.values import Cute
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.values import Instance
 from smemlint.layout import cute
 
 RECORDED = json.loads(
@@ -73,3 +74,29 @@ def test_quack_makes_the_layouts_of_hopper():
         for size in ((), (16,))
     )
     assert (len(whole[0]), whole[1], narrow[1]) == (2048, "Swizzle<3,4,3>", "Swizzle<1,4,3>")
+
+
+def test_the_store_of_an_epilogue_follows_the_load_of_its_accumulator():
+    """Each thread has a row of 16 floats, of 64 bytes; thread 3 begins at byte 192."""
+    float32 = dtype_named("Float32")
+    atom = cute.CopyAtom(cute.tensor_memory_copy(cute.TensorMemoryShape(32, 32, 16)), 32)
+    lanes = cute.Layout((128, 16), (1 << 16, 1))
+    load = cute.make_tensor_memory_copy(atom, cute.Tensor(cute.Space.TENSOR_MEMORY, 32, lanes))
+    kernel = Instance(None, {"c_layout": ROW, "c_dtype": float32, "acc_dtype": float32})
+    shared = cute.Tensor(cute.Space.SHARED, 32, cute.Layout((128, 16), (16, 1)), alignment=16)
+    registers = cute.make_register_tensor(32, load.partition(shared, 0, "D").layout)
+    given = [kernel, Cute(load), Cute(registers), 3, Cute(shared)]
+    name = "epilogue_smem_copy_and_partition"
+    found = FUNCTIONS[name](Call(None, name, None, BoundArguments(given, {}), None))
+    store, source, destination = (value.payload for value in found)
+    stored = cute.copy(source, destination, store)
+    assert sum(i.width for i in stored) == 64
+    assert min(i.address for i in stored) == 192
+
+
+def test_rows_and_columns_of_a_partitioned_accumulator_are_seen_as_two_modes():
+    layout = cute.Layout(((4, 8), 2, 3, 5), ((1, 4), 32, 64, 192))
+    tensor = Cute(cute.make_register_tensor(32, layout))
+    name = "transform_partitioned_tensor_layout"
+    found = FUNCTIONS[name](Call(None, name, None, BoundArguments([tensor], {}), None))
+    assert str(found.payload.layout) == "((4,2),(8,3),5):((1,32),(4,64),192)"

@@ -595,3 +595,59 @@ def test_vectors_are_as_wide_as_the_tensor_is_declared_to_be_aligned(tensor, wid
     """
     stores = ways(facts_of(ALIGNED.replace("TENSOR", tensor), tmp_path))
     assert {(w, n) for _, w, n in stores} == {(width, 1 if width == 16 else 4)}
+
+
+PITCH = """
+import enum
+
+
+class Kind(enum.Enum):
+    A = enum.auto()
+    B = enum.auto()
+    WIDE = 32
+
+
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    rows = cute.make_layout((32, 32), stride=(pitch(), 1))
+    s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, rows, 16)
+    x = s[tx, 0]
+
+
+@cute.jit
+def host():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+
+def pitch():
+    unknown = torch.unknown()
+    return EXPRESSION
+
+
+if __name__ == "__main__":
+    cute.compile(host)
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "pitch"),
+    [
+        ("32 if Kind.A == Kind.A else 33", 32),
+        ("32 if Kind.A is Kind.B else 33", 33),
+        ("Kind.WIDE.value", 32),
+        ("32 if Kind(32) == Kind.WIDE else 33", 32),
+        ("len([unknown] * 33)", 33),
+        ("32 if any([unknown, True]) else 33", 32),
+        ("32 if all((True, False, unknown)) else 33", 33),
+        ("dict({'a': 33}, b=unknown)['a']", 33),
+        ("31 + cute.make_swizzle(1, 4, 3).num_bits", 32),
+        ("29 + cute.make_swizzle(1, 4, 3).num_base", 33),
+        ("29 + cute.make_swizzle(1, 4, 3).num_shift", 32),
+        ("32 if hasattr(cute.nvgpu, 'OperandMajorMode') else 33", 32),
+        ("getattr(cute.arch, 'WARP_SIZE', 0) + 1", 33),
+    ],
+)
+def test_host_code_that_calculates_a_pitch(expression, pitch, tmp_path):
+    found = ways(facts_of(PITCH.replace("EXPRESSION", expression), tmp_path))
+    assert found == [(AccessKind.LOAD, 4, 32 if pitch == 32 else 1)]

@@ -114,6 +114,16 @@ def concatenate(
     return one + other if isinstance(one, tuple) and isinstance(other, tuple) else UNKNOWN
 
 
+def repeat(items: list[Value] | tuple[Value, ...], count: int) -> Value:
+    """Returns a sequence several times, of which not all items need to be known."""
+    try:
+        sizes.require_items(len(items) * max(count, 0))
+        sizes.require_tree([items] * max(count, 0))
+    except TooLarge:
+        return UNKNOWN
+    return items * count
+
+
 def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
     """Measures the result of an operator on constants.
 

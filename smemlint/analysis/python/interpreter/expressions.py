@@ -27,6 +27,7 @@ from smemlint.analysis.python.interpreter.constant_folding import (
     fold_unary,
     forget,
     item_of,
+    repeat,
     slice_of,
 )
 from smemlint.analysis.python.interpreter.dispatch import evaluates
@@ -224,6 +225,8 @@ def operate(interpreter: Interpreter, operation: ast.AST, one: Value, other: Val
         return fold(operation, one, other)
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
         return concatenate(one, other) if isinstance(operation, ast.Add) else UNKNOWN
+    if isinstance(one, tuple | list) and isinstance(other, int) and isinstance(operation, ast.Mult):
+        return repeat(one, other)
     return interpreter.model.binary(operation, one, other)
 
 

@@ -299,6 +299,8 @@ def make_cotiled_copy(call: Call) -> Value:
 
 # ---- copies without lane addresses
 
+_MAJOR_MODES = "cutlass.cute.nvgpu.OperandMajorMode"
+
 
 @function(
     "make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_im2col_tma_atom"
@@ -310,6 +312,26 @@ def make_tma_atom(call: Call) -> Value:
     known = payload_of(value)
     moved = Cute(known if isinstance(known, cute.Tensor) else tensor)
     return TmaInfo.of(Cute(WithoutLanes("TMA")), moved, call.value(2, "smem_layout"))
+
+
+@function("CopyAtom")
+def copy_atom_of_trait(call: Call) -> Value:
+    """Evaluates `CopyAtom(op, trait)`, which programs write for TMA alone."""
+    op = payload_of(call.value(0, "op"))
+    if isinstance(op, OpValue) and op.name.startswith("CopyBulk"):
+        return Cute(WithoutLanes("TMA"))
+    raise cute.CuteError("its trait is not modelled")
+
+
+@function("OperandMajorMode")
+def operand_major_mode(call: Call) -> Value:
+    """Evaluates `OperandMajorMode("k")`."""
+    value = call.value(0, "value")
+    return (
+        Symbol(f"cutlass.cute.nvgpu.OperandMajorMode.{value.upper()}")
+        if isinstance(value, str)
+        else value
+    )
 
 
 @function("tma_partition")

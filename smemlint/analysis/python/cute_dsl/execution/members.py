@@ -32,6 +32,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
+from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import ReasonCode
 
 
@@ -41,6 +42,8 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
         case Cute(payload=payload):
             found = _of_payload(run, payload, name)
             return found if found is not None else Method(owner, name)
+        case str() | int() if name == "value":  # of a member of an `Enum`
+            return owner
         case DType():
             return {"width": owner.bits, "bits": owner.bits}.get(name, Method(owner, name))
         case Opaque():
@@ -68,9 +71,13 @@ def _of_payload(run: Execution, payload: object, name: str) -> Value | None:
                 "dtype": payload.origin.dtype,
                 "value_type": payload.origin.dtype,
                 "alignment": payload.alignment,
+                "max_alignment": payload.alignment,
                 "llvm_ptr": Cute(payload) if payload.space is cute.Space.SHARED else None,
             }
             return named.get(name)
+        case Swizzle():
+            parts = {"num_bits": payload.bits, "num_base": payload.base, "num_shift": payload.shift}
+            return parts.get(name)
         case Storage():
             return field_of(run, payload, name)
         case StorageField():

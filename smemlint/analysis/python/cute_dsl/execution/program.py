@@ -101,6 +101,11 @@ def _is_constructed_by_a_library(owner: Class) -> bool:
     return is_known and owner.member("__init__") is UNKNOWN
 
 
+def _is_enumeration(owner: Class) -> bool:
+    """Returns whether a class is an `Enum`, whose members stand for their values here."""
+    return any(ast.unparse(b).endswith("Enum") for c in owner.linearization() for b in c.node.bases)
+
+
 def _is_autograd_function(owner: Class) -> bool:
     """Returns whether a class is a `torch.autograd.Function`, whose `apply` calls its `forward`."""
     bases = [ast.unparse(b) for c in owner.linearization() for b in c.node.bases]
@@ -184,6 +189,8 @@ class Program:
                 )
             case Symbol():
                 return self._symbol(interpreter, callee, arguments, named, node, scopes)
+            case Class() if _is_enumeration(callee) and len(arguments) == 1:
+                return arguments[0]
             case Class() if _is_constructed_by_a_library(callee):
                 base = Symbol(f"cutlass.{ast.unparse(callee.node.bases[0])}")
                 return self._library(base, arguments, named, node)
@@ -295,6 +302,9 @@ class Program:
             return Partial(arguments[0], tuple(arguments[1:]), named)
         if path in ("os.environ.get", "os.getenv"):  # of which none is set
             return BoundArguments(arguments, named).get(1, "default", None)
+        if path == "enum.auto":  # some value of its own
+            place = self.run.span_of(node)
+            return Symbol(f"enum.{place.path.replace('.', '_')}:{place.line}:{place.column}")
         if name == "SimpleNamespace":
             return Namespace(dict(named))
         if name == "ArgumentParser":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, Call, executed
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -19,16 +20,19 @@ from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
 from smemlint.analysis.python.interpreter.calls import member
 from smemlint.analysis.python.interpreter.values import (
+    REST_OF_NAMES,
     UNKNOWN,
     BoundMethod,
     Class,
     Function,
     Instance,
+    Key,
     Scope,
     Scopes,
     Symbol,
     Unknown,
     Value,
+    is_known,
 )
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
@@ -77,6 +81,12 @@ def call_builtin(
         pairs = list(zip(*arguments, strict=False))
         require_tree(pairs)
         return pairs
+    if name in ("any", "all") and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
+        return _quantified(arguments[0], is_any=name == "any")
+    if name == "dict" and REST_OF_NAMES not in named:
+        table: dict[Key, Value] = {**named}  # type: ignore[dict-item]
+        first = arguments[0] if arguments else {}
+        return first | table if isinstance(first, dict) else UNKNOWN
     if name == "enumerate" and arguments and isinstance(arguments[0], tuple | list):
         return list(enumerate(arguments[0]))
     if name in ("int", "bool", "abs") and arguments and isinstance(arguments[0], Number):
@@ -86,6 +96,13 @@ def call_builtin(
     return expressions.apply_callee(
         interpreter, Symbol(f"builtins.{name}"), arguments, named, node, scopes
     )
+
+
+def _quantified(items: Sequence[Value], *, is_any: bool) -> Value:
+    """Returns whether any of some values is true, or all are; one known value may decide."""
+    if any(is_known(v) and bool(v) == is_any for v in items):
+        return is_any
+    return not is_any if all(map(is_known, items)) else UNKNOWN
 
 
 def range_of(arguments: list[Value], *, is_unrolled: bool) -> Value:
@@ -152,6 +169,9 @@ def _getattr(interpreter: Interpreter, name: str, arguments: list[Value], node: 
         if name == "hasattr":
             return attribute in owner.attributes
         return owner.attributes.get(attribute, arguments[2] if len(arguments) > 2 else UNKNOWN)
+    if isinstance(owner, Symbol) and owner.path.startswith("cutlass."):  # of its newest version
+        found = interpreter.model.symbol(Symbol(f"{owner.path}.{attribute}"), node)
+        return True if name == "hasattr" else found
     if owner is None:
         return False if name == "hasattr" else arguments[2] if len(arguments) > 2 else UNKNOWN
     if isinstance(owner, Function | BoundMethod) and len(arguments) > 2:

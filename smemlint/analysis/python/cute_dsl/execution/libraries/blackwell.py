@@ -9,6 +9,8 @@ Source: nvidia-cutlass-dsl 4.8.1, `cutlass/utils/blackwell_helpers.py` and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smemlint.analysis.python.cute_dsl.execution.atoms import umma_op
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method, reason_of
 from smemlint.analysis.python.cute_dsl.execution.layout_functions import inside
@@ -29,7 +31,15 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     WithoutLanes,
     payload_of,
 )
-from smemlint.analysis.python.interpreter.values import DType, Symbol, Unknown, Value
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    Instance,
+    Symbol,
+    Unknown,
+    Value,
+)
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 
@@ -195,6 +205,44 @@ def get_smem_store_op(call: Call) -> Value:
     if shape is not None:
         op = cute.accumulator_store(shape, accumulator.bits, d)
     return Cute(cute.CopyAtom(op, dtype.bits, dtype.name))
+
+
+@function("transform_partitioned_tensor_layout")
+def transform_partitioned_layout(call: Call) -> Value:
+    """Evaluates it: `((M, N), MMA_M, MMA_N, ..)` is seen as `((M, MMA_M), (N, MMA_N), ..)`."""
+    tensor = call.tensor(0, "tensor")
+    if isinstance(tensor, UnknownTensor):
+        return Cute(tensor)
+    return Cute(tensor.apply(_rows_and_columns))
+
+
+def _rows_and_columns(layout: cute.Layout) -> cute.Layout:
+    first, tiles_m, tiles_n, *rest = layout.modes()
+    m, n = first.modes()
+    return cute.make_layout(cute.make_layout(m, tiles_m), cute.make_layout(n, tiles_n), *rest)
+
+
+@function("epilogue_smem_copy_and_partition")
+def epilogue_store(call: Call) -> Value:
+    """Evaluates `epilogue_smem_copy_and_partition(kernel, load, registers, thread, shared)`.
+
+    The copy to shared memory, and its parts of registers and of shared memory.
+    """
+    load, kernel = call.tiled_copy(1, "tiled_copy_t2r"), call.value(0, "gemm_kernel")
+    given = [_of(kernel, name) for name in ("c_layout", "c_dtype", "acc_dtype")]
+    chosen = replace(call, given=BoundArguments([*given, Cute(load)], {}))
+    tiled = cute.make_tiled_copy_like(payload_of(get_smem_store_op(chosen)), load, "D")  # type: ignore[arg-type]
+    registers, shared = call.tensor(2, "tTR_rC"), call.tensor(4, "sC")
+    if isinstance(shared, cute.Tensor):
+        shared = tiled.partition(shared, call.integer(3, "tidx"), "D")
+    if isinstance(registers, cute.Tensor):
+        registers = tiled.retile(registers)
+    return (Cute(tiled), Cute(registers), Cute(shared))
+
+
+def _of(kernel: Value, name: str) -> Value:
+    """Returns an attribute of the object that a helper of `cutlass.utils` is given."""
+    return kernel.attribute(name) if isinstance(kernel, Instance) else UNKNOWN
 
 
 # ---- layouts of shared memory
