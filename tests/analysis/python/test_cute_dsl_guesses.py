@@ -477,3 +477,24 @@ def test_shapes_of_tiles_are_guessed(axis, tmp_path):
     first, second = facts_of(TILES.replace("AXIS", str(axis)), tmp_path).kernels[0].accesses
     assert (first.certainty, first.ways, second.ways) == (Certainty.ASSUMED, 32, 1)
     assert "mma_tiler_mn" in {a.subject for a in first.assumptions}
+
+
+TAIL = """
+@cute.kernel
+def kernel(N: cutlass.Constexpr[int]):
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(
+        cutlass.Float32, cute.make_layout((32, 2), stride=(2, 1)), 16
+    )
+    if cutlass.const_expr(N % 1024 == CASE):
+        x = s[tx % 32, 0]
+    y = s[0, tx % 2]
+"""
+
+
+@pytest.mark.parametrize(("case", "certainty"), [(0, "SAMPLED"), (1000, "SAMPLED"), (7, None)])
+def test_an_access_that_one_of_the_guesses_leads_to_is_a_sample(case, certainty, tmp_path):
+    """N is 1024 or 1000; a pitch of two words is 2-way."""
+    found = facts_of(TAIL.replace("CASE", str(case)), tmp_path).kernels[0].accesses
+    by_ways = {a.ways: a.certainty.name for a in found}
+    assert by_ways == ({1: "ASSUMED"} if certainty is None else {1: "ASSUMED", 2: certainty})

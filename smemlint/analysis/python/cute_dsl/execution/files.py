@@ -30,7 +30,7 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
 from smemlint.analysis.python.cute_dsl.execution.outside.guesses import Guess
 from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value, is_known
-from smemlint.analysis.simt.kernel.consensus import consensus
+from smemlint.analysis.simt.kernel.consensus import as_sample, consensus
 from smemlint.config.settings import Settings
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_flag, names_shared_tensor
@@ -303,7 +303,16 @@ class _File:
         for run in runs:
             for facts in run.advised_facts(assumptions_of(entry, run)):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
-        return runs, [consensus(found, _DIFFERS) for found in by_kernel.values()]
+        return runs, [_joined(found) for found in by_kernel.values()]
+
+
+def _joined(found: Sequence[KernelFacts]) -> KernelFacts:
+    """Returns what guesses agree on; what only some of them lead to are samples."""
+    agreed = consensus(found, _DIFFERS)
+    accesses = {(a.span, a.kind): a for a in agreed.accesses}
+    for access in (a for facts in found[1:] for a in facts.accesses):
+        accesses.setdefault((access.span, access.kind), as_sample(access, _DIFFERS))
+    return replace(agreed, accesses=tuple(accesses.values()))
 
 
 def _is_complete(facts: KernelFacts) -> bool:
