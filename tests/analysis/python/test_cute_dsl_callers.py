@@ -308,3 +308,22 @@ def test_tensors_and_functions_of_pytorch_give_arguments(tmp_path, call):
     text = launch.replace("from kernels import Columns\n", columns().strip() + "\n")
     facts, _ = analysed(tmp_path, {"kernels.py": text})
     assert set(ways_of(facts)) == {4}
+
+
+def test_what_only_a_guess_leads_to_stays_beside_what_a_call_decides(tmp_path):
+    """The call decides two reads of a pitch of 32 words; the guess alone, one of 2 words."""
+    text = (
+        columns()
+        .replace('plan, *, mode="rows"', "plan, is_wide")
+        .replace("self.pitch = plan[1]", "self.pitch, self.is_wide = plan[1], is_wide")
+    )
+    text += """\
+        y = s[tx, 5]
+        if cutlass.const_expr(not self.is_wide):
+            pairs = smem.allocate_tensor(cutlass.Float32, cute.make_layout(64), 16)
+            z = pairs[2 * tx]
+"""
+    launch = "from kernels import Columns\n\ndef make(x):\n"
+    launch += "    return cute.compile(Columns((8, 32), True), x)\n"
+    facts, _ = analysed(tmp_path, {"kernels.py": text, "launch.py": launch})
+    assert ways_of(facts) == [2, 32, 32]

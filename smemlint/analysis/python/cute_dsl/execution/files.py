@@ -36,7 +36,12 @@ from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_flag, names_shared_tensor
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS_TO_GUESS, MAX_DSL_VARIANTS
+from smemlint.limits.budgets import (
+    MAX_DSL_ENTRIES,
+    MAX_DSL_STEPS_TO_ASSUME,
+    MAX_DSL_STEPS_TO_GUESS,
+    MAX_DSL_VARIANTS,
+)
 from smemlint.limits.steps import current
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
@@ -209,11 +214,13 @@ class _File:
         """Takes complete kernels as further instances, others in place of what decides less."""
         for facts in kernels:
             if facts.decided > self._most_decided(facts):
-                self.found.kernels = [
+                left = (
                     k
-                    for k in self.found.kernels
                     if k.instance.span != facts.instance.span or _is_complete(k)
-                ]
+                    else _decided_elsewhere(k, facts)
+                    for k in self.found.kernels
+                )
+                self.found.kernels = [k for k in left if k is not None]
             elif not _is_complete(facts):
                 continue
             self._keep(runs, [facts])
@@ -240,7 +247,7 @@ class _File:
             if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)
             rank = guess.rank
-            if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS:
+            if run.interpreter.steps < MAX_DSL_STEPS_TO_ASSUME:
                 guess, run = self._better(entry, guess, run)
             self._add_guesses(entry, guess, run)
             leaves = leaves_copies(self.text, self.found.reached)
@@ -313,6 +320,13 @@ def _joined(found: Sequence[KernelFacts]) -> KernelFacts:
     for access in (a for facts in found[1:] for a in facts.accesses):
         accesses.setdefault((access.span, access.kind), as_sample(access, _DIFFERS))
     return replace(agreed, accesses=tuple(accesses.values()))
+
+
+def _decided_elsewhere(facts: KernelFacts, other: KernelFacts) -> KernelFacts | None:
+    """Returns a kernel with what is decided at other places than those of another instance."""
+    places = {(a.span, a.kind) for a in other.accesses}
+    left = [a for a in facts.accesses if a.certainty.is_decided and (a.span, a.kind) not in places]
+    return replace(facts, accesses=tuple(left), not_analysed=()) if left else None
 
 
 def _is_complete(facts: KernelFacts) -> bool:
