@@ -281,17 +281,6 @@ def guessed_extents(name: str) -> tuple[int, int] | None:
     return (1024, 1000) if lower in _ROW_NAMES else None
 
 
-def guessed_shapes(name: str) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
-    """Returns two shapes that a parameter of a Python kernel may be; None where none is likely.
-
-    Those of tiles are M, N and K of a matrix product; a cluster has one block, or two along M.
-    """
-    lower = name.lower()
-    if "cluster" in lower:
-        return (1, 1, 1), (2, 1, 1)
-    return ((128, 128, 64), (128, 64, 64)) if "tile" in lower else None
-
-
 def names_flag(name: str) -> bool:
     """Returns whether a parameter is a flag: `is_causal`, `has_bias`, `use_mask`."""
     return name.startswith(("is_", "has_", "use_", "return_"))

@@ -371,8 +371,6 @@ MAX_DSL_STEPS = 450_000
 """Nodes that one execution of a file takes."""
 MAX_DSL_STEPS_TO_GUESS = 40_000
 """Nodes that an execution may take whose tensors' ranks are tried out."""
-MAX_DSL_STEPS_TO_ASSUME = 250_000
-"""Nodes that an execution may take that is repeated once, with outcomes of open conditions."""
 MAX_DSL_FILES = 64
 """That a file imports and that are executed with it."""
 MAX_PACKAGE_FOLDERS_UP = 3

@@ -68,9 +68,6 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.guessed_extents: (
         ("head_dim", "num_threads", "N", "tile_m", "num_stages"), ("seed", "x", "scale"),
     ),
-    heuristics.guessed_shapes: (
-        ("mma_tiler_mn", "cluster_shape_mnk", "cta_tile_shape"), ("shape", "permutation_mnk"),
-    ),
     heuristics.names_flag: (("is_causal", "has_bias", "use_mask"), ("island", "hash", "reuse_is")),
     heuristics.may_test_alignment: (
         ("n % 4 == 0", "(p & 15) == 0", "is_aligned(p)", "IS_ALIGNED(p)"), ("n > 4", "i < n"),

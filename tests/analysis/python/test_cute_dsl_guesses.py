@@ -452,33 +452,6 @@ def test_a_struct_that_is_one_of_two_has_the_fields_of_both(tmp_path):
     ]
 
 
-TILES = """
-class Gemm:
-    def __init__(self, mma_tiler_mn: Tuple[int, int], cluster_shape_mnk: tuple[int, int, int]):
-        self.tile, self.cluster = mma_tiler_mn, cluster_shape_mnk
-
-    @cute.jit
-    def __call__(self):
-        self.kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
-
-    @cute.kernel
-    def kernel(self):
-        tx, _, _ = cute.arch.thread_idx()
-        rows = cute.make_layout((32, 4), stride=(self.tile[AXIS], self.cluster[2]))
-        s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, rows, 16)
-        x = s[tx, 0]
-        y = s[tx // self.tile[1], tx % 4]
-"""
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_shapes_of_tiles_are_guessed(axis, tmp_path):
-    """A pitch of 128 or 64 words takes 32 wavefronts; what both guesses give is assumed."""
-    first, second = facts_of(TILES.replace("AXIS", str(axis)), tmp_path).kernels[0].accesses
-    assert (first.certainty, first.ways, second.ways) == (Certainty.ASSUMED, 32, 1)
-    assert "mma_tiler_mn" in {a.subject for a in first.assumptions}
-
-
 TAIL = """
 @cute.kernel
 def kernel(N: cutlass.Constexpr[int]):

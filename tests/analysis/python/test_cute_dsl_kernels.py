@@ -640,7 +640,6 @@ if __name__ == "__main__":
         ("len([unknown] * 33)", 33),
         ("32 if any([unknown, True]) else 33", 32),
         ("32 if all((True, False, unknown)) else 33", 33),
-        ("dict({'a': 33}, b=unknown)['a']", 33),
         ("31 + cute.make_swizzle(1, 4, 3).num_bits", 32),
         ("29 + cute.make_swizzle(1, 4, 3).num_base", 33),
         ("29 + cute.make_swizzle(1, 4, 3).num_shift", 32),

@@ -3,7 +3,6 @@
 import pytest
 from test_cute_dsl_kernels import facts_of
 
-from smemlint.analysis.python.cute_dsl.execution import files
 from smemlint.facts import Certainty
 
 LAUNCHED = """\
@@ -93,9 +92,3 @@ def test_both_outcomes_of_a_condition_of_the_compilation_are_tried(other, certai
     facts = facts_of(OPEN.replace("OTHER", str(other)), tmp_path)
     access = facts.kernels[0].accesses[0]
     assert (access.certainty, access.ways) == (certainty, {2: 2, 24: 8}[other])
-
-
-def test_outcomes_are_tried_of_an_execution_that_is_too_long_to_guess_ranks(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_DSL_STEPS_TO_GUESS", 0)
-    access = facts_of(OPEN.replace("OTHER", "24"), tmp_path).kernels[0].accesses[0]
-    assert (access.certainty, access.ways) == (Certainty.ASSUMED, 8)

@@ -36,12 +36,7 @@ from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_flag, names_shared_tensor
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import (
-    MAX_DSL_ENTRIES,
-    MAX_DSL_STEPS_TO_ASSUME,
-    MAX_DSL_STEPS_TO_GUESS,
-    MAX_DSL_VARIANTS,
-)
+from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS_TO_GUESS, MAX_DSL_VARIANTS
 from smemlint.limits.steps import current
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
@@ -247,7 +242,7 @@ class _File:
             if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)
             rank = guess.rank
-            if self._is_worth_another(entry, run):
+            if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS:
                 guess, run = self._better(entry, guess, run)
             self._add_guesses(entry, guess, run)
             leaves = leaves_copies(self.text, self.found.reached)
@@ -256,14 +251,6 @@ class _File:
                 self._add_guesses(entry, other, self._guessed(entry, other))
             if not guesses.asks_for_type(run.state):
                 return
-
-    def _is_worth_another(self, entry: Entry, run: Run) -> bool:
-        """Returns whether an execution is short, or leaves more open than it decides."""
-        if run.interpreter.steps >= MAX_DSL_STEPS_TO_ASSUME:
-            return False
-        facts = run.facts(assumptions_of(entry, run))
-        is_open = sum(map(_count_open, facts)) > self._decided(entry, run)
-        return is_open or run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS
 
     def _better(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns a guess, with outcomes of conditions of the host if more is decided then."""
@@ -339,13 +326,9 @@ def _decided_elsewhere(facts: KernelFacts, other: KernelFacts) -> KernelFacts | 
 
 def _is_complete(facts: KernelFacts) -> bool:
     """Returns whether all accesses of a kernel are decided."""
-    return not _count_open(facts)
-
-
-def _count_open(facts: KernelFacts) -> int:
-    """Returns how many accesses and notes of a kernel say that something is not decided."""
-    notes = sum(n.reason.code is not ReasonCode.NO_LANES for n in facts.not_analysed)
-    return len(facts.accesses) - facts.decided + notes
+    return facts.decided == len(facts.accesses) and all(
+        note.reason.code is ReasonCode.NO_LANES for note in facts.not_analysed
+    )
 
 
 def _choices(run: Run) -> list[tuple[str, Value]]:

@@ -20,13 +20,11 @@ from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
 from smemlint.analysis.python.interpreter.calls import member
 from smemlint.analysis.python.interpreter.values import (
-    REST_OF_NAMES,
     UNKNOWN,
     BoundMethod,
     Class,
     Function,
     Instance,
-    Key,
     Scope,
     Scopes,
     Symbol,
@@ -83,10 +81,6 @@ def call_builtin(
         return pairs
     if name in ("any", "all") and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
         return _quantified(arguments[0], is_any=name == "any")
-    if name == "dict" and REST_OF_NAMES not in named:
-        table: dict[Key, Value] = {**named}  # type: ignore[dict-item]
-        first = arguments[0] if arguments else {}
-        return first | table if isinstance(first, dict) else UNKNOWN
     if name == "enumerate" and arguments and isinstance(arguments[0], tuple | list):
         return list(enumerate(arguments[0]))
     if name in ("int", "bool", "abs") and arguments and isinstance(arguments[0], Number):

@@ -7,7 +7,6 @@ is one of two, and what they disagree on is a sample only. Of a tensor the rank 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -26,7 +25,7 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     Value,
 )
-from smemlint.frontend.heuristics import guessed_extents, guessed_shapes, names_flag
+from smemlint.frontend.heuristics import guessed_extents, names_flag
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
@@ -118,9 +117,6 @@ class Guess:
             return self.dtype
         if kind.rpartition(".")[2] in _INTEGERS:
             return Number(run.fresh(name))
-        shapes = guessed_shapes(name)
-        if shapes is not None and _PAIR_OR_TRIPLE.fullmatch(kind):
-            return self._one_of(run, name, [shape[: kind.count("int")] for shape in shapes])
         extents = guessed_extents(name)
         if extents is not None and kind in ("", *_CONSTANTS):
             return self._one_of(run, name, extents)
@@ -194,7 +190,6 @@ def _is_refused(parameter: Parameter, taken: Mapping[str, list[Value]]) -> bool:
 
 _INTEGER_CONSTANTS = ("int", "cutlass.Constexpr[int]", "Constexpr[int]", "cute.Constexpr[int]")
 """Annotations of numbers that are known while compiling: any number, but one for all threads."""
-_PAIR_OR_TRIPLE = re.compile(r"[Tt]uple\[int(?:, int){1,2}\]")
 _CONSTANTS = (*_INTEGER_CONSTANTS, "cutlass.Constexpr", "Constexpr")
 
 
