@@ -471,3 +471,24 @@ def test_an_access_that_one_of_the_guesses_leads_to_is_a_sample(case, certainty,
     found = facts_of(TAIL.replace("CASE", str(case)), tmp_path).kernels[0].accesses
     by_ways = {a.ways: a.certainty.name for a in found}
     assert by_ways == ({1: "ASSUMED"} if certainty is None else {1: "ASSUMED", 2: certainty})
+
+
+TWICE = """
+def put(array, tx):
+    array[tx % 32, 0] = 0.0
+
+
+@cute.kernel
+def kernel(N: cutlass.Constexpr[int]):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = utils.SmemAllocator()
+    one = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 2), stride=(2, 1)), 16)
+    other = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 4), stride=(4, 1)), 16)
+    put(one, tx)
+    put(other, tx)
+"""
+
+
+def test_arrays_that_one_line_stores_to_stay_apart(tmp_path):
+    found = facts_of(TWICE, tmp_path).kernels[0].accesses
+    assert [(a.array.name, a.ways) for a in found] == [("one", 2), ("other", 4)]

@@ -311,10 +311,10 @@ class _File:
 def _joined(found: Sequence[KernelFacts]) -> KernelFacts:
     """Returns what guesses agree on; what only some of them lead to are samples."""
     agreed = consensus(found, _DIFFERS)
-    accesses = {(a.span, a.kind): a for a in agreed.accesses}
-    for access in (a for facts in found[1:] for a in facts.accesses):
-        accesses.setdefault((access.span, access.kind), as_sample(access, _DIFFERS))
-    return replace(agreed, accesses=tuple(accesses.values()))
+    places = {(a.span, a.kind) for a in agreed.accesses}
+    others = [a for facts in found[1:] for a in facts.accesses if (a.span, a.kind) not in places]
+    further = {(a.span, a.kind): as_sample(a, _DIFFERS) for a in reversed(others)}
+    return replace(agreed, accesses=(*agreed.accesses, *further.values()))
 
 
 def _decided_elsewhere(facts: KernelFacts, other: KernelFacts) -> KernelFacts | None:
