@@ -34,7 +34,10 @@ def find_sources(
     configuration: Configuration | None = None,
     warn: Callable[[str], None] = lambda message: None,
 ) -> list[Source]:
-    """Finds the sources of a run, in a stable order, each once however it is named.
+    """Finds the sources of a run, each once however it is named, in the order of their paths.
+
+    Which of several files gives a shared header its launches hangs on their order, so that the one
+    in which they are named has no say.
 
     Args:
         paths: files and directories; directories are walked without following links.
@@ -66,7 +69,7 @@ def find_sources(
             raise SourceError("no such file or directory", where=given, hint=hint)
         elif not excluded.forces(given):
             add(_slashes(given), below)
-    return list(found.values())
+    return sorted(found.values(), key=lambda source: source.path)
 
 
 def _trusted(given: str) -> str:
