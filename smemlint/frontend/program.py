@@ -145,6 +145,11 @@ class Function(Protocol):
         """Identifiers of the parameters' declarations."""
         ...
 
+    @property
+    def called_objects(self) -> frozenset[str]:
+        """Names that the body calls and that may be of objects: parameters, variables, members."""
+        ...
+
     def qualifiers(self, name: str) -> frozenset[str]:
         """Returns what stands before `::` in front of a name in the body, empty for nothing."""
         ...

@@ -64,7 +64,8 @@ def new_words(function: Function, unit: Unit) -> Iterator[frozenset[str]]:
         followed_as_classes |= classes
         for word in classes:
             worklist += (f for f in methods.get(word, ()) if f.name.startswith("operator"))
-        if not calls_any and any(p.kind != "value" for p in current.template):
+        is_open = not calls_any and any(p.kind != "value" for p in current.template)
+        if is_open and not all(map(unit.functions_named, current.called_objects)):
             calls_any = True
             worklist += unit.functions_named("operator()")
         plain = current.words - current.member_words - followed

@@ -125,6 +125,20 @@ class CudaFunction:
         """Identifiers of the parameters' declarations."""
         return frozenset(t.text for t in self.pieces.params if t.kind == "identifier")
 
+    @cached_property
+    def called_objects(self) -> frozenset[str]:
+        """Names that the body calls and that may be of objects: parameters, variables, members."""
+        body = self.pieces.body
+        objects = {*self.parameter_words, *(p.name for p in self.template)}
+        called: set[str] = set()
+        for before, token, after in zip(body, body[1:], body[2:], strict=False):
+            if token.kind == "identifier":
+                if before.kind == "identifier" or before.text in (">", ".", "->"):
+                    objects.add(token.text)
+                if after.text in ("(", "{"):
+                    called.add(token.text)
+        return frozenset(called & objects)
+
     def qualifiers(self, name: str) -> frozenset[str]:
         """Returns what stands before `::` in front of a name in the body, empty for nothing."""
         body = self.pieces.body

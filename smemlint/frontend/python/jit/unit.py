@@ -61,6 +61,7 @@ class PythonFunction:
     owner: Span | None = None
     template: tuple[TemplateParameter, ...] = ()
     parameter_words: frozenset[str] = frozenset()
+    called_objects: frozenset[str] = frozenset()
     specialization: str | None = None
     launch_bounds: tuple[str, ...] = ()
 
