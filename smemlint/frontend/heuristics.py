@@ -61,6 +61,7 @@ _CUDA_SWITCH = re.compile(
     r"(?:^|_)(?:USE|WITH|HAVE|HAS|ENABLE|BUILD)_(?:CUDA|GPU)$"
     r"|(?:^|_)(?:CUDA|GPU)_(?:ENABLED?|FOUND|SUPPORT|AVAILABLE|BACKEND)$"
 )
+_HIP_SWITCH = re.compile(r"(?:^|_)(?:USE|WITH|HAVE|HAS|ENABLE|BUILD)_HIP$")
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
 _ROW_NAMES = frozenset(
     ("n", "h", "hidden", "hidden_size", "hidden_dim", "cols", "n_cols", "num_cols")
@@ -160,6 +161,11 @@ def switches_cuda(macro: str) -> bool:
     Who builds a kernel defines it, by CMake as a rule, in words that are not followed.
     """
     return _CUDA_SWITCH.search(macro) is not None
+
+
+def switches_hip(macro: str) -> bool:
+    """Returns whether a macro is named after a build with HIP: `ENABLE_HIP`, `MY_WITH_HIP`."""
+    return _HIP_SWITCH.search(macro) is not None
 
 
 def is_hip_file(path: str) -> bool:

@@ -39,3 +39,15 @@ def test_a_run_that_never_asks_for_nvidia_is_for_amd(macro):
     facts = facts_in(k_cu=text, p_h=TEST.format(macro))
     assert not facts.kernels
     assert [(n.span.line, n.kernel) for n in facts.not_analysed] == [(1, "")]
+
+
+@pytest.mark.parametrize(
+    ("macro", "expected"),
+    [("ENABLE_HIP", [4]), ("MY_WITH_HIP", [4]), ("NO_HIP", []), ("MY_HIP_FAST", [])],
+)
+def test_what_includes_hip_over_cuda_is_built_with_hip(macro, expected):
+    text = UNIT.format(header="<hip/hip_runtime.h>", kernel="(k<2, 1>)")
+    head, kernel = text.split("template", 1)
+    text = f"{head}\n#ifdef {macro}\ntemplate{kernel}#endif\n"
+    facts = facts_in(k_cu=text, p_h=TEST.format("__HIP_PLATFORM_NVCC__"))
+    assert [a.wavefronts.mean for k in facts.kernels for a in k.accesses] == expected

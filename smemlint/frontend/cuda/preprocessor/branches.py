@@ -17,9 +17,10 @@ from smemlint.frontend.cuda.preprocessor.conditions import (
     truth,
 )
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
+from smemlint.frontend.cuda.preprocessor.hip import NVIDIA_PLATFORM
 from smemlint.frontend.cuda.preprocessor.macros import Expander
 from smemlint.frontend.cuda.preprocessor.options import SPECIFIERS, UNDEFINED
-from smemlint.frontend.heuristics import switches_cuda
+from smemlint.frontend.heuristics import switches_cuda, switches_hip
 from smemlint.limits.budgets import MAX_BRANCHES
 
 _KNOWN_QUESTIONS = frozenset(
@@ -173,7 +174,11 @@ class BranchChoice:
     def _is_defined(self, name: str) -> bool | None:
         if name in self._macros or name in SPECIFIERS or name in _KNOWN_QUESTIONS:
             return True
-        if name in self._undefined or name in self._own_names or UNDEFINED.fullmatch(name):
+        if name in self._undefined or name in self._own_names:
+            return False
+        if switches_hip(name) and not self._macros.keys().isdisjoint(NVIDIA_PLATFORM):
+            return True  # what includes HIP's headers is built with HIP, here over CUDA
+        if UNDEFINED.fullmatch(name):
             return False
         return None
 
