@@ -186,6 +186,9 @@ class OpaqueType:
     size: int = 0
     align: int = 1
 
+    def __str__(self) -> str:
+        return self.spelling
+
 
 @dataclass(frozen=True, slots=True)
 class StaticType(OpaqueType):

@@ -351,7 +351,7 @@ class Cute:
 def _component_text(value: object) -> str:
     """Prints a part of a CuTe tuple as CuTe prints its type: `?` for a run-time number."""
     is_open = isinstance(value, AffineInt) and value.constant is None
-    return "?" if is_open else str(value)
+    return "?" if is_open or isinstance(value, Unknown) else str(value)
 
 
 Value: TypeAlias = AffineInt | Unknown | FloatValue | Pointer | Aggregate | CallableValue | Cute

@@ -83,3 +83,12 @@ def test_a_variable_of_a_nested_class_has_the_class_of_its_instance():
     launches = [f"k<Traits<float, {n}>><<<1, 32>>>(o);" for n in (1, 2, 3)]
     found = instances(NESTED + kernel, *launches)
     assert found == [("Traits<float, 1>", 1), ("Traits<float, 2>", 2), ("Traits<float, 3>", 1)]
+
+
+def test_what_is_not_known_of_a_cute_type_is_a_question_mark():
+    text = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+    text += "template <class S> __global__ void k(S shape) {"
+    text += " __shared__ float s[32]; s[threadIdx.x] = get<1>(shape); }"
+    text += "void f(int n) { int m; k<<<1, 32>>>(make_shape(m, 4, make_shape(n, Int<3>{}))); }"
+    (kernel,) = facts_of(text).kernels
+    assert dict(kernel.instance.template) == {"S": "(?,4,(?,3))"}
