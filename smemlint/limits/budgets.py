@@ -203,6 +203,10 @@ MAX_CALLED = 200
 """Functions looked through for `threadIdx.y`: more are a library's."""
 MAX_HOST_STEPS = 12_000
 """Statements of one host function; launches behind them are not known, with a note."""
+MAX_SLICED = 4_000_000
+"""Statements of a host function, times its variables; of a larger one all are executed."""
+MAX_SLICE_ROUNDS = 12
+"""Rounds in which what pointers lead to must be found; else all statements are executed."""
 MAX_HOST_TRIPS = 12
 """Iterations of a loop of host code; longer ones are widened."""
 MAX_HOST_PATHS = 16

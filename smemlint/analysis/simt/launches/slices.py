@@ -8,8 +8,8 @@ do. Statements that are left out are not executed.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import field
 
 from smemlint.analysis.simt.builtins.table import BUILTINS
@@ -24,6 +24,7 @@ from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_SLICE_ROUNDS, MAX_SLICED
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOTHING: frozenset[str] = frozenset()
@@ -142,19 +143,24 @@ class Slices:
 
     def reaches_globals(self, name: str) -> bool:
         """Returns whether the functions of a name, or what they call, name variables of files."""
-        if name not in self._reaching:
-            self._reaching[name] = False
-            seen: set[str] = set()
-            worklist = [name]
-            while worklist:
-                for function in self.functions_named(worklist.pop()):
-                    new = function.words - seen
-                    seen |= new
-                    if not new.isdisjoint(self.globals):
-                        self._reaching[name] = True
-                        return True
-                    worklist += new
-        return self._reaching[name]
+        seen = {name}
+        worklist = [name] if self.globals else []
+        while worklist:
+            word = worklist.pop()
+            if word in self._reaching:
+                if self._reaching[word]:
+                    self._reaching[name] = True
+                    return True
+                continue
+            for function in self.functions_named(word):
+                if not function.words.isdisjoint(self.globals):
+                    self._reaching[name] = True
+                    return True
+                new = function.words - seen
+                seen |= new
+                worklist += new
+        self._reaching.update(dict.fromkeys(seen, False))
+        return False
 
 
 def _followed(body: _Body, frame: Frame) -> frozenset[str]:
@@ -224,6 +230,7 @@ class _Reader:
         self._parts: list[_Part] = []
         self._asked: set[str] = set()
         self._declared: dict[str, ir.Node] = {}
+        self._counts: Counter[str] = Counter()  # declarations of a name so far
         self._scopes: list[dict[str, str]] = [{}]
         self._exposed: set[str] = set()
         self._lambdas: set[str] = set()
@@ -239,35 +246,48 @@ class _Reader:
         packs = {p.is_pack for p in self._function.template}
         for item in tree.body.block_items:
             self._visit(item, None)
+        written = self._all_written()
+        if written is None:
+            return None
         return _Body(
             self._parts,
             frozenset(self._asked),
             frozenset(parameters),
             frozenset(parameters if True in packs else ()),
-            self._all_written(),
+            written,
         )
 
-    def _all_written(self) -> list[Set[str]]:
-        """Returns what each part may write, what it may reach by pointers included."""
+    def _all_written(self) -> list[frozenset[str]] | None:
+        """Returns what each part may write, what it may reach by pointers included.
+
+        None where that takes too long to find. Sets of names are bits of integers.
+        """
         reach = self._exposed | {n for n in self._declared if not self._is_value(n)}
         lasting = reach | {_THIS}
-        sources: dict[str, set[str]] = defaultdict(set)
-        written: list[Set[str]] = [set(part.writes) for part in self._parts]
-        while True:
-            before = sum(map(len, sources.values())), sum(map(len, written))
-            for part, names in zip(self._parts, written, strict=True):
-                flowing = part.reads & lasting
-                for name in names:
-                    sources[name] |= flowing
-            for k, part in enumerate(self._parts):
-                if part.through:
-                    found = _closure(part.through, sources)
-                    written[k] = written[k] | (found & lasting)
-            if before == (sum(map(len, sources.values())), sum(map(len, written))):
+        named = lasting.union(*(part.writes | part.through for part in self._parts))
+        if len(named) * len(self._parts) > MAX_SLICED:
+            return None
+        names = _Names(sorted(named))
+        flowing = [names.bits(part.reads & lasting) for part in self._parts]
+        through = [names.bits(part.through) for part in self._parts]
+        written = [names.bits(part.writes) for part in self._parts]
+        mask = names.bits(lasting)
+        for _ in range(MAX_SLICE_ROUNDS):
+            sources = [0] * len(named)
+            for new, into in zip(flowing, written, strict=True):
+                for bit in _set_bits(into if new else 0):
+                    sources[bit] |= new
+            before = list(written)
+            for k, start in enumerate(through):
+                written[k] |= _closure(start, sources) & mask
+            if written == before:
                 break
-        for part, names in zip(self._parts, written, strict=True):
-            part.is_kept |= not self._lambdas.isdisjoint(names)
-        return written
+        else:
+            return None
+        lambdas = names.bits(self._lambdas & named)
+        for part, into in zip(self._parts, written, strict=True):
+            part.is_kept |= bool(into & lambdas)
+        return [names.of(into) for into in written]
 
     # ---- statements
 
@@ -378,7 +398,8 @@ class _Reader:
 
     def _declare(self, node: ir.Decl) -> str:
         """Takes in a variable that is declared here; returns what tells it from others."""
-        count = sum(key.split("#")[0] == node.name for key in self._declared)
+        count = self._counts[node.name]
+        self._counts[node.name] += 1
         key = f"{node.name}#{count}" if count else node.name
         self._declared[key] = node.type
         self._scopes[-1][node.name] = key
@@ -406,7 +427,7 @@ class _Reader:
             case ir.FuncCall():
                 self._call(node, part)
             case ir.Construct() if not _is_number(node.type):
-                self._give("", node.args, part)
+                self._construct(node.type, node.args, part)
             case ir.MemberInit() | ir.Fold():
                 self._give("", node.args, part)
             case ir.BraceList() | ir.InitList():  # may hold references
@@ -435,9 +456,20 @@ class _Reader:
         if node.init is not None and not _is_copy(node.type):
             self._exposed.update(self._names(node.init))
         if isinstance(node.init, ir.DirectInit) and not _is_number(node.type):
-            owner = _class_name(node.type)
-            self._give(owner if self._slices.functions_named(owner) else "", node.init.args, part)
+            self._construct(node.type, node.init.args, part)
             self._exposed |= self._names(node.init)
+        elif self._slices.functions_named(_class_name(node.type)):
+            given = node.init.exprs if isinstance(node.init, ir.InitList) else ()
+            self._construct(node.type, given, part)
+
+    def _construct(self, ctype: ir.Node, given: Sequence[ir.Node], part: _Part) -> None:
+        """Takes in what a constructor may do."""
+        owner = _class_name(ctype)
+        is_known = bool(self._slices.functions_named(owner))
+        if is_known:
+            self._asked.add(owner)
+            part.is_kept |= owner in self._launching or self._slices.reaches_globals(owner)
+        self._give(owner if is_known else "", given, part)
 
     def _assign(self, target: ir.Node, part: _Part) -> None:
         """Takes in that an lvalue is written."""
@@ -536,13 +568,39 @@ class _Reader:
         return isinstance(ctype, ir.PtrDecl) and _is_copy(ctype)
 
 
-def _closure(names: Set[str], sources: dict[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    worklist = set(names)
+class _Names:
+    """Numbers some names, for sets of them that are bits of an integer."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._bits = {name: 1 << k for k, name in enumerate(names)}
+        self._sets: dict[int, frozenset[str]] = {}
+
+    def bits(self, names: Iterable[str]) -> int:
+        """Returns the set of some names."""
+        return sum(self._bits[name] for name in names)
+
+    def of(self, bits: int) -> frozenset[str]:
+        """Returns the names of a set."""
+        if bits not in self._sets:
+            self._sets[bits] = frozenset(self._names[bit] for bit in _set_bits(bits))
+        return self._sets[bits]
+
+
+def _set_bits(bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def _closure(names: int, sources: Sequence[int]) -> int:
+    """Returns the names that some names lead to, with these."""
+    found, worklist = 0, names
     while worklist:
-        name = worklist.pop()
-        found.add(name)
-        worklist |= sources.get(name, set()) - found
+        lowest = worklist & -worklist
+        found |= lowest
+        worklist = (worklist | sources[lowest.bit_length() - 1]) & ~found
     return found
 
 
@@ -574,7 +632,9 @@ def _is_copy(ctype: ir.Node) -> bool:
 
 
 def _class_name(ctype: ir.Node) -> str:
-    inner = ctype.type if isinstance(ctype, ir.TypeDecl) else None
+    if isinstance(ctype, ir.Typename):
+        ctype = ctype.type
+    inner = ctype.type if isinstance(ctype, ir.TypeDecl) else ctype
     words = inner.names if isinstance(inner, ir.IdentifierType) else ()
     return words[-1].split("<", 1)[0].rsplit("::", 1)[-1] if words else ""
 

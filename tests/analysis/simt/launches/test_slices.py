@@ -19,6 +19,7 @@ int &same(int &x) { return x; }
 struct Holder { int *p; int store(int x) { return *p = x; } };
 struct Shape { int threads; int widen() { return threads *= 2; } };
 int junk(int x) { return 3 * x; }
+struct Writer { Writer(int &x) { x = 64; } };
 """
 
 
@@ -81,10 +82,33 @@ def test_which_statements_are_idle(host, lines):
         "using T = int; T t = 32; { typedef T U; U u = 2; t *= u; } k<<<1, t>>>(g, 1);",
         "dim3 b(32); dim3 *p = &b; p->x = 64; k<<<1, b>>>(g, 1);",
         "int t = 64; void *a[] = {&g, &t}; cudaLaunchKernel((void *)k, dim3(1), dim3(t), a, 0, 0);",
+        "int t = 32; Writer w(t); k<<<1, t>>>(g, 1);",
+        "int t = 32; Writer w{t}; k<<<1, t>>>(g, 1);",
+        "int t = 32; Writer{t}; k<<<1, t>>>(g, 1);",
     ],
 )  # fmt: skip
 def test_what_a_launch_depends_on_is_executed(host):
     assert blocks(host) == [(64, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["Starter s(g, 96);", "Starter s{g, 96};", "Starter(g, 96);", "auto s = Starter{g, 96};"],
+)
+def test_constructors_that_launch_are_executed(host):
+    starter = "struct Starter { Starter(float *g, int t) { k<<<1, t>>>(g, 1); } };\n"
+    facts = facts_of(f"{K}{starter}void run(float *g) {{ {host} }}")
+    assert [kernel.instance.block for kernel in facts.kernels] == [(96, 1, 1)]
+
+
+def test_a_chain_of_pointers_is_sliced_within_bounds():
+    def idle_of(count):
+        pointers = "\n".join(f"int *p{i}; *p{i} = 1;" for i in range(count))
+        chain = "\n".join(f"p{i} = p{i + 1};" for i in range(count - 1))
+        return len(idle_lines(f"{pointers}\n{chain}\nk<<<1, 64>>>(g, 1);"))
+
+    assert idle_of(300) == 599
+    assert idle_of(2000) == 0  # all are executed
 
 
 def test_a_caller_sees_what_a_function_that_launches_writes():
