@@ -38,7 +38,7 @@ void f(float *a, int n) { k<<<1, 64>>>(a, n); }
     [
         ("either(n, st);", "threadIdx.x * st", "residues", "`n < 7`"),
         ("once(n, st);", "threadIdx.x * st", "residues", "`n < 7`"),
-        ("pointed(n, &at);", "at", "unknown-condition", ""),
+        ("pointed(n, &at);", "at", "residues", "`n < 7`"),
         ("found(n, st);", "threadIdx.x * st", "residues", "`i * i > n`"),
         ("step.set(n);", "threadIdx.x * step.st", "residues", "`n < 3`"),
         ("auto put = [&](int m) { if (m < 4) { st = 32; return; } }; put(n);", "threadIdx.x * st", "residues", "`m < 4`"),
