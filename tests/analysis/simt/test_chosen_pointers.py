@@ -72,3 +72,21 @@ def test_the_index_may_be_a_number_that_moves_the_pointers_too() -> None:
         "float *p[2] = {s + t * n, s + t * n + 64}; s[t] = in[t]; __syncthreads(); v = p[n][t + n];"
     )
     assert figures(body) == [("store", 1.0, "assumed"), ("load", None, "unknown")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "float *p = (t & 1) ? s : q; p[4 * t] = 1;",
+        "((t & 1) ? s : q)[4 * t] = 1;",
+        "float *p = s; if (t & 1) p = q; p[4 * t] = 1;",
+        "float *p = (t & 1) ? s : nullptr; if (p) p[4 * t] = 1;",
+        "float *p = n ? s : nullptr; if (p) p[4 * t] = 1;",
+        "float *p = n ? s : ((float **)in)[0]; p[4 * t] = 1;",
+        "float *p[2] = {s, q}; p[t & 1][4 * t] = 1;",
+        "float *p = s; for (int i = 0; i < n; i++) { p[4 * t] = 1; p = ((float **)in)[i]; }",
+    ],
+)
+def test_pointers_that_may_point_elsewhere_are_not_lost(body: str) -> None:
+    """Which array is meant is not known, and no index is read: that is no matter of data."""
+    assert figures(body) == [("store", None, "unknown")]

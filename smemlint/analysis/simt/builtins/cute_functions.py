@@ -36,10 +36,10 @@ from smemlint.analysis.simt.domain.ctypes import (
     array_member,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable
+from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Pointer, Unknown, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
-from smemlint.analysis.simt.interpreter.pointers import lvalue_at_unknown_offset
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
 from smemlint.frontend import ir

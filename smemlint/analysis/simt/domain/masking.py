@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.lanes import Lanes
+from smemlint.analysis.simt.domain.unknown_offset import one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -98,6 +99,11 @@ def propagated(a: Value, b: Value) -> Unknown:
 
 def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     """Returns thread by thread `a` where `mask`, else `b`."""
+    result = _selected(mask, a, b)
+    return one_or_other(a, b, result) if isinstance(result, Unknown) else result
+
+
+def _selected(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     if same(a, b):
         return a
     if isinstance(a, AffineInt) and isinstance(b, AffineInt):
@@ -135,7 +141,8 @@ def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
 
 def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     """Returns what a variable holds after the threads of `mask` wrote over it."""
-    result = select(mask, value, under_mask(None, old))
+    before = under_mask(None, old)
+    result = _selected(mask, value, before)
     if not isinstance(result, Unknown):
         return result
     kept: Value | None = None
@@ -145,14 +152,15 @@ def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     elif isinstance(old, AffineInt | Pointer):
         kept, holders = old, np.ones_like(mask)
     if isinstance(value, AffineInt | Pointer):
-        both = select(mask, value, kept) if kept is not None else None
+        both = _selected(mask, value, kept) if kept is not None else None
         follows_both = isinstance(both, AffineInt | Pointer)
         kept, holders = (both, holders | mask) if follows_both else (value, mask)
     else:
         holders = holders & ~mask
+    of_all = one_or_other(value, before, result)
     if not isinstance(kept, AffineInt | Pointer) or not np.count_nonzero(holders):
-        return result
-    return PartialValue(result.reason, result.is_data, value=kept, holders=holders, of_all=result)
+        return of_all
+    return PartialValue(result.reason, result.is_data, value=kept, holders=holders, of_all=of_all)
 
 
 def under_mask(mask: NDArray[np.bool_] | None, value: Value) -> Value:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.data_ranges import moved, without_range
+from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     DataRange,
     Object,
+    Pointer,
+    Space,
     Unknown,
     UnknownOffset,
+    Value,
 )
 from smemlint.reasons import ReasonCode
 
@@ -37,3 +42,34 @@ def why_lost(obj: Object, offset: AffineInt | None = None) -> Unknown:
     ((symbol, factor),) = offset.terms
     is_as_lost = symbol is LOST and isinstance(factor, int) and factor == 1
     return moved(why, offset.base) if is_as_lost else without_range(why)
+
+
+def lvalue_at_unknown_offset(base: Pointer, why: Unknown) -> LValue:
+    """Returns a place in a known array at an unknown offset."""
+    known = base.object.origin or base.object
+    lost = Object(known.name, known.type, known.space, f"{known.key} lost")
+    lost.shared = known.shared
+    lost.default = why
+    return LValue(lost, AffineInt(0, I64, ((LOST, 1),)), base.target, base.is_volatile)
+
+
+def forget_offset(pointer: Pointer, why: Unknown) -> Value:
+    """Returns a pointer that points elsewhere now, into the same memory.
+
+    What is reached in shared memory is counted even so, and a tensor in global memory is still one.
+    """
+    if pointer.object.space not in (Space.SHARED, Space.GLOBAL):
+        return why
+    return lvalue_at_unknown_offset(pointer, why).pointer()
+
+
+def one_or_other(a: Value, b: Value, why: Unknown) -> Value:
+    """Returns a pointer into shared memory where one of two values is one, else what is unknown.
+
+    Of pointers into two arrays one array is named: accesses are not lost. Its place is no index
+    that is read, whatever the condition rests on.
+    """
+    for value in (a, b):
+        if isinstance(value, Pointer) and value.object.space is Space.SHARED:
+            return forget_offset(value, Unknown(why.reason))
+    return why

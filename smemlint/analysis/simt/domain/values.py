@@ -210,7 +210,7 @@ class PartialValue(Unknown):
 
     value: AffineInt | Pointer
     holders: NDArray[np.bool_]
-    of_all: Unknown
+    of_all: Value
 
     def __eq__(self, other: object) -> bool:
         return self is other

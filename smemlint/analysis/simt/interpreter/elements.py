@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
+from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -32,7 +33,6 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.pointers import (
     advance,
     dereference,
-    lvalue_at_unknown_offset,
 )
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.frontend import ir

@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.masking import (
     under_mask,
 )
 from smemlint.analysis.simt.domain.memory import UndoLog
+from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -24,12 +25,10 @@ from smemlint.analysis.simt.domain.values import (
     FloatValue,
     LanePredicate,
     Pointer,
-    Space,
     Unknown,
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.pointers import forget_offset
 from smemlint.frontend import ir
 from smemlint.limits.steps import spend
 from smemlint.reasons import Assumption, outcome
@@ -112,10 +111,8 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
         return inside or _one_of(a, b, condition, Unknown(condition.reason, condition.is_data))
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
         return a if isinstance(a, FloatValue) else b
-    if isinstance(a, Pointer) and isinstance(b, Pointer):
-        pointer = _join_pointers(ev, a, b, condition, node)
-        if pointer is not None:
-            return pointer
+    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
+        return _join_pointers(ev, a, b, condition, node)
     if isinstance(a, Aggregate) and isinstance(b, Aggregate):
         cells = {k: join(ev, v, b.cells.get(k, v), condition, node) for k, v in a.cells.items()}
         return Aggregate(a.type, cells)
@@ -127,8 +124,10 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
             return _truth_after(condition, a, b)
         if isinstance(value, Unknown):
             known = under_mask(None, value)
-            return _one_of(a, b, condition, known) if isinstance(known, DataRange) else known
-    return Unknown(condition.reason, condition.is_data)
+            if isinstance(known, DataRange):
+                return _one_of(a, b, condition, known)
+            return one_or_other(a, b, known) if isinstance(known, Unknown) else known
+    return one_or_other(a, b, Unknown(condition.reason, condition.is_data))
 
 
 def _one_of(a: Value, b: Value, condition: Unknown, why: Unknown) -> Unknown:
@@ -153,20 +152,12 @@ def _join_cute(
 
 def _join_pointers(
     ev: Evaluator, a: Pointer, b: Pointer, condition: Unknown, node: ir.Node
-) -> Value | None:
-    """Returns the join of pointers into one object, or of which one points into shared memory.
-
-    None of all others. Of pointers into two arrays one array is named: accesses are not lost.
-    """
-    if a.object is b.object:
-        offset = join(ev, a.offset, b.offset, condition, node)
-        if isinstance(offset, AffineInt):
-            return Pointer(a.object, offset, a.target, a.is_volatile)
-        return forget_offset(a, offset) if isinstance(offset, Unknown) else offset
-    shared = next((p for p in (a, b) if p.object.space is Space.SHARED), None)
-    if shared is None:
-        return None
-    return forget_offset(shared, Unknown(condition.reason, condition.is_data))
+) -> Value:
+    """Returns the join of pointers into one object."""
+    offset = join(ev, a.offset, b.offset, condition, node)
+    if isinstance(offset, AffineInt):
+        return Pointer(a.object, offset, a.target, a.is_volatile)
+    return forget_offset(a, offset) if isinstance(offset, Unknown) else offset
 
 
 def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> AffineInt | None:

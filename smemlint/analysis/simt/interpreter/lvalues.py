@@ -6,6 +6,7 @@ from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import I64, U32, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
 from smemlint.analysis.simt.domain.scev import atom
+from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Object,
@@ -17,7 +18,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.pointers import dereference, lvalue_at_unknown_offset
+from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.frontend import ir
 from smemlint.hardware.arch import LARGEST_BLOCK

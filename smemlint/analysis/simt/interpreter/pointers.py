@@ -21,7 +21,7 @@ from smemlint.analysis.simt.domain.integer_scev import parted_scev, scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
 from smemlint.analysis.simt.domain.scev import Scev, Shifted, divided_by, scaled
-from smemlint.analysis.simt.domain.unknown_offset import LOST
+from smemlint.analysis.simt.domain.unknown_offset import forget_offset
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -52,25 +52,6 @@ def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
         if isinstance(value, Unknown)
         else Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a number is dereferenced")
     )
-
-
-def forget_offset(pointer: Pointer, why: Unknown) -> Value:
-    """Returns a pointer that points elsewhere now, into the same memory.
-
-    What is reached in shared memory is counted even so, and a tensor in global memory is still one.
-    """
-    if pointer.object.space not in (Space.SHARED, Space.GLOBAL):
-        return why
-    return lvalue_at_unknown_offset(pointer, why).pointer()
-
-
-def lvalue_at_unknown_offset(base: Pointer, why: Unknown) -> LValue:
-    """Returns a place in a known array at an unknown offset."""
-    known = base.object.origin or base.object
-    lost = Object(known.name, known.type, known.space, f"{known.key} lost")
-    lost.shared = known.shared
-    lost.default = why
-    return LValue(lost, AffineInt(0, I64, ((LOST, 1),)), base.target, base.is_volatile)
 
 
 def advance(

@@ -13,6 +13,7 @@ from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
+from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -25,7 +26,6 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
-from smemlint.analysis.simt.interpreter.pointers import forget_offset
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_WIDENINGS
@@ -269,12 +269,14 @@ def widen(
         return begin
     if _points_somewhere(begin):
         return None
-    if isinstance(end, Unknown) or _points_somewhere(end):
+    if _points_somewhere(end):
         return end
+    if isinstance(end, Unknown):
+        return one_or_other(begin, end, end)
     if isinstance(begin, Pointer) and isinstance(end, Pointer):
         shared = next((p for p in (begin, end) if p.object.space is Space.SHARED), None)
         return None if shared is None else forget_offset(shared, _not_followed(obj))
-    return _not_followed(obj)
+    return one_or_other(begin, end, _not_followed(obj))
 
 
 def _widen_integer(
