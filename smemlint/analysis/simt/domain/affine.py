@@ -329,7 +329,10 @@ class AffineDomain:
     def compare(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns a comparison as 0 or 1; if open `Unknown`, uniform where both sides are."""
         if a.is_concrete and b.is_concrete:
-            return AffineInt(settled(plain(_COMPARE[op](a.base, b.base))), BOOL)
+            left, right = a.base, b.base
+            if not (a.type.signed and b.type.signed):
+                left, right = _as_compared(a, b)
+            return AffineInt(settled(plain(_COMPARE[op](left, right))), BOOL)
         difference = added(a, b, -1, I32)
         if not difference.terms:
             return AffineInt(settled(plain(_COMPARE[op](difference.base, 0))), BOOL)
@@ -436,6 +439,19 @@ class Results(AffineDomain):
         if isinstance(result, AffineInt) and len(result.terms) == 1:
             self.made_of[result.terms[0][0].key] = op, a, b
         return result
+
+
+def _as_compared(a: AffineInt, b: AffineInt) -> tuple[Lanes, Lanes]:
+    """Returns two numbers in the type that C++ compares them in: `-1 < 8u` does not hold."""
+    type = common(a.type, b.type)
+    if type.signed or min(smallest(a.base), smallest(b.base)) >= 0:
+        return a.base, b.base
+    return _as_unsigned(a.base, type.bits), _as_unsigned(b.base, type.bits)
+
+
+def _as_unsigned(base: Lanes, bits: int) -> Lanes:
+    most = (1 << bits) - 1
+    return base & most if isinstance(base, int) else base.astype(np.uint64) & np.uint64(most)  # type: ignore[return-value]
 
 
 def _written(op: str, a: AffineInt, b: AffineInt) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemlint.analysis.simt.domain.affine import AffineDomain
-from smemlint.analysis.simt.domain.ctypes import I32, U8, U32
+from smemlint.analysis.simt.domain.ctypes import I32, I64, U8, U32, U64
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown, number
 
 LANES = np.arange(32, dtype=np.int64)
@@ -219,3 +219,19 @@ def test_an_unknown_made_of_itself_a_hundred_times_stays_small():
     ((symbol, _),), ((twin, _),), ((stranger, _),) = x.terms, y.terms, z.terms
     assert symbol == twin and symbol.key != stranger.key
     assert max(len(symbol.key), len(symbol.name)) <= 202
+
+
+@pytest.mark.parametrize("op", ["<", "<=", ">", ">=", "==", "!="])
+@pytest.mark.parametrize("types", [(I32, U32), (U32, I32), (I64, U32), (I32, U64), (U8, I32)])
+@pytest.mark.parametrize("numbers", [(-1, 8), (8, -1), (-16, -3), (3, 3), (-5, -5)])
+def test_numbers_are_compared_as_their_common_type(op, types, numbers):
+    """`-1 < 8u` does not hold: three lanes took each bank of `if (t - 16 < 8u) s[t * 4]`."""
+    a, b = (AffineInt(n % 2**t.bits if not t.signed and t.bits < 64 else n, t) for n, t in zip(numbers, types, strict=True))  # fmt: skip
+    bits = max(t.bits for t in (*types, I32))
+    is_signed = all(t.signed for t in types if t.bits == bits)
+    left, right = (v.base if is_signed else v.base % 2**bits for v in (a, b))
+    expected = int(eval(f"{left} {op} {right}"))
+    lanes = AffineInt(np.full(32, a.base), a.type)
+    for each in (a, lanes):
+        result = AffineDomain().compare(op, each, b)
+        assert isinstance(result, AffineInt) and result.constant == expected
