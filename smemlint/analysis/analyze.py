@@ -13,6 +13,7 @@ from smemlint.analysis.python.dialects import analyze_python, holds_marks
 from smemlint.analysis.python.importers import Importers
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.frontend.heuristics import (
+    built_includes,
     describes_swizzle,
     instantiated_includes,
     launched_and_not_defined,
@@ -46,6 +47,7 @@ def needs_analysis(source: Source) -> bool:
         or bool(launched_and_not_defined(text))
         or bool(instantiated_includes(text))
         or bool(library_kernels(text))
+        or bool(built_includes(source.path, text))
     )
 
 

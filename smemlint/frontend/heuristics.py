@@ -270,6 +270,15 @@ def instantiated_includes(text: str) -> list[str]:
     return list(quoted_includes(text)) if any(at_line_begins(_INSTANTIATES, text)) else []
 
 
+def built_includes(path: str, text: str) -> list[str]:
+    """Returns the files that a text of CUDA includes which has no kernel and no launch of its own.
+
+    That nvcc builds it tells that there are some in them: `#include "kernels.cuh"`, and `main`.
+    """
+    is_own = not path.endswith(".cu") or "__global__" in text or may_launch(text)
+    return [] if is_own or instantiated_includes(text) else list(quoted_includes(text))
+
+
 # ---- arguments
 
 

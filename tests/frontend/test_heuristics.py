@@ -184,3 +184,17 @@ def test_no_other_module_guesses_by_capitals():
 )
 def test_what_a_file_means_by_the_name_of_a_kernel(text, expected):
     assert heuristics.names_another(text, "k") is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("a.cu", '#include "k.cuh"\n#include <b>\nint main() {}\n', ["k.cuh"]),
+        ("a.cpp", '#include "k.cuh"\nint main() {}\n', []),
+        ("a.cu", '#include "k.cuh"\n__global__ void k() {}\n', []),
+        ("a.cu", '#include "k.cuh"\nint main() { k<<<1, 2>>>(); }\n', []),
+        ("a.cu", '#include "k.cuh"\ntemplate void run<64>();\n', []),
+    ],
+)
+def test_built_includes(path, text, expected):
+    assert heuristics.built_includes(path, text) == expected

@@ -33,6 +33,7 @@ from smemlint.facts import Facts, KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.unit import load_unit
 from smemlint.frontend.heuristics import (
+    built_includes,
     describes_swizzle,
     launched_and_not_defined,
     library_kernels,
@@ -184,7 +185,15 @@ class Project:
 
     def _launches_others(self, path: str) -> bool:
         text = self.index.read(path) or ""
-        return bool(launched_and_not_defined(text)) or bool(library_kernels(text))
+        built = built_includes(path, text)
+        return bool(launched_and_not_defined(text) or library_kernels(text)) or (
+            bool(built) and self._names.isdisjoint(map(posixpath.basename, built))
+        )
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The names of the files of the run, without their folders."""
+        return frozenset(map(posixpath.basename, self.index.sources))
 
     def _is_of_the_run(self, span: Span) -> bool:
         return posixpath.normpath(span.path) in self.index.sources

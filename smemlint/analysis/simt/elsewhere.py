@@ -6,10 +6,15 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from smemlint.analysis.program.units import ProgramIndex
+from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.facts import NotAnalysed, Span
-from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_without_kernels
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
+    is_cutlass_header,
+    is_without_kernels,
+)
 from smemlint.frontend.heuristics import (
+    built_includes,
     declares_variable,
     defines_kernel,
     instantiated_includes,
@@ -37,13 +42,17 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
         yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
     launches = launched_and_not_defined(text)
     headers = {posixpath.basename(name) for name in instantiated_includes(text)}
-    if not launches and not headers:
+    has_built = bool(built_includes(path, text))
+    if not launches and not headers and not has_built:
         return
     unit = index.unit(path)
     yield from _undefined(index, unit, launches)
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
     if all(map(is_without_kernels, outside)):
         return  # without a scan
+    if has_built:
+        yield from _built(index, unit, text)
+        return
     for function in unit.functions:
         file = posixpath.normpath(function.span.path)
         if not function.is_kernel or file in index.sources:
@@ -57,6 +66,28 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
             name = f"`{function.name}`"
             reason = f"{name} is defined in {file}, which is not among the files to analyse"
             yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
+
+
+def _built(index: ProgramIndex, unit: Unit, text: str) -> Iterator[NotAnalysed]:
+    """Yields one note for all headers outside of the run whose kernels they launch themselves."""
+    launching = [
+        f.words
+        for f in unit.functions
+        if not f.words.isdisjoint(LAUNCH_WORDS) and (f.name in text or not f.template)
+    ]
+    files = dict.fromkeys(
+        file
+        for function in unit.functions
+        if function.is_kernel
+        and not is_cutlass_header(file := posixpath.normpath(function.span.path))
+        and file not in index.sources
+        and any(function.name in words for words in launching)
+        and touches_shared(function, unit)
+    )
+    if files:
+        reason = f"kernels are defined in {', '.join(files)}: not among the files to analyse"
+        where = _place(unit.path, text, 0, 0)
+        yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
 
 
 def _undefined(

@@ -246,3 +246,34 @@ __global__ void k(float const* p) {
 void go(float* p) { k<<<1, 128>>>(p); }
 """
     assert figures(text) == [("async_copy", 16, 16, 4.0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_missed"),
+    [
+        ("cutlass/gemm/kernel/any.h", False),
+        ("cutlass/half.h", False),
+        ("cutlass/mine/rows.h", True),
+        ("cute/mine.hpp", True),
+        ("cutlass/", True),
+    ],
+)
+def test_a_folder_of_ones_own_that_is_called_as_cutlass_is_missed(name, is_missed):
+    text = """
+__global__ void k(float* g) { __shared__ float s[32]; s[threadIdx.x] = g[threadIdx.x]; }
+void go(float* g) { k<<<1, 32>>>(g); }
+"""
+    missed = facts_of(f'{HEAD}#include "{name}"{text}').not_analysed
+    assert [name in n.reason.text for n in missed] == [True] * is_missed
+
+
+def test_calling_a_member_of_a_class_that_is_not_known_loads_nothing():
+    text = """
+template <class F> struct S {
+  F op; float v[32];
+  __device__ float run(int i) { return op(i) + v[i * 2]; }
+};
+__global__ void k(float* o) { __shared__ S<Foreign> s; o[threadIdx.x] = s.run(threadIdx.x); }
+void f(float* o) { k<<<1, 32>>>(o); }
+"""
+    assert figures(text) == [("load", 4, 1, 2.0)]

@@ -113,3 +113,23 @@ def test_a_launched_parameter_or_own_kernel_is_defined_in_no_missing_file(launch
     (tmp_path / "one.cu").write_text(f'#include "k.cuh"\n{launch}\n')
     notes = check([Source(str(tmp_path / "one.cu"))], Settings()).facts.not_analysed
     assert notes == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "names", "expected"),
+    [
+        ("int main() { go(0); }", ["one.cu"], [["k.cuh"]]),
+        ("int main() { go(0); }", ["one.cu", "k.cuh"], []),
+        ("int main() { go(0); }", ["one.cpp"], []),
+        ("__global__ void own(float* a) { *a = 0; }", ["one.cu"], []),
+    ],
+)
+def test_a_file_that_is_built_for_its_headers_says_once_where_the_kernels_are(
+    written, names, expected, tmp_path
+):
+    go = "inline void go(float* a) { kernel<4><<<1, 64>>>(a); kernel<8><<<1, 64>>>(a); }\n"
+    (tmp_path / "k.cuh").write_text(HEADER + go)
+    (tmp_path / names[0]).write_text(f'#include "k.cuh"\n{written}\n')
+    facts = check([Source(str(tmp_path / n)) for n in names], Settings()).facts
+    left = [n for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
+    assert [[h for h in ("k.cuh",) if h in n.reason.text] for n in left] == expected

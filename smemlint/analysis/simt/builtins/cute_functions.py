@@ -37,7 +37,15 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
-from smemlint.analysis.simt.domain.values import AffineInt, Cute, Pointer, Unknown, Value, number
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Cute,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+    number,
+)
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.types.statics import static_value
@@ -176,7 +184,8 @@ def tensor_or_layout_named(ev: Evaluator, node: ir.Node) -> Value | None:
         member = this.target.member(name)
         type_ = member.type if member is not None else None
     target = getattr(type_, "target", type_)
-    is_deduced = this is not None and target.__class__ is OpaqueType  # by a class template
+    is_local = this is not None and this.object.space is Space.LOCAL  # else it would be loaded
+    is_deduced = is_local and target.__class__ is OpaqueType  # by a class template
     if not is_deduced and not (
         target.__class__ is StaticType and _is_tensor_or_layout(target.value)
     ):

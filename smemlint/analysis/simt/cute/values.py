@@ -61,9 +61,7 @@ def has_one_value(value: object) -> TypeGuard[Cute]:
         return payload.is_static
     if isinstance(payload, cute.Tensor):
         return payload.space is cute.Space.REGISTER
-    return isinstance(
-        payload, cute.TiledCopy | cute.TiledMma | cute.CopyAtom | cute.MmaOp | cute.SmemAtom
-    )
+    return isinstance(payload, _OF_TYPES)
 
 
 def shared_tensor_of(value: Value) -> cute.Tensor | None:

@@ -221,6 +221,20 @@ _TEXTS = {
 
 
 _FOLDERS = frozenset(("cute", "cutlass"))
+_RELEASED = """
+algorithm aligned_buffer arch array array_planar_complex array_subbyte atom barrier bfloat16 blas3
+blas3_types block_striped cluster_launch complex config constants container conv coord core_io
+cuda_host_adapter cutlass detail device_kernel epilogue exmy_base experimental fast_math float8
+float_subbyte floating_point_nvrtc functional gemm gemm_coord half int_tuple integer_subbyte
+kernel_hardware_info kernel_launch layout layout_composed matrix matrix_coord matrix_shape numeric
+numeric_conversion numeric_size numeric_types pipeline pitch_linear_coord platform pointer
+pointer_base pointer_flagged pointer_sparse pointer_swizzle predicate_vector quaternion real
+reduction relatively_equal semaphore stride subbyte_reference swizzle swizzle_layout tensor
+tensor_coord tensor_impl tensor_predicate tensor_ref tensor_ref_planar_complex tensor_view
+tensor_view_planar_complex tensor_zip tfloat32 thread trace transform uint128 uint256 underscore
+util version wmma_array workspace
+"""
+"""Folders and headers of CUTLASS 4, without their endings, in `cute` and in `cutlass`."""
 _OWN_FOLDERS = frozenset(("include", folder) for folder in _FOLDERS)
 _MACROS = ("CUTE_STATIC_V(x) (x)", "CUTE_ALIGNAS(n) alignas(n)")
 """Of CuTe, whose headers are never read: `decltype(x)::value` is the number that `x` is."""
@@ -236,6 +250,12 @@ def cutlass_macros() -> dict[str, Macro]:
 def is_of_cutlass(name: str) -> bool:
     """Returns whether an include is written as one of CuTe or CUTLASS: `cute/tensor.hpp`."""
     return name.partition("/")[0] in _FOLDERS
+
+
+def is_released(name: str) -> bool:
+    """Returns whether an include of CuTe or CUTLASS is of a release of it, as far as names tell."""
+    _, *parts = name.split("/")
+    return bool(parts) and parts[0].partition(".")[0] in _RELEASED.split()
 
 
 def is_within_cutlass(path: str) -> bool:

@@ -18,6 +18,7 @@ from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
     cutlass_header,
     cutlass_macros,
     is_of_cutlass,
+    is_released,
     is_within_cutlass,
 )
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
@@ -325,7 +326,7 @@ class _Run:
         if found is None and (self._is_hip(name) or is_of_system(name)):
             return
         if found is None:
-            if is_followed and not is_modelled:
+            if is_followed and not (is_modelled and is_released(name)):
                 self._report_refused(arguments[0], name, includer)
                 if is_quoted:
                     self.not_found.append(name)
