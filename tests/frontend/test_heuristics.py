@@ -142,6 +142,7 @@ def test_every_guess_is_tested_and_gives_its_reason():
         if callable(value) and getattr(value, "__module__", "") == heuristics.__name__
     }
     assert set(guesses) == {
+        "built_includes",
         "calls_hip_alone",
         "declares_variable",
         "defines_kernel",

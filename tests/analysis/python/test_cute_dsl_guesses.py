@@ -9,7 +9,7 @@ from smemlint.analysis.python.cute_dsl.execution.outside.guesses import declared
 from smemlint.facts import AccessKind, Certainty
 from smemlint.frontend.heuristics import guessed_extents
 from smemlint.frontend.python.python_source import PythonText
-from smemlint.reasons import ReasonCode
+from smemlint.reasons import ReasonCode, Topic
 
 ROWS = """
 class Rows:
@@ -370,6 +370,18 @@ def kernel(a: cute.Tensor):
     s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64), 16)
     s[2 * tx] = a[tx, 0]
 """
+
+
+def test_the_alignment_of_a_tensor_whose_modes_are_guessed_is_assumed(tmp_path):
+    part = "(1, 8), (tx % 8, tx // 8)"
+    copy = f"cute.autovec_copy(cute.local_tile(a, {part}), cute.local_tile(s, {part}))"
+    text = RANKS.replace("// 3 * 64", "* 0").replace("s[2 * tx] = a[tx, 0]", copy)
+    text = text.replace(
+        "Float32, cute.make_layout(64)", "Float16, cute.make_layout((8, 32), stride=(32, 1))"
+    )
+    (access,) = facts_of(text, tmp_path).kernels[0].accesses
+    assert access.width_bytes == 16
+    assert [a.topic for a in access.assumptions].count(Topic.ALIGNMENT) == 1
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from smemlint.analysis.python.cute_dsl.execution.libraries.host import dtype_named
+from smemlint.analysis.python.cute_dsl.execution.libraries.host import ALIGNMENT, dtype_named
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, UnknownTensor
@@ -38,6 +38,9 @@ RANKS = (2, 3, 4)
 _INTEGERS = ("Int32", "Int64", "Uint32", "Uint64")
 _BY_TYPE = Assumption(
     Topic.NUMBER, "tensors that are passed have 16-bit elements, as nothing says their type"
+)
+_ALIGNED = Assumption(
+    Topic.ALIGNMENT, f"rows of tensors that are passed begin at multiples of {ALIGNMENT} bytes"
 )
 _BY_TENSOR = Assumption(Topic.ARGUMENT, "tensors that are passed may have any layout")
 
@@ -137,6 +140,7 @@ class Guess:
         if self.rank:
             text = f"tensors have {self.rank} modes, of which the last one is contiguous"
             run.guessed.setdefault(Assumption(Topic.ARGUMENT, text))
+            run.guessed.setdefault(_ALIGNED)
             return symbolic_tensor(run, self.dtype, self.rank)
         run.guessed.setdefault(_BY_TENSOR)
         reason = f"the argument `{name}` is not known"
