@@ -407,3 +407,18 @@ def test_loops_from_a_start_that_threads_choose_together_are_decided():
     text = PICKED % ("0", "threadIdx.x + 1", "for (int i = at; i < n; i++) out[i] = s[5 * i];")
     found = [(a.certainty, a.ways) for a in accesses_of(text)]
     assert found == [(Certainty.ASSUMED, 1)] * 2
+
+
+@pytest.mark.parametrize(("other", "is_decided"), [("n", True), ("m", False)])
+def test_two_calls_choose_alike_under_equal_conditions_only(other, is_decided):
+    """Of other conditions the words lie 2, 5 or 1 apart; of equal ones 2."""
+    text = """
+__device__ int chosen(int n) { int at = 0; if (n > 7) at = 3 * threadIdx.x; return at; }
+__global__ void k(const float *s_, float *out, int n, int m) {
+  __shared__ float s[1024];
+  out[0] = s[chosen(n) - chosen(%s) + 200 + 2 * threadIdx.x];
+}
+void f(float *a, int n, int m) { k<<<1, 32>>>(a, a, n, m); }
+"""
+    (access,) = accesses_of(text % other)
+    assert access.certainty.is_decided is is_decided

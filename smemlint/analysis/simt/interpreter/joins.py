@@ -100,7 +100,7 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
         return a
     if isinstance(a, AffineInt) and isinstance(b, AffineInt):
         if condition.is_uniform:
-            key = ev.state.domain.key_of_choice(a, b, node.at)
+            key = _key_of_choice(ev, a, b, condition, node)
             text = ev.state.source_text(getattr(node, "cond", node))
             either = ev.state.domain.either(a, b, key, text)
             if either is not None:
@@ -128,6 +128,22 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
                 return _one_of(a, b, condition, known)
             return one_or_other(a, b, known) if isinstance(known, Unknown) else known
     return one_or_other(a, b, Unknown(condition.reason, condition.is_data))
+
+
+def _key_of_choice(
+    ev: Evaluator, a: AffineInt, b: AffineInt, condition: Unknown, node: ir.Node
+) -> str:
+    """Returns what names one of two numbers: what two calls choose is equal where conditions are.
+
+    On the host one choice of a launch's shape stands for all at its place.
+    """
+    key = ev.state.domain.key_of_choice(a, b, node.at)
+    if not ev.policy.tracks_scev:
+        return key
+    if condition.condition:
+        return f"{key} if {condition.condition}"
+    ev.state.sequence += 1
+    return ev.state.key(node, f"{key} at {ev.state.sequence}")
 
 
 def _one_of(a: Value, b: Value, condition: Unknown, why: Unknown) -> Unknown:
