@@ -9,7 +9,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
+from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
 from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol
@@ -92,9 +92,8 @@ def _indexed_member(
         return None
     first, base = int(begin[event.mask].min()), 0
     behind = next((s.key for s, _ in offset.terms if " behind " in s.key), "")
-    if behind and isinstance(ctype, RecordType):
-        member = ctype.member(behind.rpartition(" behind ")[0].rpartition(".")[2])
-        size = member.type.size if member is not None else 0
+    if behind:
+        size = _size_behind_unknown(ctype, name, behind)
         return (behind, 0, size) if 0 <= first < size else None
     while isinstance(ctype, ArrayType | RecordType) and ctype.size:
         if isinstance(ctype, ArrayType):
@@ -115,13 +114,42 @@ def _indexed_member(
     return None
 
 
+def _size_behind_unknown(ctype: CType | None, name: str, key: str) -> int:
+    """Returns the bytes of a member behind one of unknown size; 0 where two may be meant.
+
+    Args:
+        ctype: the type of the object, which has the member or a member that has it.
+        name: of the member.
+        key: of the unknown place, which names both members.
+    """
+    sizes: set[int] = set()
+    worklist: list[CType | None] = [ctype]
+    seen: set[RecordType] = set()
+    while worklist:
+        current = worklist.pop()
+        if isinstance(current, ArrayType):
+            worklist.append(current.element)
+        elif isinstance(current, RecordType) and current not in seen:
+            seen.add(current)
+            for m in current.members:
+                worklist.append(m.type)
+                if m.behind and m.name == name and key.endswith(f".{name} behind {m.behind}"):
+                    sizes.add(m.type.size if isinstance(m.type, ArrayType) else 0)
+    return sizes.pop() if len(sizes) == 1 else 0
+
+
 def _name_of_indexed(node: ir.Node) -> str:
-    """Returns the member that an lvalue indexes first: `cache` of `s->cache[i].level`."""
+    """Returns the outermost member that an lvalue indexes by what is no constant.
+
+    It is `cache` of `s->cache[i].level` and of `s->cache[i].b[3]`, and b of `s->cache[3].b[i]`.
+    """
+    found = ""
     while True:
         match node:
-            case ir.ArrayRef(name=ir.StructRef(field=ir.ID(name))):
-                return name
+            case ir.ArrayRef(name=ir.StructRef(field=ir.ID(name)) as within, subscript=index):
+                found = name if not found or not isinstance(index, ir.Constant) else found
+                node = within
             case ir.ArrayRef(name=within) | ir.StructRef(name=within):
                 node = within
             case _:
-                return ""
+                return found

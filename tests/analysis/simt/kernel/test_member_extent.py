@@ -49,3 +49,40 @@ def test_a_member_behind_one_of_unknown_size_ends_too():
     (kernel,) = facts_of(text.replace("states[1]", "state")).kernels
     (access,) = kernel.accesses
     assert access.wavefronts.max == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "wavefronts"),
+    [
+        ("rows[threadIdx.x].v[3]", 10),  # 20 rows of 16 words
+        ("rows[2].v[4 * threadIdx.x]", 1),  # 4 words of one row
+        ("rows[threadIdx.x / 16].v[threadIdx.x % 16]", 1),
+    ],
+)
+def test_all_rows_are_in_the_member_whose_rows_have_arrays(place, wavefronts):
+    text = f"""
+struct Row {{ float v[16]; }};
+struct Tile {{ Row rows[20]; float rest[500]; }};
+__global__ void k(int n) {{ __shared__ Tile st; if (threadIdx.x < n) st.{place} = n; }}
+void f(int n) {{ k<<<1, 32>>>(n); }}
+"""
+    (kernel,) = facts_of(text).kernels
+    (access,) = kernel.accesses
+    assert access.wavefronts.max == wavefronts
+
+
+@pytest.mark.parametrize(("place", "wavefronts"), [("in.b", 2), ("in.c", 1)])
+def test_a_member_of_that_name_in_another_class_is_not_meant(place, wavefronts):
+    """All threads are in `in.b`, 2 words apart, and five in `in.c`."""
+    text = f"""
+struct Inner {{ Unread a; int c[9]; int b[300]; }};
+struct Outer {{ Inner in; int c[400]; int b[2]; }};
+__global__ void k(int n) {{
+  __shared__ Outer st;
+  if (threadIdx.x < n) st.{place}[threadIdx.x * 2] = n;
+}}
+void f(int n) {{ k<<<1, 32>>>(n); }}
+"""
+    (kernel,) = facts_of(text).kernels
+    (access,) = kernel.accesses
+    assert access.wavefronts.max == wavefronts
