@@ -10,6 +10,7 @@ import pytest
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
 from smemlint.facts import AccessKind, Certainty
+from smemlint.reasons import Topic
 from smemlint.sources.source import Source
 
 CORPUS = Path("/work/corpus/cutlass/examples/python/CuTeDSL/cute")
@@ -573,6 +574,7 @@ if __name__ == "__main__":
             16,
         ),
         ("from_dlpack(x, assumed_align=16).mark_compact_shape_dynamic(0, (0, 1))", 16),
+        ("from_dlpack(x, assumed_align=unknown())", 16),
         ("from_dlpack(x, assumed_align=16).mark_compact_shape_dynamic(mode=1, divisibility=2)", 4),
         ("x", 2),
         (
@@ -650,3 +652,31 @@ if __name__ == "__main__":
 def test_host_code_that_calculates_a_pitch(expression, pitch, tmp_path):
     found = ways(facts_of(PITCH.replace("EXPRESSION", expression), tmp_path))
     assert found == [(AccessKind.LOAD, 4, 32 if pitch == 32 else 1)]
+
+
+def test_an_alignment_that_is_not_known_is_assumed(tmp_path):
+    text = ALIGNED.replace("TENSOR", "from_dlpack(x, assumed_align=unknown())")
+    (access,) = facts_of(text, tmp_path).kernels[0].accesses
+    assert [a.topic for a in access.assumptions].count(Topic.ALIGNMENT) == 1
+
+
+def test_the_order_of_strides_is_that_of_what_is_passed(tmp_path):
+    """Of rank 3, too: a row of eight halves is one vector where its extent is marked."""
+    marked = ".mark_layout_dynamic(leading_dim=2).mark_compact_shape_dynamic(2, divisibility=8)"
+    text = ALIGNED.replace("TENSOR", f"from_dlpack(x, assumed_align=16){marked}")
+    text = text.replace("torch.empty(32, 64,", "torch.empty(2, 32, 64,")
+    text = text.replace("cute.local_tile(g,", "cute.local_tile(g[0, None, None],")
+    assert {w for _, w, _ in ways(facts_of(text, tmp_path))} == {16}
+
+
+def test_a_class_that_is_only_called_an_enumeration_is_constructed(tmp_path):
+    text = ALIGNED.replace("TENSOR", "from_dlpack(x, assumed_align=Width(4).bytes)")
+    classes = """
+class NoEnum:
+    def __init__(self, n):
+        self.bytes = n * 2
+
+class Width(NoEnum):
+    pass
+"""
+    assert {w for _, w, _ in ways(facts_of(classes + text, tmp_path))} == {8}

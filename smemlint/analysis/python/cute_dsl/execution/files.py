@@ -143,7 +143,7 @@ class _File:
         self._take(variant, (DEFAULTS, Assumption(Topic.ARGUMENT, f"`{name}` is {value!r}", name)))
 
     def _take(self, run: Run, assumptions: tuple[Assumption, ...]) -> None:
-        self._keep([run], run.advised_facts(assumptions))
+        self._keep([run], run.advised_facts((*assumptions, *run.state.guessed)))
 
     def _keep(self, runs: Sequence[Run], kernels: Sequence[KernelFacts]) -> None:
         """Takes note of executions and of what they gave."""

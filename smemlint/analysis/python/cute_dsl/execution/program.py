@@ -101,9 +101,13 @@ def _is_constructed_by_a_library(owner: Class) -> bool:
     return is_known and owner.member("__init__") is UNKNOWN
 
 
+_ENUMERATIONS = ("Enum", "IntEnum", "StrEnum")
+
+
 def _is_enumeration(owner: Class) -> bool:
     """Returns whether a class is an `Enum`, whose members stand for their values here."""
-    return any(ast.unparse(b).endswith("Enum") for c in owner.linearization() for b in c.node.bases)
+    bases = (ast.unparse(b) for c in owner.linearization() for b in c.node.bases)
+    return any(base.removeprefix("enum.") in _ENUMERATIONS for base in bases)
 
 
 def _is_autograd_function(owner: Class) -> bool:

@@ -24,6 +24,7 @@ from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
 from smemlint.layout.cute import Integer
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.reasons import Assumption, Topic
 
 TORCH_TYPES = {
     "float64": "Float64", "double": "Float64", "float32": "Float32", "float": "Float32",
@@ -38,6 +39,9 @@ _SAME = frozenset((
     "normal_", "uniform_", "copy_", "to_dlpack", "__dlpack__", "sign", "abs",
 ))  # fmt: skip
 ALIGNMENT = 16
+_ALIGNED = Assumption(
+    Topic.ALIGNMENT, f"tensors whose alignment is not known lie at multiples of {ALIGNMENT} bytes"
+)
 """Bytes that tensors and their rows are taken to begin on a multiple of."""
 
 
@@ -296,7 +300,10 @@ def from_dlpack(call: Call) -> Value:
 def declared_alignment(call: Call, position: int) -> int:
     """Returns the argument `assumed_align`; 0 for none, which is the size of an element."""
     given = call.value(position, "assumed_align", None)
-    return given if isinstance(given, int) and given > 0 else 0
+    if given is not None and not isinstance(given, int):
+        call.run.guessed.setdefault(_ALIGNED)
+        return ALIGNMENT
+    return given if given is not None and given > 0 else 0
 
 
 @method("mark_layout_dynamic")
@@ -343,8 +350,9 @@ def _stride_order(call: Call, stride: Sequence[Integer]) -> tuple[int, ...] | No
     order = integers(given) if isinstance(given, tuple | list) else None
     if order is not None and sorted(order) == list(range(len(stride))):
         return order
-    if all(isinstance(d, int) for d in stride):
-        return tuple(sorted(range(len(stride)), key=lambda at: -int(stride[at])))  # type: ignore[arg-type]
+    passed = [v for v in (getattr(d, "value", d) for d in stride) if isinstance(v, int)]
+    if len(passed) == len(stride):
+        return tuple(sorted(range(len(stride)), key=lambda at: -passed[at]))
     ones = [at for at, d in enumerate(stride) if d == 1]
     return (1 - ones[0], ones[0]) if len(stride) == 2 and len(ones) == 1 else None
 
