@@ -71,6 +71,7 @@ class RecordHead:
     bases: tuple[str, ...]
     before: list[Token] = field(default_factory=list)  # `typedef`, `static __shared__`, ...
     attributes: list[Token] = field(default_factory=list)  # with the name: `alignas(16) S`
+    qualifiers: tuple[str, ...] = ()  # names of `a::B<int>::` in front of the name
 
 
 def namespace_of(tokens: Sequence[Token]) -> tuple[str, ...] | None:
@@ -105,7 +106,7 @@ def record_head(tokens: Sequence[Token], concepts: frozenset[str]) -> RecordHead
     named = _record_name(tokens, word + 1) if word is not None else None
     if word is None or named is None:
         return None
-    name_token, specialization, end = named
+    name_token, specialization, end, qualifiers = named
     bases = tuple(
         spelling_of(
             [t for t in part if t.text not in ("public", "private", "protected", "virtual")]
@@ -116,7 +117,9 @@ def record_head(tokens: Sequence[Token], concepts: frozenset[str]) -> RecordHead
     place = name_token or tokens[word]
     before, attributes = list(tokens[start:word]), list(tokens[word + 1 : end])
     kind = tokens[word].text
-    return RecordHead(kind, name, place, heads, specialization, bases, before, attributes)
+    return RecordHead(
+        kind, name, place, heads, specialization, bases, before, attributes, qualifiers
+    )
 
 
 def _record_word(tokens: Sequence[Token], start: int) -> int | None:
@@ -135,9 +138,12 @@ def _record_word(tokens: Sequence[Token], start: int) -> int | None:
     return i if i < len(tokens) else None
 
 
-def _record_name(tokens: Sequence[Token], i: int) -> tuple[Token | None, str | None, int] | None:
-    """Returns a record's name, its specialization, and where the bases or the body begin."""
+def _record_name(
+    tokens: Sequence[Token], i: int
+) -> tuple[Token | None, str | None, int, tuple[str, ...]] | None:
+    """Returns a record's name, specialization, where the bases or body begin, and qualifiers."""
     name_token: Token | None = None
+    qualifiers: list[str] = []
     specialization = None
     while i < len(tokens) and tokens[i].text != ":":
         token = tokens[i]
@@ -160,10 +166,12 @@ def _record_name(tokens: Sequence[Token], i: int) -> tuple[Token | None, str | N
             i = end
         elif token.kind == "identifier" and text not in ATTRIBUTE_WORDS and text != "final":
             name_token, specialization = token, None
+        elif text == "::":
+            qualifiers += [name_token.text] if name_token is not None else []
         elif text in ("*", "&", "=", "&&"):
             return None
         i += 1
-    return name_token, specialization, i
+    return name_token, specialization, i, tuple(qualifiers)
 
 
 def function_head(tokens: Sequence[Token], concepts: frozenset[str]) -> FunctionHead | None:

@@ -198,11 +198,12 @@ class _Scanner:
         if not name and is_typedef and after < len(tokens) and tokens[after].kind == "identifier":
             name = tokens[after].text  # typedef struct {..} Name;
         template = head.heads[-1] if head.heads else ()
+        place = (*scope.names, *head.qualifiers)
         record = FoundRecord(
             head.kind,
             name,
             head.name_token,
-            scope.names,
+            place,
             template,
             head.specialization,
             head.bases,
@@ -216,7 +217,7 @@ class _Scanner:
             self.found.types.add(name)
             if head.heads:
                 self.found.templates.add(name)
-        names = (*scope.names, name) if name else scope.names
+        names = (*place, name) if name else place
         parameters = tuple(p for parameters in head.heads for p in parameters)
         own = (Enclosing(name, parameters, head.specialization),) if name else ()
         self.todo.append(_Scope(brace + 1, close, names, record, scope.around + own))

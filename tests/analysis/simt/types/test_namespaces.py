@@ -148,3 +148,13 @@ def test_launches_are_of_the_kernel_of_their_namespace():
         (first, (96, 1, 1), 1),
         (second, (128, 1, 1), 4),
     ]
+
+
+def test_a_specialization_is_of_the_template_that_its_qualifiers_name():
+    one = "namespace {0} {{ template <class T> struct P {{ static constexpr int v = {1}; }}; }}\n"
+    text = one.format("a", 32) + one.format("b", 33)
+    text += "template <> struct a::P<int> { static constexpr int v = 8; };\n"
+    text += "__global__ void k(float *o) { __shared__ float s[33 * 32]; int t = threadIdx.x;\n"
+    text += "s[t * a::P<int>::v] = 0;\ns[t * b::P<int>::v] = 1;\ns[t * a::P<float>::v] = 2; }"
+    (kernel,) = facts_of(text).kernels
+    assert [a.wavefronts.mean for a in kernel.accesses] == [8, 1, 32]
