@@ -95,6 +95,7 @@ class HostPolicy(Policy):
 
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
+        steps: statements that were executed.
     """
 
     tracks_scev = False
@@ -114,6 +115,7 @@ class HostPolicy(Policy):
         self.linked = (unit, *(u for u in linked if u is not unit))
         self._launching = launching
         self.asked: dict[str, bool] = {}
+        self.steps = 0
         self.default_path = default_path
         self.domain = Results()
         self.has_default_path = False  # a known number met an unknown one
@@ -401,6 +403,8 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         ev.execute(tree.body)
     except (BudgetExceeded, RecursionError):
         return False
+    finally:
+        policy.steps = state.budget.steps
     return True
 
 

@@ -35,11 +35,13 @@ class HostRun:
         launches: that it comes to.
         is_cut: it was not executed to the end, and may launch more.
         asked: names of functions, and whether they launch: what else does makes no difference.
+        steps: statements that were executed to find it.
     """
 
     launches: tuple[Launch, ...]
     is_cut: bool
     asked: Mapping[str, bool] = field(default_factory=dict)
+    steps: int = 0
 
 
 def launches_of(
@@ -166,8 +168,10 @@ def _may_hold_function(declaration: Declaration, unit: Unit) -> bool:
 
 def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPolicy]) -> HostRun:
     """Returns these launches as what some runs of a function came to."""
+    runs = tuple(runs)
     asked = {name: answer for run in runs for name, answer in run.asked.items()}
-    return HostRun(tuple(launches), any(run.is_cut for run in runs), asked)
+    steps = sum(run.steps for run in runs)
+    return HostRun(tuple(launches), any(run.is_cut for run in runs), asked, steps)
 
 
 def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:

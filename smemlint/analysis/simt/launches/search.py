@@ -31,6 +31,7 @@ from smemlint.limits.budgets import (
     MAX_LINKED_CHARACTERS,
     MAX_LINKED_FILES,
     MAX_MAIN_FILES,
+    MAX_STEPS_TO_ARGUMENTS,
 )
 from smemlint.reasons import Topic
 from smemlint.sources.languages import is_python_path
@@ -48,6 +49,10 @@ class Wanted(Enum):
 
     SHAPE = auto()
     ARGUMENTS = auto()
+
+
+class _CallersTooLong(Exception):
+    """The callers of what launches a kernel do too much to be run for its arguments alone."""
 
 
 class LaunchSearch:
@@ -76,10 +81,16 @@ class LaunchSearch:
         self._flows: dict[HostCode, Flows] = {}
 
     def of(self, kernel: Function, expected: Wanted = Wanted.SHAPE) -> HostRun:
-        """Returns the launches of a kernel, as known as callers make what is wanted."""
+        """Returns the launches of a kernel, as known as callers make what is wanted.
+
+        Arguments that short callers do not tell are left open.
+        """
         key = id(kernel), expected
         if key not in self._found:
-            self._found[key] = _Climb(self, kernel, expected).launches()
+            try:
+                self._found[key] = _Climb(self, kernel, expected).launches()
+            except _CallersTooLong:
+                self._found[key] = self.of(kernel)
         return self._found[key]
 
     def units_of(self, kernel: Function) -> list[Unit]:
@@ -264,6 +275,7 @@ class _Climb:
         self._followed: set[Function] = set()  # to the end
         self._silent: set[Function] = set()  # of these, those without a launch of the kernel
         self._unused: list[Function] = []  # run where no instance launches the kernel
+        self._steps: dict[HostRun, int] | None = None  # of callers that are run for arguments
 
     def launches(self) -> HostRun:
         """Returns what the functions launch that name the kernel, or callers of theirs."""
@@ -271,6 +283,7 @@ class _Climb:
         self._launching = self._host.launching_below(nearest) | givers
         for function in nearest:
             self._found[function] = self._run(function)
+        self._steps = {} if self._wanted is Wanted.ARGUMENTS else None
         self._climb([f for f in nearest if self._is_open(f) and self._may_be_fixed(f)])
         runs = self._found
         found = self._settled(runs)
@@ -359,6 +372,10 @@ class _Climb:
         has_no_caller = is_alone and self._is_of_template(function)
         launching = self._launching - {function.name}
         run = self._search.run(self._units, function, launching, has_no_caller=has_no_caller)
+        if self._steps is not None:
+            self._steps[run] = run.steps
+            if sum(self._steps.values()) > MAX_STEPS_TO_ARGUMENTS:
+                raise _CallersTooLong
         if not run.is_cut:
             self._followed.add(function)
         elif run.launches:

@@ -459,3 +459,14 @@ def test_a_function_of_a_program_has_no_callers_in_another_one():
     assert (names, blocks) == (["run", "main"], {(256, 1, 1)})
     names, blocks = run_functions(a_cu=own.replace("main", "other"), b_cu=other)
     assert (96, 1, 1) in blocks
+
+
+@pytest.mark.parametrize(("statements", "expected"), [(100, 1), (5_000, None)])
+def test_long_callers_are_not_followed_for_arguments(statements, expected):
+    kernel = (
+        "__global__ void k(float *g, int n) { __shared__ float s[4096]; s[threadIdx.x * n] = 0; }"
+    )
+    host = "void run(float *g, int n) { k<<<1, 32>>>(g, n); } int main() { float *g; int n = 0;"
+    facts = facts_in(k_cu=f"{kernel} {host} {'n = 33;' * statements} run(g, n); }}")
+    (access,) = facts.kernels[0].accesses
+    assert (access.wavefronts and access.wavefronts.mean) == expected
