@@ -2,10 +2,12 @@
 
 Much of what calls PyCUDA was written for Python 2. Of the statements only the kernels beside them
 matter: `print x` becomes a tuple, and the names that `except E, e` and `raise E, x` mention go.
+A division is one of Python 2 there.
 """
 
 from __future__ import annotations
 
+import ast
 import io
 import tokenize
 from collections.abc import Iterator, Sequence
@@ -15,6 +17,22 @@ from smemlint.limits.budgets import MAX_IMPORTED_CHARACTERS
 _STATEMENTS = {"print": "0   ,", "exec": "0  ,"}
 _NO_OPERAND = frozenset(("(", "=", ".", ",", ":", ")", ">>", "+=", ";"))
 _LAYOUT = (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+
+
+def divide_as_python_2(tree: ast.Module) -> None:
+    """Makes divisions those of Python 2, unless the file imports the later ones."""
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    if any(n.module == "__future__" and "division" in [a.name for a in n.names] for n in imports):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div):
+            node.op = ast.Div()
+            node.op.smemlint_rounds = True  # type: ignore[attr-defined]
+
+
+def rounds_down(operation: ast.AST) -> bool:
+    """Returns whether an operator is a division that is rounded down for two integers."""
+    return hasattr(operation, "smemlint_rounds")
 
 
 def as_python_3(text: str) -> str | None:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from smemlint.facts import Facts, NotAnalysed, Span
 from smemlint.files.sandbox import Sandbox
-from smemlint.frontend.python.python2 import as_python_3
+from smemlint.frontend.python.python2 import as_python_3, divide_as_python_2
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source, lines_of
@@ -133,7 +133,9 @@ def _parsed(text: str) -> ast.Module:
             if again is None:
                 raise
             with suppress(SyntaxError):
-                return ast.parse(again)
+                tree = ast.parse(again)
+                divide_as_python_2(tree)
+                return tree
             raise
 
 

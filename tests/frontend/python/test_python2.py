@@ -46,6 +46,48 @@ def test_columns_and_texts_are_kept():
     ast.parse(again)
 
 
+DIVIDED = '''{head}
+from pycuda.compiler import SourceModule
+print "compiling"
+n = 33
+n /= 2
+m = SourceModule("""
+__global__ void k(float *g) {{
+  __shared__ float s[4096];
+  s[threadIdx.x * %s] = g[0];
+}}
+""" % (n / 3 * 2 - 2))
+m.get_function("k")(g, block=(129 / 2, 1, 1))
+'''
+JIT = """{head}
+from numba import cuda, float32
+print "compiling"
+@cuda.jit
+def k(a):
+    s = cuda.shared.array(1024, float32)
+    n = 9 / 2
+    s[cuda.threadIdx.x / 8 * n] = 0
+k[1, 32](a)
+"""
+
+
+def test_quotients_of_integers_are_integers(tmp_path):
+    (tmp_path / "a.py").write_text(DIVIDED.format(head=""))
+    (tmp_path / "b.py").write_text(JIT.format(head=""))
+    sources = [Source(str(tmp_path / name)) for name in ("a.py", "b.py")]
+    accesses = [a for k in analyze(sources, Settings())[0].kernels for a in k.accesses]
+    found = {(a.wavefronts.max, a.ideal.max, a.instance.block[0]) for a in accesses}
+    assert found == {(8, 1, 64), (1, 1, 32)}
+
+
+@pytest.mark.parametrize("text", [DIVIDED, JIT])
+def test_divisions_of_python_3_may_be_imported(tmp_path, text):
+    path = tmp_path / "a.py"
+    path.write_text(text.format(head="from __future__ import division"))
+    facts, _ = analyze([Source(str(path))], Settings())
+    assert not any(a.wavefronts for kernel in facts.kernels for a in kernel.accesses)
+
+
 @pytest.mark.parametrize(
     "text",
     ["print(1)", "print", "print >>f, 1", "x = print", "except_ = 1, 2", "raise E(1, 2)", "("],

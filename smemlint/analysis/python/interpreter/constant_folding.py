@@ -15,6 +15,7 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
     is_known,
 )
+from smemlint.frontend.python.python2 import rounds_down
 from smemlint.limits import sizes
 from smemlint.limits.budgets import MAX_ITEMS, MAX_OPERAND, MAX_RANGE_END
 from smemlint.limits.errors import TooLarge
@@ -66,6 +67,8 @@ _OTHERS = "*"
 def fold(operation: ast.AST, one: Value, other: Value) -> Value:
     """Returns the result of an operator on two constants."""
     try:
+        if rounds_down(operation) and isinstance(one, int) and isinstance(other, int):
+            return one // other
         _require_small(operation, one, other)
         return _OPERATORS[type(operation)](one, other)
     except (ArithmeticError, KeyError, TypeError, ValueError, TooLarge):

@@ -14,6 +14,7 @@ from smemlint.frontend.python.imports import dotted
 from smemlint.frontend.python.jit.dialects import AXES, COORDINATES
 from smemlint.frontend.python.jit.lowering import Lowering, lowers
 from smemlint.frontend.python.jit.syntax import indices_of, integer
+from smemlint.frontend.python.python2 import rounds_down
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.LShift: "<<", ast.RShift: ">>",
@@ -94,7 +95,8 @@ def lower_operator(
     if operator_type in _ROUNDED:
         return _ROUNDED[operator_type](a, b, at=make.place(node))
     if operator_type is ast.Div:
-        return make.binary("/", make.cast("double", a, node), b, node)
+        number = a if rounds_down(operator) else make.cast("double", a, node)
+        return make.binary("/", number, b, node)
     if operator_type is ast.Pow and isinstance(node, ast.BinOp):
         power = _lower_power(lowering, node, a, b)
         if power is not None:

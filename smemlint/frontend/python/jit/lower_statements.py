@@ -21,6 +21,7 @@ from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lo
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
 from smemlint.frontend.python.jit.syntax import integer, keyword, listing_of
 from smemlint.frontend.python.parameters import Parameter
+from smemlint.frontend.python.python2 import rounds_down
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CAPTURED
@@ -438,7 +439,7 @@ def _literal(node: ast.expr) -> int | None:
 def _is_floating(value: ast.expr) -> bool:
     """Returns whether an expression is a floating-point number whatever its names mean."""
     return any(
-        isinstance(n, ast.Div)
+        (isinstance(n, ast.Div) and not rounds_down(n))
         or (isinstance(n, ast.Constant) and isinstance(n.value, float))
         or (isinstance(n, ast.Call) and (dotted(n.func) or "").rsplit(".", 1)[-1] in _FLOATS)
         for n in walk(value)
