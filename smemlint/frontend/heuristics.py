@@ -111,7 +111,7 @@ def has_no_lanes(name: str) -> bool:
     return any(part in name for part in _LANELESS)
 
 
-_COPY_INSTRUCTION = re.compile(r"(?:^|::)SM\d+_\w+(?:<.*>)?::copy$")
+_COPY_INSTRUCTION = re.compile(r"(?:^|::)(?:SM\d+_\w+|UniversalCopy)(?:<.*>)?::copy$")
 
 
 def is_macro_name(name: str) -> bool:

@@ -24,7 +24,7 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("load", "ldmatrix", "copy_rows", "cp_async"),
     ),
     heuristics.is_copy_instruction: (
-        ("cute::SM80_CP_ASYNC_CACHEALWAYS<float>::copy", "SM90_TMA_LOAD_2D::copy"),
+        ("cute::SM80_CP_ASYNC_CACHEALWAYS<float>::copy", "SM90_TMA_LOAD_2D::copy", "UniversalCopy<S, D>::copy"),
         ("cute::copy", "SM80_X::copy_if", "Loader::copy"),
     ),
     heuristics.is_macro_name: (("FLOAT4", "CP_ASYNC", "LDG"), ("float4", "cpAsync", "Load")),

@@ -277,3 +277,16 @@ __global__ void k(float* o) { __shared__ S<Foreign> s; o[threadIdx.x] = s.run(th
 void f(float* o) { k<<<1, 32>>>(o); }
 """
     assert figures(text) == [("load", 4, 1, 2.0)]
+
+
+def test_a_universal_copy_without_an_atom_is_an_assignment():
+    text = """
+__global__ void k(uint32_t* g) {
+  __shared__ uint32_t t[1024];
+  UniversalCopy<uint32_t>::copy(g[threadIdx.x], t[threadIdx.x * 2]);
+  cute::UniversalCopy<uint32_t, uint32_t>::copy(t[threadIdx.x * 4 + 1], g[threadIdx.x]);
+}
+void f(uint32_t* g) { k<<<1, 32>>>(g); }
+"""
+    assert figures(text) == [("store", 4, 1, 2.0), ("load", 4, 1, 4.0)]
+    assert not facts_of(HEAD + text).kernels[0].not_analysed

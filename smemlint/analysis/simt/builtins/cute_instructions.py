@@ -10,7 +10,7 @@ from smemlint.analysis.simt.domain.ctypes import StaticType
 from smemlint.analysis.simt.domain.environment import LValue, Operand
 from smemlint.analysis.simt.domain.values import Pointer, Space, Unknown, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.accesses import emit_event
+from smemlint.analysis.simt.interpreter.accesses import emit_event, write_lvalue
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.frontend import ir
 from smemlint.layout import cute
@@ -30,6 +30,8 @@ def call_instruction(ev: Evaluator, name: str, node: ir.FuncCall) -> Value | Non
     if not isinstance(op, cute.CopyOp) or not node.args:
         return None
     operands = [operand_of(ev, argument) for argument in node.args]
+    if op.mechanism is cute.Mechanism.UNIVERSAL:
+        return _assign(ev, operands)
     if not op.has_lane_addresses:
         _note_what_is_moved(ev, op, operands, node)
     elif op.mechanism is cute.Mechanism.CP_ASYNC and len(operands) > 1:
@@ -39,6 +41,16 @@ def call_instruction(ev: Evaluator, name: str, node: ir.FuncCall) -> Value | Non
         record_copy(ev, node, target, source, op.bits // 8, form=form, size=size)
     else:
         _move_matrices(ev, op, operands, node)
+    return number(0)
+
+
+def _assign(ev: Evaluator, operands: list[Operand]) -> Value | None:
+    """Writes the first operand to the second; None where that is no place."""
+    source, *targets = operands
+    place = targets[0].place if targets else None
+    if not isinstance(place, LValue):
+        return None
+    write_lvalue(ev, place, operand_value(ev, source), targets[0].node)
     return number(0)
 
 
