@@ -230,6 +230,7 @@ class HostPolicy(Policy):
         made = this.object if this is not None and this.object.space is Space.LOCAL else None
         is_wanted = is_launching or _may_compute(function, sets_members=made is not None)
         if not is_wanted and self._shapes.isdisjoint(function.words):
+            _forget_arguments(ev, function, operands)
             if made is not None:
                 ev.state.memory.forget(made, f"was left to `{function.name}`")
             return Unknown.because(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run")
@@ -439,11 +440,16 @@ def _key_of_condition(ev: Evaluator, node: ir.Node, alternatives: Sequence[Assum
 
 
 def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Operand]) -> None:
-    """Forgets what a call that was left may have written: all but what it takes by value."""
+    """Forgets what a call that is not run to its end may write.
+
+    What it takes by value or as a constant is none of it, nor what it takes any number of.
+    """
     params = signature_of(function).parameters
-    for index, operand in enumerate(operands):
-        is_copied = index < len(params) and isinstance(params[index].type, ir.TypeDecl)
-        if is_copied:
+    named = params[:-1] if any(p.is_pack for p in function.template) else params
+    for param, operand in zip(named, operands, strict=False):
+        ctype = param.type
+        is_constant = isinstance(ctype, ir.PtrDecl) and "const" in getattr(ctype.type, "quals", ())
+        if isinstance(ctype, ir.TypeDecl) or is_constant:
             continue
         value = operand.value if operand.place is None else operand_value(ev, operand)
         for content in (operand.place, value):

@@ -42,3 +42,24 @@ def test_what_constructors_and_methods_set_is_launched(members, body, blocks):
 def test_an_object_whose_constructor_is_not_run_has_no_known_shape(members):
     found = facts_of(KERNEL % (members, "Shape shape(n);")).kernels
     assert {kernel.instance.block for kernel in found} == {(256, 1, 1)}
+
+
+WORDS = "int x = 0; " + " ".join(f"x += word{i};" for i in range(45))
+
+
+@pytest.mark.parametrize(
+    ("helper", "body", "block"),
+    [
+        (f"void set(int &t) {{ {WORDS} t = 64; }}", "set(t);", 256),
+        (f"void set(int *t) {{ {WORDS} *t = 64; }}", "set(&t);", 256),
+        ("template <class... A> void set(int &t, A... a) { t = 64; }", "set(t, n);", 256),
+        (f"void show(const int &t) {{ {WORDS} }}", "show(t);", 32),
+        (f"void show(const int *t) {{ {WORDS} }}", "show(&t);", 32),
+        (f"void show(int t) {{ {WORDS} }}", "show(t);", 32),
+        ("template <class... A> void show(A &&... a) { }", "show(t, n);", 32),
+    ],
+)
+def test_what_a_call_that_is_not_run_may_write_is_not_known(helper, body, block):
+    text = "__global__ void k(float *o) { __shared__ float s[256]; s[threadIdx.x] = o[0]; }\n"
+    text += f"{helper}\nvoid go(float *o, int n) {{ int t = 32; {body} k<<<1, t>>>(o); }}"
+    assert {kernel.instance.block for kernel in facts_of(text).kernels} == {(block, 1, 1)}
