@@ -310,6 +310,39 @@ def test_call_operators_of_places_load_nothing(use, element):
     assert lanes(access) == expected_lanes(element, 32)
 
 
+CONSTANT = """
+struct Row {
+  float v[64];
+  __device__ float operator[](int i) const { return v[i]; }
+  __device__ float &operator[](int i) { return v[i]; }
+  __device__ float operator()(int i) const { return v[i]; }
+  __device__ float &operator()(int i) { return v[i]; }
+  __device__ float at(int i) const { return v[i]; }
+  __device__ float &at(int i) { return v[i]; }
+};
+struct Header { int n; };
+struct Numbered : Header, Row {};
+__shared__ Row row;
+__shared__ Numbered numbered;
+"""
+
+
+@pytest.mark.parametrize("use", ["row[2 * t] = 1;", "row(2 * t) = 1;", "row.at(2 * t) = 1;"])
+def test_operators_of_constant_objects_are_others(use):
+    """The first one, which returns a value, was called: the store was a load."""
+    access = only(use, before=CONSTANT)
+    assert str(access.kind) == "store"
+    assert lanes(access) == expected_lanes(lambda t: 2 * t, 32)
+
+
+@pytest.mark.parametrize("use", ["numbered[t] = 1;", "numbered(t) = 1;", "numbered.at(t) = 1;"])
+def test_operators_are_inherited(use):
+    """All of the object was recorded as loaded, and nothing as stored."""
+    access = only(use, before=CONSTANT)
+    assert str(access.kind) == "store"
+    assert lanes(access) == expected_lanes(lambda t: 1 + t, 32)
+
+
 BYTES = """
 template <int N> struct Bytes { using type = char; };
 template <> struct Bytes<8> { using type = uint2; };

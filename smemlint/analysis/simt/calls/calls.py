@@ -15,7 +15,7 @@ from smemlint.analysis.simt.builtins.cute_functions import (
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.construction import construct
-from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
+from smemlint.analysis.simt.calls.inlining import inline_best, inline_member, inline_named
 from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.calls.packs import expanded
@@ -153,19 +153,10 @@ def _call_object(ev: Evaluator, node: ir.FuncCall) -> Value:
     """Calls what an expression gives; an object of a class in its place, without a copy of it."""
     place = ev.lvalue(node.name) if may_be_place(node.name) else None
     if isinstance(place, LValue):
-        found = _call_operator_at(ev, place, node)
+        found = inline_member(ev, "operator()", place, node)
         if found is not None:
             return found
     return _call_value(ev, ev.evaluate(node.name), node)
-
-
-def _call_operator_at(ev: Evaluator, place: LValue, node: ir.FuncCall) -> Value | None:
-    """Calls the `operator()` of an object's class; None where that is not known to have one."""
-    record = place.type
-    if not isinstance(record, RecordType) or record.record is None:
-        return None
-    candidates = find_candidates(ev, "operator()", record, node)
-    return inline_best(ev, candidates, (), node, place.pointer(), record) if candidates else None
 
 
 def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
@@ -221,11 +212,9 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
             found = call_method_of_cute(ev, value, name, arguments, node)
         if found is not None:
             return found
-    if isinstance(record, RecordType) and record.record is not None:
-        for ctype in with_bases(record):
-            value = inline_named(ev, name, ctype, node, place.pointer(), arguments)
-            if value is not None:
-                return value
+    value = inline_member(ev, name, place, node, arguments)
+    if value is not None:
+        return value
     elements = elements_of_unread(ev, name, arguments, node)
     return _unread_method(ev, place, callee, node) if elements is None else elements
 
@@ -236,7 +225,7 @@ def _call_member(ev: Evaluator, place: LValue, name: str, node: ir.FuncCall) -> 
     if not isinstance(record, RecordType) or record.member(name) is None:
         return None
     member = member_lvalue(ev, place.pointer(), record, name)
-    return _call_operator_at(ev, member, node) if isinstance(member, LValue) else None
+    return inline_member(ev, "operator()", member, node) if isinstance(member, LValue) else None
 
 
 def _call_on_unknown(ev: Evaluator, of: Unknown, callee: ir.StructRef, node: ir.FuncCall) -> Value:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
@@ -92,6 +92,35 @@ def inline_named(
         why = f"the call of `{record.name}::{name}` is not followed: {_WHICH}"
         return ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, why))
     return inline_best(ev, candidates, arguments, node, this, record) if candidates else None
+
+
+def inline_member(
+    ev: Evaluator,
+    name: str,
+    place: LValue,
+    node: ir.FuncCall,
+    arguments: tuple[str, ...] = (),
+) -> Value | None:
+    """Returns the value of a method of an object's class or of its nearest base that has one.
+
+    Args:
+        ev: the evaluator.
+        name: of the method.
+        place: the object.
+        node: the call.
+        arguments: template arguments that the call spells out.
+
+    Returns:
+        None of what is no object of a class that was read, and where no method takes the operands.
+    """
+    record = place.type
+    if not isinstance(record, RecordType) or record.record is None:
+        return None
+    for owner in with_bases(record):
+        value = inline_named(ev, name, owner, node, place.pointer(), arguments)
+        if value is not None:
+            return value
+    return None
 
 
 def _hides_shared(ev: Evaluator, name: str, record: RecordType) -> bool:

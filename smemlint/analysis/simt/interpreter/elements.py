@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.builtins.containers import elements_on_device
 from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
-from smemlint.analysis.simt.calls.candidates import find_candidates
-from smemlint.analysis.simt.calls.inlining import inline_best
+from smemlint.analysis.simt.calls.inlining import inline_member
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
     U32,
@@ -34,7 +33,6 @@ from smemlint.analysis.simt.interpreter.pointers import (
     advance,
     dereference,
 )
-from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
 
@@ -165,19 +163,13 @@ def _element_type(ctype: CType | None) -> CType | None:
     return array.element if array is not None else None
 
 
-def _by_operator(
-    ev: Evaluator, place: LValue | Unknown, node: ir.ArrayRef
-) -> LValue | Unknown | None:
+def _by_operator(ev: Evaluator, place: LValue, node: ir.ArrayRef) -> LValue | Unknown | None:
     """Returns what the `operator[]` of an object's class gives; None where it defines none."""
-    record = place.type if isinstance(place, LValue) else None
-    if not isinstance(place, LValue) or not isinstance(record, RecordType) or not record.record:
-        return None
     call = ir.FuncCall(node.name, (node.subscript,), at=node.at)
-    candidates = find_candidates(ev, "operator[]", record, call)
-    if not candidates:
+    value = inline_member(ev, "operator[]", place, call)
+    if value is None:
         return None
-    value = inline_best(ev, candidates, (), call, place.pointer(), record)
-    if all(signature_of(f).returns_reference for f in candidates) or isinstance(value, Unknown):
+    if isinstance(value, Unknown) or (isinstance(value, Pointer) and value.is_reference):
         return dereference(ev, value, node)
     content = ev.state.new_local("element", type_of(value), ev.state.key(node), value)
     return LValue(content, offset_of(0), type_of(value))

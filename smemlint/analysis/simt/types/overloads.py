@@ -169,7 +169,8 @@ def best_fit(
     """Returns the definition that fits best: template arguments, arity, kinds of parameters.
 
     Args:
-        candidates: not empty; of equals the first is taken.
+        candidates: not empty; of equals the first is taken, of methods the first that returns a
+            reference: those that return a value are for constant objects.
         types: of the call's arguments.
         arguments: spelling of the template arguments that the call gives.
         is_type: whether such a spelling is a type.
@@ -181,15 +182,17 @@ def best_fit(
         return candidates[0]
     kinds = [is_type(a) for a in arguments]
 
-    def fit(function: Function) -> tuple[int, int]:
+    def fit(function: Function) -> tuple[int, int, bool]:
         template = function.template
         classes = class_fit(function)
         if classes is None or (arguments and not template and function.specialization is None):
-            return (-4, 0)
+            return (-4, 0, False)
         score = 1 if arguments and len(template) >= len(arguments) else 0
         score += not arguments and not template and takes(function)
         score += sum((p.kind == "type") == k for k, p in zip(kinds, template, strict=False))
-        shapes = signature_of(function).shapes
-        return (score, classes + sum(_fits(s, t) for s, t in zip(shapes, types, strict=False)))
+        signature = signature_of(function)
+        closeness = sum(_fits(s, t) for s, t in zip(signature.shapes, types, strict=False))
+        is_place = function.record is not None and signature.returns_reference
+        return (score, classes + closeness, is_place)
 
     return max(candidates, key=fit)
