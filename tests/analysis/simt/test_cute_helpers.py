@@ -290,3 +290,17 @@ void f(uint32_t* g) { k<<<1, 32>>>(g); }
 """
     assert figures(text) == [("store", 4, 1, 2.0), ("load", 4, 1, 4.0)]
     assert not facts_of(HEAD + text).kernels[0].not_analysed
+
+
+def test_what_initializes_a_reference_is_evaluated_once():
+    text = """
+struct S { const int& r; __device__ S(int& c) : r(c++) {} };
+__global__ void k() {
+  __shared__ float s[1024];
+  int c = 0;
+  S a(c);
+  s[threadIdx.x * c] = 1.f;
+}
+void f() { k<<<1, 32>>>(); }
+"""
+    assert figures(text) == [("store", 4, 1, 1.0)]

@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.inlining import inline_named
-from smemlint.analysis.simt.calls.operands import operand_of
+from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.calls.unfollowed import (
     given_values,
     note_shared_argument,
     unfollowed_call,
+    unfollowed_values,
 )
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
 from smemlint.analysis.simt.domain.ctypes import (
@@ -222,17 +223,22 @@ def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
 
 
 def _bind_reference(ev: Evaluator, node: ir.MemberInit) -> bool:
-    """Binds a member that is a reference; returns False of all others."""
+    """Binds a member that is a reference; returns False of all others.
+
+    To a value that has no place, none is bound.
+    """
     record, this = ev.state.frame.record, ev.state.frame.this
     member = record.member(node.member.name) if record is not None else None
     is_bound = member is not None and is_reference(member.type) and len(node.args) == 1
     if not is_bound or member is None or this is None or this.object.space is not Space.LOCAL:
         return False
-    target = operand_of(ev, node.args[0]).place
-    if target is None:
-        return False
+    operand = operand_of(ev, node.args[0])
+    if operand.place is None:
+        name, value = f"the constructor of {member.name}", operand_value(ev, operand)
+        unfollowed_values(ev, name, [value], node, "it binds a reference to a value")
+        return True
     at = ev.state.domain.add(this.offset, offset_of(member.offset))
-    write_lvalue(ev, LValue(this.object, at, member.type), target.pointer(), node)
+    write_lvalue(ev, LValue(this.object, at, member.type), operand.place.pointer(), node)
     return True
 
 
