@@ -304,3 +304,16 @@ __global__ void k() {
 void f() { k<<<1, 32>>>(); }
 """
     assert figures(text) == [("store", 4, 1, 1.0)]
+
+
+def test_what_names_an_element_of_no_tensor_is_evaluated_once():
+    text = """
+template <class U> __global__ void k(float* o, U u) {
+  __shared__ float t[1024];
+  int e = 0;
+  o[1] = local_tile(u, make_shape(_32{}, _1{}), make_coord(0, e++))(threadIdx.x, 0);
+  t[threadIdx.x * e] = 1.f;
+}
+template <class T> void f(float* o, T u) { k<<<1, 32>>>(o, u); }
+"""
+    assert figures(text) == [("store", 4, 1, 1.0)]

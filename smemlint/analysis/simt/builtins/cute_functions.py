@@ -161,8 +161,10 @@ def called_tensor_or_layout(ev: Evaluator, node: ir.FuncCall) -> Value | None:
 
 
 def _makes_tensor(ev: Evaluator, node: ir.FuncCall) -> bool:
-    """Returns whether a call is one of CuTe's that accesses nothing: it may be evaluated twice."""
+    """Returns whether a call is one of CuTe's that changes nothing: it may be evaluated twice."""
     callee = node.name
+    if any(map(_is_assignment, node.walk())):
+        return False
     if isinstance(callee, ir.StructRef):
         return uses_cute(ev) and callee.field.name in TENSOR_METHODS
     if not isinstance(callee, ir.ID):
@@ -170,6 +172,12 @@ def _makes_tensor(ev: Evaluator, node: ir.FuncCall) -> bool:
     name = ev.state.unit.template_arguments(callee.name)[0].rpartition("::")[2]
     is_function = name in FUNCTIONS and name not in ALGORITHMS and uses_cute(ev)
     return is_function or tensor_or_layout_named(ev, callee) is not None
+
+
+def _is_assignment(node: ir.Node) -> bool:
+    if isinstance(node, ir.UnaryOp):
+        return node.op in ("++", "--", "p++", "p--")
+    return isinstance(node, ir.Assignment)
 
 
 def tensor_or_layout_named(ev: Evaluator, node: ir.Node) -> Value | None:
