@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import IntType
-from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.environment import Variable, is_reference
 from smemlint.analysis.simt.domain.values import AffineInt, Space
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
@@ -26,7 +26,8 @@ def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> int | None:
     name = cond.left.name
     if not all(isinstance(node, _HELD) for node in cond.right.walk()):
         return None
-    if name in ev.state.node_facts.names_in(cond.right):
+    others = ev.state.node_facts.names_in(cond.right)
+    if name in others or any(_refers(ev, other) for other in others):
         return None
     counter = ev.state.lookup(name)
     if not isinstance(counter, Variable) or not isinstance(counter.type, IntType):
@@ -45,6 +46,12 @@ def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> int | None:
     if last is None or start.type != counter.type or not _fit(start, end, by, (*bounds, last)):
         return None
     return _trips(cond.op, bounds, last, by)
+
+
+def _refers(ev: Evaluator, name: str) -> bool:
+    """Returns whether a name may be another one of the counter."""
+    binding = ev.state.lookup(name)
+    return isinstance(binding, Variable) and is_reference(binding.type)
 
 
 def _step(step: ir.Node, name: str) -> int:

@@ -28,7 +28,9 @@ def trips(monkeypatch, head, *, counts=True):
     ev.state.frames.append(Frame("k", [{}]))
     ev.execute(declared)
     ev.execute(loop.init)
-    if counts:
+    if counts is None:
+        assert counted_trips(ev, loop.cond, loop.next) is None
+    elif counts:
         assert counted_trips(ev, loop.cond, loop.next) is not None
     else:
         monkeypatch.setattr(known_trips, "counted_trips", lambda *parts: None)
@@ -73,6 +75,10 @@ def test_counted(monkeypatch, head, count):
 def test_not_counted(monkeypatch, head):
     with pytest.raises(AssertionError):
         trips(monkeypatch, head)
+
+
+def test_an_end_that_refers_to_the_counter_moves(monkeypatch):
+    assert trips(monkeypatch, "int i = 0, &r = i; i < 8 - r; i++", counts=None) == 4
 
 
 def test_random_heads(monkeypatch):
