@@ -27,9 +27,14 @@ Fewer threads load than the text says. SASS of nvcc 13.0.88, -O3, sm_90, for
 | the same as the first, behind a barrier or a store to `s` | all |
 | `for (..) if (lane < 4) out[t] = v;` | all |
 | the first, where all read `w = s[8 * lane + 1]` (one LDS.64), or + 0, 2, 3, not 5 | all |
+| `for (i = lane; i < 4; i += 32) out[t + i] = v;` | the 4 |
+| the same of `i < n` | all |
+| `if (lane >= 4) return; if (n > 3) out[t] = v;`, which becomes one condition | all |
+| `if (lane < 4) { m = v; out[t + 4] = m; } out[t] = m;` | all |
+| `if (n > 4) v = v * 3; if (lane < 4) out[t] = v;` | the 4 |
 
 What tells `v = s[8 * lane] + q[t]` from `+ in[t]`, fmaxf from a sum and `v * i` from `v` is not
-modelled: who loads is open there.
+modelled: who loads is open there, and in the last five but `i < n`.
 """
 
 from __future__ import annotations
@@ -89,7 +94,7 @@ def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
     """
     sinking = _Sinking(known)
     items = block.block_items
-    if not any(isinstance(item, ir.If | ir.Switch) for item in items):
+    if not any(isinstance(item, (ir.If, ir.Switch, *_LOOPS)) for item in items):
         return sinking.found
     values = list(_loaded(items))
     if values and not _is_opaque(items):
@@ -238,6 +243,7 @@ class _Sinking:
     def __init__(self, known: Names) -> None:
         self.found: dict[ir.Node, list[Sunk]] = defaultdict(list)
         self._known = known
+        self._outward: dict[ir.Node, list[ir.Node]] = {}  # assignments to variables from around
         self._within: tuple[_Value, Sequence[ir.Node]] | None = None
 
     def sink(self, value: _Value, items: Sequence[ir.Node]) -> None:
@@ -255,9 +261,14 @@ class _Sinking:
             if not self._reads(item, value):
                 branches += _is_branch(item)
                 if isinstance(item, ir.If) and item.iffalse is None and _returns(item.iftrue):
+                    if self._joins_next(item.iftrue, value, items[k + 1 :]):
+                        value = _Value(value.loads, value.names, is_open=True)
                     self._note(item, None, value, is_open=value.is_open)
                 elif branches > 1 or _parts_blocks(item):
                     return
+                continue
+            if self._may_be_selected(item, value):
+                value = _Value(value.loads, value.names, is_open=True)
                 continue
             name, given = _given(item)
             if given is None or not (isinstance(item, ir.Decl) or name in value.names):
@@ -269,7 +280,11 @@ class _Sinking:
 
     def _sink_into(self, item: ir.Node, value: _Value, later: Sequence[ir.Node]) -> None:
         """Notes where loads go that a statement reads, and perhaps later ones."""
-        others = [each for each in later if self._reads(each, value)]
+        others = [each for each in self._until_assigned(later, value) if self._reads(each, value)]
+        if _is_once(item) and not others:
+            self._within = value, _statements(item.stmt if isinstance(item, ir.DoWhile) else item)
+        if isinstance(item, ir.For | ir.While) and not others and not self._is_in_head(item, value):
+            self._note(item, item, value, is_open=True)
         if not isinstance(item, ir.If | ir.Switch) or self._reads(item.cond, value):
             return
         is_open = value.is_open or bool(others)
@@ -284,12 +299,14 @@ class _Sinking:
         ways = [w for w in (item.iftrue, item.iffalse) if w is not None and self._reads(w, value)]
         if len(ways) != 1:
             return
-        inner = ways[0].block_items if isinstance(ways[0], ir.Compound) else (ways[0],)
+        inner = _statements(ways[0])
         readers = [each for each in inner if self._reads(each, value)]
         keeps_branch = _keeps_branch(ways[0])
         if keeps_branch is False or (len(inner) == 1 and self._is_one_condition(inner[0], value)):
             return
         is_open |= keeps_branch is None or any(map(_is_counted, readers))
+        is_open |= any(isinstance(each, ir.While | ir.DoWhile) for each in readers)
+        is_open |= self._leaves_by_name(ways[0], value)
         self._note(item, ways[0], value, is_open=is_open)
         if not is_open:
             self._within = value, inner
@@ -300,6 +317,42 @@ class _Sinking:
     def _reads(self, node: ir.Node, value: _Value) -> bool:
         return not value.names.isdisjoint(free_names(node, self._known))
 
+    def _until_assigned(self, items: Sequence[ir.Node], value: _Value) -> Iterator[ir.Node]:
+        """Yields statements up to one that gives the variable another value."""
+        for item in items:
+            match item:
+                case ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=given):
+                    if value.names == {name} and not self._reads(given, value):
+                        return
+            yield item
+
+    def _joins_next(self, way: ir.Node | None, value: _Value, later: Sequence[ir.Node]) -> bool:
+        """Returns whether a branch that only returns is one condition with the next that reads."""
+        reader = next((each for each in later if self._reads(each, value)), None)
+        is_alone = way is not None and len(_statements(way)) == 1
+        return is_alone and isinstance(reader, ir.If) and reader.iffalse is None
+
+    def _may_be_selected(self, item: ir.Node, value: _Value) -> bool:
+        """Returns whether a branch does no more than change the value: `if (n > 4) v *= 3;`."""
+        if not isinstance(item, ir.If) or self._reads(item.cond, value) or _keeps_branch(item):
+            return False
+        changed = {name for node in item.walk() for name in _assigned(node)}
+        return bool(changed) and changed <= value.names
+
+    def _leaves_by_name(self, way: ir.Node, value: _Value) -> bool:
+        """Returns whether statements give the value to a variable from around them."""
+        if way not in self._outward:
+            around = free_names(way, self._known)
+            self._outward[way] = [n for n in way.walk() if not around.isdisjoint(_assigned(n))]
+        return any(
+            self._reads(node, value) and value.names.isdisjoint(_assigned(node))
+            for node in self._outward[way]
+        )
+
+    def _is_in_head(self, item: ir.For | ir.While, value: _Value) -> bool:
+        body = item.stmt
+        return any(self._reads(part, value) for part in item.children() if part is not body)
+
     def _is_one_condition(self, node: ir.Node, value: _Value) -> bool:
         """Returns whether a branch on a value is joined with the branch that it stands in."""
         is_branch = isinstance(node, ir.If) and node.iffalse is None
@@ -308,6 +361,26 @@ class _Sinking:
 
 def _is_opaque(items: Sequence[ir.Node]) -> bool:
     return any(isinstance(node, _OPAQUE) for item in items for node in item.walk())
+
+
+def _assigned(node: ir.Node) -> tuple[str, ...]:
+    """Returns the variable that an assignment changes."""
+    match node:
+        case ir.Assignment(lvalue=ir.ID(name=name)):
+            return (name,)
+    return ()
+
+
+def _statements(node: ir.Node) -> Sequence[ir.Node]:
+    return node.block_items if isinstance(node, ir.Compound) else (node,)
+
+
+def _is_once(item: ir.Node) -> bool:
+    """Returns whether statements stand in braces, or in a macro's `do {} while (0)`."""
+    match item:
+        case ir.Compound() | ir.DoWhile(cond=ir.Constant(value="0" | "false")):
+            return True
+    return False
 
 
 def _is_branch(item: ir.Node) -> bool:

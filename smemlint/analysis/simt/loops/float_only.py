@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.builtins.math_functions import pure_functions
+from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.domain.ctypes import FLOAT, ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, is_any
 from smemlint.analysis.simt.domain.values import (
@@ -63,6 +64,10 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
             if parts.cond is not None and not (parts.first and not trips):
                 value = to_condition(ev.evaluate(parts.cond))
             if not isinstance(value, AffineInt) or value.constant in (0, None):
+                if not trips and isinstance(value, AffineInt) and not value.terms:
+                    sunk = state.node_facts.sunk.get(parts.node, ())
+                    going = state.mask & (value.base != 0)
+                    sink_loads(state.trace.items, sunk, parts.node, going)
                 break
             if not trips:
                 ev.execute(parts.body)

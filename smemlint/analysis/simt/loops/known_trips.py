@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, unrolled
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
@@ -145,6 +146,9 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
             going = _threads_going_on(ev, parts, len(starts), rest)
             if going is None:
                 return
+            if not done:
+                sunk = state.node_facts.sunk.get(parts.node, ())
+                sink_loads(state.trace.items, sunk, parts.node, going)
             if going is not state.mask:
                 run.is_constant = False
                 run.left = run.left | (state.mask & ~going)

@@ -56,6 +56,10 @@ def wavefronts(text):
         LOAD + "for (int i = 0; i < 4; i++) out[t + i * 3] = in[i + t]; if (lane < 4) out[t] = v;",
         "float v; v = s[8 * lane]; if (lane < 4) out[t] = v;",
         "float v = __expf(s[8 * lane]); if (lane < 4) out[t] = v;",
+        LOAD + "v = v * 2; if (lane < 4) out[t] = v; v = 3; out[t + 500] = v;",
+        LOAD + "do { if (lane < 4) out[t] = v; } while (0);",
+        LOAD + "{ if (lane < 4) out[t] = v; }",
+        LOAD + "if (lane < 4) { v = v + 1; out[t] = v; }",
         "float v = sqrtf(s[8 * lane]) * 2.f; float w = v * v; if (lane < 4) out[t] = w;",
     ],
 )
@@ -73,6 +77,7 @@ def test_a_load_sinks_to_the_threads_that_read_it(text):
         LOAD + "s[t] = 3; if (lane < 4) out[t] = v;",
         LOAD + "for (int i = 0; i < n; i++) if (lane < 4) out[t * i] = v;",
         LOAD + "if (v < 4) out[t] = v;",
+        LOAD + "for (int i = lane; i < n; i += 32) out[t + i] = v;",
         "volatile float *p = s; float v = p[8 * lane]; if (lane < 4) out[t] = v;",
         LOAD + "if (n > 3) { if (lane < 4) out[t] = v; } else if (lane < 4) out[t + 9] = v * 2;",
         LOAD + "if (lane < 4) { if (v > 3) out[t] = 1; }",
@@ -97,6 +102,12 @@ def test_a_load_that_others_read_or_that_something_keeps_does_not_sink(text):
         "float v = 0; for (int i = 0; i < 4; i++) v += s[8 * lane + i * 37]; "
         "if (lane < 4) out[t] = v;",  # 4
         LOAD + "if (lane < 4) for (int i = 0; i < n; i++) out[t + i] = v;",  # all
+        LOAD + "if (lane < 4) while (n-- > 0) out[t + n] = v;",  # all
+        LOAD + "for (int i = lane; i < 4; i += 32) out[t + i] = v;",  # 4
+        LOAD + "int i = lane; while (i < 4) { out[t + i] = v; i += 32; }",  # 4
+        LOAD + "if (lane >= 4) return; if (n > 3) out[t] = v;",  # all
+        LOAD + "float m = 0; if (lane < 4) { m = v; out[t + 4] = m; } out[t] = m;",  # all
+        LOAD + "v = v + 1; if (n > 4) v = v * 3; if (lane < 4) out[t] = v;",  # 4
         LOAD + "if (lane < 4) out[t] = v; if (lane < 4) out[t + 300] = v;",  # 4
         LOAD + "float m = in[t]; if (lane < 4) m = fmaxf(m, v); out[t] = m;",  # 4
         LOAD + "switch (lane) { case 0: case 1: out[t] = v; break; default: out[t] = 2; }",  # 2
