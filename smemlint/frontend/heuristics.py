@@ -56,7 +56,6 @@ _LIBRARY_KERNEL = re.compile(
     r"cutlass::(?<!\wcutlass::)(?:gemm|conv|epilogue)::(?:device|collective)::(\w++)\s*+<(?!<)"
 )
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
-_MAIN = re.compile(r"^[ \t]*+(?:int|auto|void)[ \t\n]++main[ \t]*+\(", re.MULTILINE)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
 _CUDA_SWITCH = re.compile(
     r"(?:^|_)(?:USE|WITH|HAVE|HAS|ENABLE|BUILD)_(?:CUDA|GPU)$"
@@ -300,11 +299,6 @@ def guessed_extents(name: str) -> tuple[int, int] | None:
 def names_flag(name: str) -> bool:
     """Returns whether a parameter is a flag: `is_causal`, `has_bias`, `use_mask`."""
     return name.startswith(("is_", "has_", "use_", "return_"))
-
-
-def is_program(text: str) -> bool:
-    """Returns whether a file spells `main`: nothing in it is called from another program."""
-    return "main" in text and _MAIN.search(text) is not None
 
 
 # ---- comments

@@ -208,10 +208,6 @@ MAX_STEPS_TO_ARGUMENTS = 4_000
 
 Arguments that settled an access of 10 trees took up to 1,700; others took up to 45,000 for nothing.
 """
-MAX_SLICED = 4_000_000
-"""Statements of a host function, times its variables; of a larger one all are executed."""
-MAX_SLICE_ROUNDS = 12
-"""Rounds in which what pointers lead to must be found; else all statements are executed."""
 MAX_HOST_TRIPS = 12
 """Iterations of a loop of host code; longer ones are widened."""
 MAX_HOST_PATHS = 16

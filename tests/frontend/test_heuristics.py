@@ -36,10 +36,6 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("HOST_DEVICE", "DEV_INLINE", "GPU_FN", "MY_DEV"), ("device", "DEVIATION", "CPU_FN"),
     ),
     heuristics.names_host: (("HOST_DEVICE", "MY_HOST"), ("host", "DEVICE", "__host__")),
-    heuristics.is_program: (
-        ("int main(int n, char **v) {", "  auto main () -> int {", "int\nmain(void)"),
-        ("// int main() is elsewhere", "int domain(int n);", "call(main);"),
-    ),
     heuristics.is_hip_file: (
         ("a/gemm.hip", "settle_hip.cpp", "gemm.hip.cpp"), ("a/ship.cu", "chips.cpp", "hip/a.cu"),
     ),

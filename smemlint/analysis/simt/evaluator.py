@@ -101,10 +101,6 @@ class Policy:
         """
         return False
 
-    def idle_statements(self, function: Function, frame: Frame) -> frozenset[ir.Node]:
-        """Returns the statements of a function that nothing depends on: they are not executed."""
-        return frozenset()
-
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""
         return None

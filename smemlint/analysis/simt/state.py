@@ -91,7 +91,6 @@ class Frame:
         lambdas: nothing is captured by copy: a lambda body sees the frame that made it.
         found: names that were looked up, with their innermost binding; None for none.
         place: names of the namespaces and classes around the code that it executes.
-        idle: statements that are not executed, since nothing depends on them.
     """
 
     name: str
@@ -110,7 +109,6 @@ class Frame:
     opening: int = 0
     first_line: int = 0
     found: dict[str, Binding | None] = field(default_factory=dict)
-    idle: frozenset[ir.Node] = frozenset()
 
     # ---- names
 

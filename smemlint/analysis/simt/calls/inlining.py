@@ -243,7 +243,6 @@ def _inline(
             return known.value
         watch = Watch(state, frame) if key is not None else None
         if not ev.policy.is_repeated(ev, function, frame):
-            frame.idle = ev.policy.idle_statements(function, frame)
             ev.execute(tree.body)
     value = returned_value(ev, frame, ctype, node)
     if watch is not None and key is not None:

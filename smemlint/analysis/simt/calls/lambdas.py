@@ -53,7 +53,7 @@ def call_lambda(
     made_in = closure.frame
     scopes = [*closure.scopes, bound]
     frame = Frame(label, scopes, made_in.this, made_in.record, made_in.place)
-    frame.returns_reference, frame.idle = closure.node.returns_reference, made_in.idle
+    frame.returns_reference = closure.node.returns_reference
     with entered_frame(ev, frame, closure.node.params, operands, node):
         ev.execute(closure.node.body)
     return returned_value(ev, frame, OpaqueType("auto"), node)

@@ -185,13 +185,12 @@ def _slow_paths(unit: Unit, function: Function) -> frozenset[SlowPath]:
 def _only_computes(unit: Unit, function: Function) -> bool:
     shared = shared_names(unit)
     return all(
-        words.isdisjoint(shared) and not any(map(has_effect, words))
+        words.isdisjoint(shared) and not any(map(_has_effect, words))
         for words in new_words(function, unit)
     )
 
 
-def has_effect(word: str) -> bool:
-    """Returns whether a function of a name, or inline PTX, does more than compute a value."""
+def _has_effect(word: str) -> bool:
     if '"' in word:
         return _EFFECTS.search(word) is not None
     if word in BUILTINS:

@@ -98,7 +98,7 @@ class Interpreter:
     def execute(self, node: ir.Node | None) -> None:
         """Executes a statement for the active threads."""
         state = self.state
-        if node is None or node in state.frames[-1].idle or not state.is_any_active():
+        if node is None or not state.is_any_active():
             return
         if state.trace.is_muted and may_skip(self, node):
             return

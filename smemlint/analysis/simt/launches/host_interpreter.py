@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from typing import TypeAlias
 
 from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
@@ -70,9 +69,6 @@ LISTED_LAUNCHERS = frozenset(("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 CONFIGURED_LAUNCHERS = frozenset(("cudaLaunchKernelEx", "cudaLaunchKernelExC"))
 """Functions that take a `cudaLaunchConfig_t` and a kernel; the first also what it is passed."""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
-IdleStatements: TypeAlias = (
-    "Callable[[Function, Frame, Set[str]], tuple[frozenset[ir.Node], frozenset[str]]]"
-)
 
 
 class _CallTooLong(Exception):
@@ -90,8 +86,6 @@ class HostPolicy(Policy):
         paths: open choices that are made, and which alternative is taken.
         irrelevant_choices: returns those of a function that no launch's shape hangs on, see
             `open_parameters.IrrelevantChoices`.
-        idle: returns the statements of a call that nothing depends on, and the names that this was
-            decided by, see `slices.Slices`.
 
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
@@ -110,7 +104,6 @@ class HostPolicy(Policy):
         default_path: bool = False,
         paths: Mapping[ir.Node, int] | None = None,
         irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
-        idle: IdleStatements = lambda function, frame, launching: (frozenset(), frozenset()),
     ) -> None:
         self.linked = (unit, *(u for u in linked if u is not unit))
         self._launching = launching
@@ -124,7 +117,6 @@ class HostPolicy(Policy):
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
         self.irrelevant: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
         self._irrelevant_choices = irrelevant_choices
-        self._idle = idle
         self._taken: dict[Hashable, int] = {}  # alternatives of conditions, see `path_through`
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
@@ -255,14 +247,6 @@ class HostPolicy(Policy):
         finally:
             ev.types.enter(before)
             self._call_limit = limit
-
-    def idle_statements(self, function: Function, frame: Frame) -> frozenset[ir.Node]:
-        """Returns the statements of a function that no launch depends on, nor what it returns."""
-        if self._shapes:
-            return frozenset()
-        idle, asked = self._idle(function, frame, self._launching)
-        self.asked.update((name, name in self._launching) for name in asked)
-        return idle
 
     # ---- which way it goes
 
@@ -400,7 +384,6 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
                 value = unknown_argument(ev, ctype, f"{function.name}.{param.name}", param.name)
                 obj = state.new_local(param.name, ctype, param.name, value)
                 state.bind(param.name, Variable(obj, ctype))
-        state.frame.idle = policy.idle_statements(function, state.frame)
         ev.execute(tree.body)
     except (BudgetExceeded, RecursionError):
         return False

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
 from math import prod
 
-from smemlint.analysis.simt.domain.ctypes import builtin
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.launches.bindings import scope_text
-from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, distinct
+from smemlint.analysis.simt.launches.host_code import distinct
 from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
 from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
 from smemlint.analysis.simt.launches.open_parameters import Flows, IrrelevantChoices
-from smemlint.analysis.simt.launches.slices import Slices
 from smemlint.analysis.simt.state import Frame
-from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.frontend import ir
-from smemlint.frontend.program import Declaration, Function, Unit
+from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HOST_PATHS
-
-_NOT_OF_HOST = frozenset(("constexpr", "__constant__", "__device__", "__shared__"))
-"""Words of variables that host code does not assign."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +84,6 @@ def _run_under(
         return distinct(f for u in units for f in u.functions_named(name))
 
     irrelevant = IrrelevantChoices(launching, functions_named, _flows(units))
-    slices = _slices(units, functions_named)
 
     def run(paths: Mapping[ir.Node, int] | None = None, *, default: bool = False) -> LaunchPolicy:
         policy = LaunchPolicy(
@@ -100,7 +93,6 @@ def _run_under(
             default_path=default,
             paths=paths,
             irrelevant_choices=irrelevant.of,
-            idle=slices.idle,
         )
         policy.is_cut = not execute_host_function(policy, function, scope)
         return policy
@@ -130,40 +122,6 @@ def _flows(units: Sequence[Unit]) -> Flows:
     if not isinstance(found, Flows):
         found = units[0].memory[key] = Flows()
     return found
-
-
-def _slices(units: Sequence[Unit], functions_named: Callable[[str], list[Function]]) -> Slices:
-    """Returns the slices of the host functions of some units, for all that run them."""
-    key = (Slices, *units)
-    found = units[0].memory.get(key)
-    if not isinstance(found, Slices):
-        found = units[0].memory[key] = Slices(functions_named, _variables(units))
-    return found
-
-
-def _variables(units: Sequence[Unit]) -> frozenset[str]:
-    """Returns the variables of files that are named beside a launch and may be given a kernel."""
-    starters = (f for u in units for f in u.functions if not f.words.isdisjoint(LAUNCH_WORDS))
-    words = frozenset(word for f in starters for word in f.words)
-    return frozenset(
-        name
-        for unit in units
-        for name in unit.declarations.keys() & words
-        if any(_may_hold_function(declaration, unit) for declaration in unit.declarations[name])
-    )
-
-
-def _may_hold_function(declaration: Declaration, unit: Unit) -> bool:
-    if declaration.kind != "variable" or declaration.specifiers & _NOT_OF_HOST:
-        return False
-    node = declaration.parse()
-    ctype = node.type if isinstance(node, ir.Decl) else None
-    while isinstance(ctype, ir.ArrayDecl):
-        ctype = ctype.type
-    if isinstance(ctype, ir.PtrDecl):
-        return isinstance(ctype.type, ir.FuncDecl)
-    words = tuple(type_words(ctype))
-    return builtin(words) is None and unit.records.keys().isdisjoint(words)
 
 
 def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPolicy]) -> HostRun:

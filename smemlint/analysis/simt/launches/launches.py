@@ -28,7 +28,6 @@ from smemlint.analysis.simt.launches.host_interpreter import (
     LAUNCHERS,
     LISTED_LAUNCHERS,
     HostPolicy,
-    IdleStatements,
 )
 from smemlint.analysis.simt.launches.passed_values import (
     grid_passed,
@@ -112,7 +111,6 @@ class LaunchPolicy(HostPolicy):
         default_path: bool = False,
         paths: Mapping[ir.Node, int] | None = None,
         irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
-        idle: IdleStatements = lambda function, frame, launching: (frozenset(), frozenset()),
     ) -> None:
         super().__init__(
             unit,
@@ -121,7 +119,6 @@ class LaunchPolicy(HostPolicy):
             default_path=default_path,
             paths=paths,
             irrelevant_choices=irrelevant_choices,
-            idle=idle,
         )
         self.launches: list[Launch] = []
         self.is_cut = False

@@ -24,7 +24,7 @@ from smemlint.analysis.simt.launches.open_parameters import Flows, OpenParameter
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import is_program, names_another
+from smemlint.frontend.heuristics import names_another
 from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import (
     MAX_CALLERS_UP,
@@ -180,21 +180,9 @@ class LaunchSearch:
 
         return _anything if is_python_path(self._unit.path) else may_mean
 
-    def link_callers(self, units: list[Unit], function: Function) -> None:
-        """Adds the units of files that may call a function to some units, as memory allows."""
-        self._link(units, self._may_call(function))
-
-    def _may_call(self, function: Function) -> list[str]:
-        """Returns the files that name a function, but for other programs than its own."""
-        if function.name == "main" and not function.scope:
-            return []
-        near = self._index.mentioning((function.name,), self._unit.path)
-        if function.span.path != self._unit.path or not self._is_program(self._unit.path):
-            return near
-        return [path for path in near if path in self._unit.files or not self._is_program(path)]
-
-    def _is_program(self, path: str) -> bool:
-        return is_program(self._index.read(path) or "")
+    def link_callers(self, units: list[Unit], name: str) -> None:
+        """Adds the units of files that name a function to some units, as memory allows."""
+        self._link(units, self._index.mentioning((name,), self._unit.path))
 
     def _link(self, units: list[Unit], paths: Iterable[str]) -> list[str]:
         """Adds the units of some files, as memory allows; returns those that are in none."""
@@ -206,9 +194,9 @@ class LaunchSearch:
                 units.append(self._index.unit(path))
         return [p for p in near if not any(p in u.files for u in units)]
 
-    def is_called_beyond(self, units: Sequence[Unit], function: Function) -> bool:
-        """Returns whether a file that is in none of some units may call a function."""
-        near = self._may_call(function)
+    def is_named_beyond(self, units: Sequence[Unit], name: str) -> bool:
+        """Returns whether a file that is in none of some units names a function."""
+        near = self._index.mentioning((name,), self._unit.path)
         return any(all(path not in u.files for u in units) for path in near)
 
     def host_code(self, units: Sequence[Unit]) -> HostCode:
@@ -304,7 +292,7 @@ class _Climb:
                 if self._is_called_elsewhere(function):
                     if function not in self._found and self._is_top(function):
                         continue
-                    self._search.link_callers(self._units, function)
+                    self._search.link_callers(self._units, function.name)
                 self._above[function] = self._host.callers(function)
             found = dict.fromkeys(c for f in level for c in self._above.get(f, ()))
             new = [c for c in found if c not in self._above and c not in self._found]
@@ -394,7 +382,7 @@ class _Climb:
         is_of_file = "static" in function.specifiers and function.span.path == self._units[0].path
         if is_of_file or self._search.is_called_here(function, self._kernel):
             return False
-        return self._search.is_called_beyond(self._units, function)
+        return self._search.is_named_beyond(self._units, function.name)
 
     # ---- what callers may tell
 

@@ -450,17 +450,6 @@ def test_methods_call_others_of_their_class(head, own, use):
     assert {k.instance.block for k in kernels} == {(64, 1, 1)}
 
 
-def test_a_function_of_a_program_has_no_callers_in_another_one():
-    own = K + "int run(int n, float *g) { k<<<1, n>>>(g); }\nint main() { return run(n, g); }"
-    other = (
-        "int start(float *g) { return run(96, g); }\nint main(int c, char **v) { return start(0); }"
-    )
-    names, blocks = run_functions(a_cu=own, b_cu=other)
-    assert (names, blocks) == (["run", "main"], {(256, 1, 1)})
-    names, blocks = run_functions(a_cu=own.replace("main", "other"), b_cu=other)
-    assert (96, 1, 1) in blocks
-
-
 @pytest.mark.parametrize(("statements", "expected"), [(100, 1), (5_000, None)])
 def test_long_callers_are_not_followed_for_arguments(statements, expected):
     kernel = (
