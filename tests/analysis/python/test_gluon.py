@@ -118,7 +118,7 @@ def kernel(x_ptr, shared: gl.constexpr, n):
     "text",
     [
         "def f(:\n  gluon  # experimental.gluon",
-        "print 'experimental.gluon'",
+        "1 <> 'experimental.gluon'",
         "# experimental.gluon\n" + "(" * 5000,
     ],
 )
