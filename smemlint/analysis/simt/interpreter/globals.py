@@ -19,6 +19,7 @@ from smemlint.analysis.simt.types.enums import enumerator_named
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.analysis.simt.types.template_arguments import (
     closed_spelling,
+    names_of,
     split_qualified,
     template_scope,
 )
@@ -119,7 +120,7 @@ def _declared_in_unit(ev: Evaluator, prefix: str, name: str) -> Binding | None:
     found: Binding | None = None
     resolution = ev.state.resolution
     unit = ev.state.unit
-    path = (*prefix.split("::"), name) if prefix else (name,)
+    path = (*names_of(prefix), name)
     for declaration in unit.visible(unit.declarations.get(name, ()), path, ev.state.place):
         if declaration.kind != "variable":
             continue

@@ -6,8 +6,9 @@ from smemlint.analysis.simt.domain.ctypes import I32, RecordType
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.patterns import same_argument
 from smemlint.analysis.simt.types.statics import static_member
-from smemlint.analysis.simt.types.template_arguments import split_qualified
+from smemlint.analysis.simt.types.template_arguments import names_of, split_qualified
 from smemlint.frontend import ir
 from smemlint.frontend.program import Declaration
 
@@ -20,7 +21,7 @@ def enumerator_named(ev: Evaluator, prefix: str, name: str) -> Value | None:
         found = static_member(ev, owner, f"{enum}::{name}")
         if isinstance(found, Value):
             return found
-    qualifier = tuple(prefix.split("::")) if prefix else ()
+    qualifier = names_of(prefix)
     for path in filter(None, (qualifier, (*qualifier, name))):
         named = state.unit.declarations.get(path[-1], ())
         for declaration in state.unit.visible(named, path, state.place):
@@ -41,7 +42,8 @@ def _of_any(ev: Evaluator) -> dict[str, Value | None]:
         try:
             for declaration in [d for group in unit.declarations.values() for d in group]:
                 for name, value in _values(ev, declaration).items():
-                    found[name] = value if found.get(name, value) == value else None
+                    is_equal = name not in found or same_argument(found[name], value)
+                    found[name] = value if is_equal else None
         except BaseException:
             cache.any_enumerators = None  # a budget ended it half way
             raise

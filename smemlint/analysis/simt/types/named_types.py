@@ -30,6 +30,7 @@ from smemlint.analysis.simt.types.pytorch import pytorch_type
 from smemlint.analysis.simt.types.records import record_named
 from smemlint.analysis.simt.types.template_arguments import (
     bindings_text,
+    names_of,
     split_qualified,
     template_scope,
     type_argument,
@@ -100,7 +101,7 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         return None
     resolution.depth += 1
     try:
-        qualifier = tuple(prefix.split("::")) if prefix else ()
+        qualifier = names_of(prefix)
         return (
             _resolve_alias(ev, name, arguments, qualifier)
             or ctypes.builtin((name,))

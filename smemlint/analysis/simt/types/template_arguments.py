@@ -155,6 +155,11 @@ def split_qualified(spelling: str) -> tuple[str, str]:
     return "", spelling
 
 
+def names_of(prefix: str) -> tuple[str, ...]:
+    """Returns the namespaces and classes of `a::b`, outermost first; none of an empty text."""
+    return tuple(prefix.split("::")) if prefix else ()
+
+
 def bindings_text(scope: Scope) -> str:
     """Returns a text that tells the bindings of template parameters apart."""
     return ",".join(f"{k}={_binding_text(v)}" for k, v in scope.items())

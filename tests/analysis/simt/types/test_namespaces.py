@@ -130,6 +130,14 @@ def test_an_alias_of_one_of_two_enums_is_not_guessed():
     assert kernel.accesses[0].wavefronts is None
 
 
+def test_enumerators_that_are_equal_in_all_enums_are_known_by_an_alias():
+    text = "namespace a { enum class G { X = 32, Y }; } namespace b { enum class H { X = 32, Y }; }"
+    text += "using Alias = b::H; __global__ void k(float *o) { __shared__ float s[33 * 32];"
+    text += " s[threadIdx.x * (int)Alias::Y] = o[0]; o[1] = s[0]; }"
+    (kernel,) = facts_of(text).kernels
+    assert kernel.accesses[0].wavefronts.mean == 1
+
+
 def test_launches_are_of_the_kernel_of_their_namespace():
     one = (
         "namespace {0} {{ template <int N> __global__ void k(float *o) {{ __shared__ float s[4096];"
