@@ -128,6 +128,8 @@ def _hides_shared(ev: Evaluator, name: str, record: RecordType) -> bool:
 
     `Shared<T>::get` is the primary one's only where no specialization is for `T`.
     """
+    if len(ev.state.unit.records.get(record.name, ())) < 2:
+        return False
     functions = ev.policy.functions(ev, name)
     if not any(f.record == record.name and "__shared__" in f.words for f in functions):
         return False
