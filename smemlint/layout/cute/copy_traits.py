@@ -8,6 +8,7 @@ Source: CUTLASS 4.7, `cute/atom/copy_traits.hpp` and `copy_traits_sm{50,75,80,90
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 
@@ -91,6 +92,10 @@ class CopyOp:
         is_transposed: of ldmatrix and stmatrix.
         max_vector_bits: of an auto-vectorizing copy.
         is_zero_filling: whether a false predicate still executes (`.with(bool)`).
+        is_global: of cp.async, whether it passes the L1 cache by.
+        is_assembly: whether its load or store is inline assembly.
+        source_bits, destination_bits: the width of the registers or vectors that a side is recast
+            to; 0 where the mechanism says it.
         tensor_memory: what a copy of tensor memory moves.
     """
 
@@ -105,6 +110,10 @@ class CopyOp:
     is_transposed: bool = False
     max_vector_bits: int = 0
     is_zero_filling: bool = False
+    is_global: bool = False
+    is_assembly: bool = False
+    source_bits: int = 0
+    destination_bits: int = 0
     tensor_memory: TensorMemoryShape | None = None
 
     def __str__(self) -> str:
@@ -118,20 +127,20 @@ class CopyOp:
     @property
     def source_register_bits(self) -> int:
         """The width of the registers or vectors that the source is recast to."""
-        return 32 if self.mechanism is Mechanism.STMATRIX else self.bits
+        return self.source_bits or (32 if self.mechanism is Mechanism.STMATRIX else self.bits)
 
     @property
     def destination_register_bits(self) -> int:
         """The width of the registers or vectors that the destination is recast to."""
-        return 32 if self.mechanism is Mechanism.LDMATRIX else self.bits
+        return self.destination_bits or (32 if self.mechanism is Mechanism.LDMATRIX else self.bits)
 
 
 _ONE = Layout(1)
 
 
-def _per_thread(name: str, mechanism: Mechanism, bits: int, *, fills: bool = False) -> CopyOp:
+def _per_thread(name: str, mechanism: Mechanism, bits: int) -> CopyOp:
     layout = Layout((1, bits))
-    return CopyOp(name, mechanism, bits, _ONE, layout, layout, layout, is_zero_filling=fills)
+    return CopyOp(name, mechanism, bits, _ONE, layout, layout, layout)
 
 
 def universal_copy(bits: int) -> CopyOp:
@@ -154,7 +163,8 @@ def cp_async(bits: int, *, is_global: bool = False, is_zero_filling: bool = Fals
         raise CuteError(f"there is no cp.async of {bits} bits")
     name = f"SM80_CP_ASYNC_CACHE{'GLOBAL' if is_global else 'ALWAYS'}"
     name += "_ZFILL" if is_zero_filling else ""
-    return _per_thread(f"{name}<{bits}b>", Mechanism.CP_ASYNC, bits, fills=is_zero_filling)
+    op = _per_thread(f"{name}<{bits}b>", Mechanism.CP_ASYNC, bits)
+    return replace(op, is_zero_filling=is_zero_filling, is_global=is_global)
 
 
 def auto_vectorizing_copy(max_vector_bits: int = 128) -> CopyOp:

@@ -61,6 +61,7 @@ class Instruction:
         is_transposed: of ldmatrix and stmatrix.
         is_predicated: whether lanes may be left out at run time.
         copied: of `cp.async`, what it reads; None for others.
+        is_assembly: whether a load or store is inline assembly.
     """
 
     op: str
@@ -71,6 +72,7 @@ class Instruction:
     is_transposed: bool = False
     is_predicated: bool = False
     copied: CopiedFrom | None = None
+    is_assembly: bool = False
 
     def addresses(self, threads: int) -> NDArray[np.int64]:
         """Returns the byte addresses as int64 of shape (threads,)."""
@@ -199,6 +201,7 @@ def accesses_of_side(atom: CopyAtom, tensor: Tensor, side: Side) -> list[Instruc
                 op.matrices,
                 op.is_transposed,
                 copied=_copied_from(op, None),
+                is_assembly=op.is_assembly,
             )
         )
     return found
@@ -266,8 +269,8 @@ def _execute(
     s = source.recast(op.source_register_bits)
     d = destination.recast(op.destination_register_bits)
     expected = (
-        op.matrices if op.mechanism is Mechanism.STMATRIX else 1,
-        op.matrices if op.mechanism is Mechanism.LDMATRIX else 1,
+        static(op.source.mode(1).size) // op.source_register_bits,
+        static(op.destination.mode(1).size) // op.destination_register_bits,
     )
     if (s.size, d.size) != expected:
         raise CuteError(f"{op.name} does not vectorize: {source} -> {destination}")
@@ -285,6 +288,7 @@ def _execute(
                     op.is_transposed,
                     is_predicated,
                     _copied_from(op, s),
+                    op.is_assembly,
                 )
             )
     return found
@@ -293,7 +297,7 @@ def _execute(
 def _copied_from(op: CopyOp, source: Tensor | None) -> CopiedFrom | None:
     if op.mechanism is not Mechanism.CP_ASYNC:
         return None
-    form = "cg" if "CACHEGLOBAL" in op.name else "ca"
+    form = "cg" if op.is_global else "ca"
     address = lanes_of(source.address_of(0)) if source is not None else None
     return CopiedFrom(source, address, form, op.is_zero_filling)
 

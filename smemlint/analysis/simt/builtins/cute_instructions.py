@@ -36,7 +36,7 @@ def call_instruction(ev: Evaluator, name: str, node: ir.FuncCall) -> Value | Non
         _note_what_is_moved(ev, op, operands, node)
     elif op.mechanism is cute.Mechanism.CP_ASYNC and len(operands) > 1:
         source, target = _pointer(operands[0]), _pointer(operands[1])
-        form = "cg" if "GLOBAL" in op.name else "ca"
+        form = "cg" if op.is_global else "ca"
         size = operand_value(ev, operands[2]) if op.is_zero_filling and operands[2:] else None
         record_copy(ev, node, target, source, op.bits // 8, form=form, size=size)
     else:

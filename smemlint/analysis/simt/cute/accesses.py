@@ -61,6 +61,7 @@ def issue(
             node,
             matrices=instruction.matrices,
             volatile=instruction.op in _INLINE_ASSEMBLY,
+            is_assembly=instruction.is_assembly,
             # The line table names the call of CuTe's function alone, where it begins.
             line_node=node.name if isinstance(node, ir.FuncCall) else None,
             call=None,

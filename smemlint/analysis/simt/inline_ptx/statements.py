@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-
 from smemlint.analysis.simt.domain.ctypes import FloatType
 from smemlint.analysis.simt.domain.environment import LValue, Mask, is_any, kept
 from smemlint.analysis.simt.domain.masking import truth_bounds
@@ -23,10 +20,9 @@ from smemlint.analysis.simt.inline_ptx.warp import exchanged
 from smemlint.analysis.simt.interpreter.accesses import write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.frontend import ir
-from smemlint.frontend.ptx.lexer import without_block_comments
 from smemlint.frontend.ptx.opcode import Opcode
-from smemlint.frontend.ptx.parser import parse_body
 from smemlint.frontend.ptx.syntax import Address, Body, Immediate, Label, Name, Operation, Vector
+from smemlint.frontend.ptx.templates import instructions
 from smemlint.reasons import Reason, ReasonCode, outcome
 
 _BARRIERS = ("bar", "barrier", "fence", "membar", "mbarrier")
@@ -162,32 +158,3 @@ def _moves_shared_memory(opcode: Opcode) -> bool:
         return False
     bulk = opcode.name == "cp" and opcode.parts[:2] == ("async", "bulk")
     return bulk or opcode.name in _BY_DESCRIPTOR or opcode.parts[:1] == ("async",)
-
-
-_ESCAPE = re.compile(r"\\(.)|%%")
-_SPACES = {"n": "\n", "t": "\t", "r": "\r"}
-_OPERAND = re.compile(r"%(\d{1,4})")
-
-
-def instructions(template: str, immediates: dict[int, int]) -> Body:
-    """Returns the statements of a template.
-
-    Args:
-        template: as the literal spells it, escapes kept.
-        immediates: values of operands that the compiler writes as numbers, by their number.
-    """
-    return _parsed(template, tuple(sorted(immediates.items())))
-
-
-@lru_cache(maxsize=256)
-def _parsed(template: str, immediates: tuple[tuple[int, int], ...]) -> Body:
-    numbers = {str(n): str(value) for n, value in immediates}
-    text = _OPERAND.sub(lambda found: numbers.get(found[1], found[0]), template)
-    text = _ESCAPE.sub(lambda found: _SPACES.get(found[1] or "%", found[1] or "%"), text)
-    return parse_body(without_block_comments(_terminated(text)), 1, {})
-
-
-def _terminated(text: str) -> str:
-    """Adds the semicolon that the last instruction may lack."""
-    bare = text.rstrip().rstrip("}").rstrip()
-    return text if bare.endswith((";", "{", ":")) or not bare else f"{bare};"

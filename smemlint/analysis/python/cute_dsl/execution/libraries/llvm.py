@@ -16,10 +16,10 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import DType, Value
-from smemlint.analysis.simt.inline_ptx.statements import instructions
 from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.opcode import Opcode
 from smemlint.frontend.ptx.syntax import Address, Name, Operation
+from smemlint.frontend.ptx.templates import instructions
 from smemlint.layout import cute
 
 _BYTE = DType("Uint8", 8)
