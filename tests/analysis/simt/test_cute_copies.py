@@ -301,6 +301,20 @@ def test_clearing_rows_under_another_shift_is_a_range():
     assert [int(n) for n in re.findall(r"(\d)-way", access.reason.text)] == [1, 4]
 
 
+def test_clearing_rows_whose_swizzle_keeps_less_than_a_vector_together_is_a_range():
+    """Of bytes, `Swizzle<3,3,3>` moves chunks of 8: no vector of 16 bytes is stored."""
+    text = CLEARED.replace("ARRAY", "__shared__ alignas(16) uint8_t smem[2048];")
+    text = text.replace("half_t", "uint8_t").replace(
+        "Layout<Shape<_1, _8>>", "Layout<Shape<_1, _16>>"
+    )
+    text = text.replace(
+        "Layout<Shape<_4, _8>, Stride<_8, _1>>", "Layout<Shape<_8, _4>, Stride<_4, _1>>"
+    )
+    text = text.replace("FILL", "clear(mine(_, 0, _));").replace("SWIZZLE", "Swizzle<3, 3, 3>")
+    found = accesses_of(text)
+    assert found and not any(access.certainty.is_decided for access in found)
+
+
 def test_elements_that_are_free_at_any_width_are_priced():
     """A warp reads one row of 64 halves, two a lane: free as words and as single halves."""
     text = (

@@ -103,14 +103,15 @@ def _width_of_fills(tensor: Tensor) -> int:
     Under `Swizzle<B,M,B>` of elements all neighbours become vectors if the array is aligned to 16
     bytes, none if it is aligned to an element (CUTLASS 4.7, nvcc 13.0, sm_80: 34 kernels, and
     FlashAttention 2's forward for heads of 64 and 128). With another shift some do, of 11 kernels.
+    So it is not known where the swizzle keeps less than a vector together.
     """
     origin = tensor.origin
     use = origin.use if isinstance(origin, Origin) else None
     if use is None or use.swizzle is None or use.units != "elements":
         return 0
     array = array_of(tensor)
-    bits, _, shift = use.swizzle
-    if array is None or bits != abs(shift):
+    bits, base, shift = use.swizzle
+    if array is None or bits != abs(shift) or tensor.bits << base < 8 * WIDEST_ACCESS:
         return 0
     if array.alignment >= WIDEST_ACCESS:
         return WIDEST_ACCESS
