@@ -129,9 +129,14 @@ def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Va
 
 
 def _read_elsewhere(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
-    """Returns a read of global, constant or parameter memory."""
+    """Returns a read of global, constant or parameter memory: of a pointer, one to its type."""
     if place.object.space is Space.PARAMETER:
         return _read_parameter(ev, place, ev.state.source_text(node) if node.at else "")
+    is_pointer = isinstance(place.type, PointerType) and not place.type.is_reference
+    if is_pointer and place.offset.is_uniform and not is_lost(place.offset):
+        ev.state.sequence += 1
+        key = ev.state.key(node, f"load{ev.state.sequence}")
+        return unknown_argument(ev, place.type, key, ev.state.source_text(node))
     return _loaded_value(ev, place, node, "global memory")
 
 

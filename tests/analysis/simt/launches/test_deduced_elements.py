@@ -37,6 +37,23 @@ def test_a_pointer_of_an_accessor_keeps_its_type_in_a_variable():
     assert element(host) == ["short"]
 
 
+@pytest.mark.parametrize("parameter", ["Image image", "const Image& image", "Image* p"])
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [("image.row<short>(1)", "short"), ("image.first()", "double"), ("image.given", "double")],
+)
+def test_pointers_that_methods_of_a_class_return_have_its_type(parameter, argument, expected):
+    record = """struct Image {
+      template <typename U> const U* row(int y) const { return (U*)data + y * step; }
+      double* first() const { return given; }
+      void* data; double* given; int step;
+    };"""
+    body = f"k<<<1, 64>>>({argument});"
+    if "*" in parameter:
+        body = f"Image& image = *p; {body}"
+    assert element(f"{record} void f({parameter}) {{ {body} }}") == [expected]
+
+
 @pytest.mark.parametrize(
     "argument",
     [
