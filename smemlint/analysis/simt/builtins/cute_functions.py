@@ -10,6 +10,7 @@ from smemlint.analysis.simt.builtins.cute_instructions import call_instruction
 from smemlint.analysis.simt.builtins.cute_types import is_cute_name, uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
+from smemlint.analysis.simt.codegen.slots import with_open_form
 from smemlint.analysis.simt.cute.accesses import offset_of_address
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
@@ -246,6 +247,8 @@ def element_of_tensor(
         address = tensor.address_of(*_coordinates(ev, arguments))
         lanes = address if isinstance(address, int) else address.value
         offset = offset_of_address(lanes, tensor)
+        if isinstance(offset, AffineInt) and _is_swizzled_part(tensor, origin):
+            offset = with_open_form(offset)
     except ValueError as error:
         unknown = first_unknown(list(arguments))
         offset = (
@@ -254,6 +257,14 @@ def element_of_tensor(
     if isinstance(offset, Unknown):
         return lvalue_at_unknown_offset(pointer, offset)
     return LValue(pointer.object, offset, pointer.target, pointer.is_volatile)
+
+
+def _is_swizzled_part(tensor: cute.Tensor, origin: Origin) -> bool:
+    """Returns whether a run-time coordinate was fixed in a swizzled tensor."""
+    layout = tensor.layout
+    if isinstance(layout, cute.ComposedLayout):
+        return not isinstance(layout.offset, int)
+    return origin.use is not None and tensor.swizzle is None
 
 
 def element_by_subscript(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown | None:

@@ -29,6 +29,7 @@ from smemlint.analysis.simt.codegen.slots import (
     with_open_form,
 )
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
+from smemlint.analysis.simt.codegen.swizzled_neighbours import mark_neighbours
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.trace import Event, Fence
@@ -60,6 +61,7 @@ def vectorized(items: Iterable[Event | Fence]) -> Iterator[Event | Fence]:
 
 
 def _vectorized_block(block: list[Event]) -> list[Event]:
+    mark_neighbours(block)
     if not any(_slot_size(e) for e in block):
         return block
     fusion = _Fusion()
