@@ -364,6 +364,10 @@ class Unit(Protocol):
         """Returns the template-ids of a name, in order."""
         ...
 
+    def instantiation(self, name: str, arguments: tuple[str, ...]) -> ir.ID | None:
+        """Returns where a file of the user instantiates a class template; None for nowhere."""
+        ...
+
     def mentions(self, word: str) -> bool:
         """Returns whether the text of some file has the word."""
         ...

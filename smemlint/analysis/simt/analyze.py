@@ -154,7 +154,9 @@ class Project:
                     self._evaluate_unit(unit, kernels, notes)
         layouts += (use for kernel in kernels for use in kernel.layouts)
         with self.guard.protect(where):
-            notes += defined_elsewhere(self.index, path)
+            followed = {(a.span.path, a.span.line) for k in kernels for a in k.accesses}
+            elsewhere = defined_elsewhere(self.index, path)
+            notes += (n for n in elsewhere if (n.span.path, n.span.line) not in followed)
         if self._writes_layouts(path):
             with self.guard.protect(where):
                 written = written_layouts(self.index.unit(path))

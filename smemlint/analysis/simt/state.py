@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.node_facts import NodeFacts
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IDLE_STEPS, MAX_STEPS, MAX_TRIPS
 from smemlint.limits.steps import spend
@@ -475,5 +476,23 @@ class State:
 
     def note_unfollowed(self, node: ir.Node, reason: Reason) -> Unknown:
         """Notes that a construct was not followed, and returns its unknown value."""
-        self.unfollowed.setdefault((self.unit.span(node), reason))
+        self.unfollowed.setdefault((self.unit.span(self.written_by_user(node)), reason))
         return Unknown(reason)
+
+    def written_by_user(self, node: ir.Node) -> ir.Node:
+        """Returns a node; for one in a text of our own, what the user wrote that comes to it.
+
+        That is the call of such a text; in a kernel that is all of such texts, the class template
+        that the user instantiates.
+        """
+        if not self._is_our_own(node):
+            return node
+        for frame in reversed(self.frames):
+            if frame.call is not None and not self._is_our_own(frame.call):
+                return frame.call
+        records = (f.record for f in reversed(self.frames) if f.record is not None)
+        found = (self.unit.instantiation(r.name, r.arguments) for r in records)
+        return next((each for each in found if each is not None), node)
+
+    def _is_our_own(self, node: ir.Node) -> bool:
+        return is_cutlass_header(self.unit.span(node).path)

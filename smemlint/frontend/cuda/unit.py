@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast
 
 from smemlint.frontend.cuda.lexer.tokens import Token, lex
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
@@ -343,6 +344,7 @@ class CudaUnit:
         self._types: dict[str, ir.Typename | None] = {}
         self._are_types: dict[str, bool] = {}
         self._texts: dict[Span, str] = {}
+        self._instantiations: dict[tuple[str, tuple[str, ...]], ir.ID | None] = {}
         self._meant: dict[tuple[tuple[str, ...], tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
 
     @cached_property
@@ -458,6 +460,20 @@ class CudaUnit:
         """Returns the template-ids of a name, in order."""
         deduced = self._deduced_positions.get(name, ())
         return template_ids(self._source.tokens, self._angle_positions.get(name, ()), deduced)
+
+    def instantiation(self, name: str, arguments: tuple[str, ...]) -> ir.ID | None:
+        """Returns where a file of the user instantiates a class template; None for nowhere."""
+        key = name, arguments
+        if key not in self._instantiations:
+            files = self._source.files
+            found = [
+                each
+                for each in self.template_ids(name)
+                if not is_cutlass_header(files[each.first.file].path)
+            ]
+            same = [each for each in found if each.arguments == arguments] or found
+            self._instantiations[key] = self.table.name(same[0].first) if same else None
+        return self._instantiations[key]
 
     @cached_property
     def _deduced_positions(self) -> Mapping[str, Sequence[int]]:

@@ -48,22 +48,25 @@ def issue(
         if instruction.op not in KINDS:
             note_without_lanes(ev, node, instruction.tensor, instruction.op)
     width = _width_of_fills if is_fill else None
+    written = ev.state.written_by_user(node)
+    of_text: dict[str, object] = {"callers": ()} if written is not node else {}
     for instruction, offset in merged_partly(located, _has_swizzle, ev.state.mask, width):
         origin = instruction.tensor.origin
         assert isinstance(origin, Origin)
         extra = _source_of(instruction.copied) if instruction.copied is not None else {}
+        extra |= of_text
         emit_event(
             ev,
             KINDS[instruction.op],
             origin.pointer.object,
             offset,
             instruction.width,
-            node,
+            written,
             matrices=instruction.matrices,
             volatile=instruction.op in _INLINE_ASSEMBLY,
             is_assembly=instruction.is_assembly,
             # The line table names the call of CuTe's function alone, where it begins.
-            line_node=node.name if isinstance(node, ir.FuncCall) else None,
+            line_node=written.name if isinstance(written, ir.FuncCall) else None,
             call=None,
             **extra,
         )
@@ -89,7 +92,8 @@ def note_moved_without_lanes(
     """
     what = f"`{name}`" if name is not None else "what it is given"
     text = f"{what} is moved by {mechanism}, which has no lane addresses"
-    place = ev.state.unit.span(node), Reason(ReasonCode.NO_LANES, text)
+    span = ev.state.unit.span(ev.state.written_by_user(node))
+    place = span, Reason(ReasonCode.NO_LANES, text)
     ev.state.unfollowed.setdefault(place, array)
 
 

@@ -352,9 +352,13 @@ def emit_event(
             is_reached=is_reached,
             may_diverge=not state.divergent_conditions.isdisjoint(state.assumptions),
             is_kept_together=state.divergent_conditions.isdisjoint(state.assumptions[-1:]),
-            callers=callers_of(ev.state),
             repeats=ev.state.open_loops > 0,
-            **{"layout": layout, "call": opened_call(ev.state, node, offset), **extra},  # type: ignore[arg-type]
+            **{  # type: ignore[arg-type]
+                "layout": layout,
+                "callers": callers_of(ev.state),
+                "call": opened_call(ev.state, node, offset),
+                **extra,
+            },
         )
     )
 

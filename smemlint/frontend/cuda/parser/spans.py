@@ -32,6 +32,10 @@ class SpanTable:
         self._tokens.extend(tokens)
         return first
 
+    def name(self, token: Token) -> ir.ID:
+        """Returns a node that stands for one token."""
+        return ir.ID(token.text, at=self.extend([token]) + 1)
+
     def widen(self, first: int, last: int) -> None:
         """Notes that the tokens from `first` to `last` were served as one."""
         if last != first:

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import pairwise
 
 from smemlint.frontend.cuda.lexer.tokens import lex
+from smemlint.frontend.cuda.preprocessor.cutlass_gemm import GEMM_TEXTS
 from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
 
 _KERNEL = """\
@@ -217,6 +218,7 @@ _TEXTS = {
     "cutlass/pipeline/pipeline.hpp": _PIPELINE,
     "cutlass/pipeline/sm90_pipeline.hpp": _PIPELINE,
     "cutlass/pipeline/sm100_pipeline.hpp": _PIPELINE,
+    **GEMM_TEXTS,
 }
 
 

@@ -254,6 +254,10 @@ class PythonUnit:
         """Yields none: Python has no templates."""
         yield from ()
 
+    def instantiation(self, name: str, arguments: tuple[str, ...]) -> ir.ID | None:
+        """Returns nothing: Python has no class templates."""
+        return None
+
     def mentions(self, word: str) -> bool:
         """Returns whether the text has the word."""
         return re.search(rf"\b{re.escape(word)}\b", self.source.text) is not None
