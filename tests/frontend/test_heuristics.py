@@ -50,8 +50,9 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.switches_hip: (("ENABLE_HIP", "MY_WITH_HIP"), ("HIP", "ENABLE_HIPBLAS", "USE_CUDA")),
     heuristics.may_touch_shared: (
         ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)", "make_smem_ptr(p)", "cutlass::device_kernel<K>",
-         "__cvta_generic_to_shared(p)", "cutlass::kernel_launch<K>"),
-        ("std::shared_ptr<int>", "my_kernel_launch", "x.shared_a", "my_make_smem_ptr", ""),
+         "__cvta_generic_to_shared(p)", "cutlass::kernel_launch<K>",
+         "Sm90TmaWarpSpecializedAdapter<E> GemmUniversalAdapter<K>"),
+        ("std::shared_ptr<int>", "Sm90TmaWarpSpecializedAdapter<E>", "my_kernel_launch", "x.shared_a", "my_make_smem_ptr", ""),
     ),
     heuristics.names_shared: (("shared_mem", "getshared"), ("smem", "share")),
     heuristics.names_shared_tensor: (("sA_SMEM", "SharedStorage"), ("gmem", "share")),

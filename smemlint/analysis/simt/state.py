@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.codegen.strength_reduction import Sums
+from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Lazy, Mask, Scope, is_any
 from smemlint.analysis.simt.domain.memory import Memory, UndoLog
 from smemlint.analysis.simt.domain.trace import LoopEntry
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.analysis.simt.domain.affine import AffineDomain
-    from smemlint.analysis.simt.domain.ctypes import CType, RecordType
+    from smemlint.analysis.simt.domain.ctypes import CType
     from smemlint.analysis.simt.domain.trace import Trace
     from smemlint.analysis.simt.types.cache import Resolution
     from smemlint.facts import LayoutUse, SharedArray, Span
@@ -483,15 +484,17 @@ class State:
         """Returns a node; for one in a text of our own, what the user wrote that comes to it.
 
         That is the call of such a text; in a kernel that is all of such texts, the class template
-        that the user instantiates.
+        that the user instantiates, or instantiates the kernel with.
         """
         if not self._is_our_own(node):
             return node
         for frame in reversed(self.frames):
             if frame.call is not None and not self._is_our_own(frame.call):
                 return frame.call
-        records = (f.record for f in reversed(self.frames) if f.record is not None)
-        found = (self.unit.instantiation(r.name, r.arguments) for r in records)
+        records = [f.record for f in reversed(self.frames)]
+        bound = [binding for f in self.frames for binding in f.scopes[0].values()]
+        classes = (c for c in (*records, *bound) if isinstance(c, RecordType))
+        found = (self.unit.instantiation(c.name, c.arguments) for c in classes)
         return next((each for each in found if each is not None), node)
 
     def _is_our_own(self, node: ir.Node) -> bool:

@@ -76,3 +76,9 @@ def test_other_kernels_are_left_out_with_notes(parts):
     assert not [a for kernel in facts.kernels for a in kernel.accesses]
     notes = {n.span.line for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT}
     assert notes == {21, 27, 30}
+
+
+def test_no_note_stands_in_a_text_of_our_own():
+    facts = facts_with(SCHEDULE="KernelTmaWarpSpecializedPingpong")
+    notes = (*facts.not_analysed, *(n for kernel in facts.kernels for n in kernel.not_analysed))
+    assert {n.span.path for n in notes} == {"k.cu"}
