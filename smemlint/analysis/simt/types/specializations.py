@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smemlint.analysis.simt.domain.ctypes import CType, RecordType, StaticType, unreferenced
+from smemlint.analysis.simt.domain.ctypes import (
+    CType,
+    FloatType,
+    IntType,
+    RecordType,
+    StaticIntType,
+    StaticType,
+    unreferenced,
+)
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.overloads import signature_of
@@ -103,7 +111,8 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
     """Returns how closely the parameters name the classes of a call's operands.
 
     A class (`Int<0>`) counts more than a class template (`Int<N>`), and that more than `T`, as in
-    the partial ordering of function templates; None where a parameter is of another class.
+    the partial ordering of function templates; None where a parameter is of another class, or is
+    `Pair<T, U>` and the operand is a number, of which nothing is deduced.
 
     Remembered for the bindings that the parameters name, unless a definition under way had a say.
     """
@@ -116,7 +125,7 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
     if names is not None and not any(isinstance(ctype, StaticType) for ctype in kinds):
         key = (
             function,
-            tuple(ctype if isinstance(ctype, RecordType) else None for ctype in kinds),
+            tuple(ctype if isinstance(ctype, RecordType) else _is_number(ctype) for ctype in kinds),
             names,
         )
     resolution = state.resolution
@@ -128,7 +137,11 @@ def _class_fit(ev: Evaluator, function: Function, kinds: Sequence[CType]) -> int
     match = Match({p.name for p in function.template if p.name}, ev)
     total = 0
     for spelling, ctype in zip(signature_of(function).classes, kinds, strict=False):
-        if not match.names_class(spelling) or not isinstance(ctype, RecordType | StaticType):
+        if not match.names_class(spelling):
+            continue
+        if _is_number(ctype) and spelling.endswith(">") and match.is_open(spelling):
+            return None
+        if not isinstance(ctype, RecordType | StaticType):
             continue
         answer = match.fits(spelling, ctype)
         if answer is False:
@@ -136,6 +149,10 @@ def _class_fit(ev: Evaluator, function: Function, kinds: Sequence[CType]) -> int
         if answer:
             total += 1 if match.is_open(spelling) else 2
     return total
+
+
+def _is_number(ctype: CType) -> bool:
+    return isinstance(ctype, IntType | FloatType) and not isinstance(ctype, StaticIntType)
 
 
 def _is_for(

@@ -20,6 +20,8 @@ __device__ int any(Tag<row>) { return 8; }
 template <class A> __device__ int both(Pair<A, A>) { return 2; }
 template <class A> __device__ int both(Pair<A, row>) { return 4; }
 template <class A> __device__ int both(Pair<A, Tag<A>>) { return 8; }
+template <class A, class B> __device__ int late(const Pair<A, B>&) { return 4; }
+template <class T> __device__ int late(T) { return 16; }
 template <int N> __device__ int number(Int<N>) { return N; }
 template <int N> __device__ int sum(Int<N>) { return N + sum(Int<N - 1>()); }
 __device__ int sum(Int<0>) { return 1; }
@@ -44,6 +46,9 @@ template <class L> __device__ int named(float *p) { return of(Tag<L>()); }
         ("both(Pair<col, col>())", 2),
         ("both(Pair<col, row>())", 4),
         ("both(Pair<col, Tag<col>>())", 8),
+        ("late(Pair<col, row>())", 4),
+        ("late(3)", 16),
+        ("late(g[0])", 16),
         ("number(Int<16>())", 16),
         ("sum(Int<5>())", 16),
         ("sum(std::integral_constant<int, 3>())", 8),
