@@ -297,7 +297,12 @@ class HostPolicy(Policy):
         self.defaults.setdefault(Assumption(Topic.HOST, f"{what} at {PLACE}", subject, place))
 
     def _is_choice(self, a: AffineInt, b: AffineInt) -> bool:
-        """Returns whether two numbers differ and are known, but for other such choices."""
+        """Returns whether two numbers differ and are known, but for other such choices.
+
+        Of conditions none is: which way a statement goes is a choice of its own.
+        """
+        if a.type.is_bool and b.type.is_bool:
+            return False
         keys = {symbol.key for value in (a, b) for symbol, _ in value.terms}
         return a.identity() != b.identity() and keys <= self._chosen
 

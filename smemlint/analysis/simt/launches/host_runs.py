@@ -112,7 +112,8 @@ def _run_under(
         runs.append(run(default=True))
         latest = runs[-1].launches
         found += _of_other_places((launch for launch in latest if launch.block is not None), found)
-    return _joined_runs([*found, *_of_other_places(latest, found)], runs)
+    found += _of_other_places(latest, found)
+    return _joined_runs([*found, *_of_other_places(strict.launches, found)], runs)
 
 
 def _flows(units: Sequence[Unit]) -> Flows:

@@ -48,6 +48,59 @@ def test_all_known_shapes_of_an_open_choice_are_evaluated(body, blocks):
         assert any(a.topic is Topic.HOST for a in access.assumptions)
 
 
+BEHIND_A_HELPER = """
+template <int B> __global__ void k(const float* x) {
+  __shared__ float s[B][B];
+  s[threadIdx.y][threadIdx.x] = x[threadIdx.x];
+}
+bool is_direct(int mode, int n) {
+  if (mode == 1) return true;
+  if (mode == 2) return false;
+  if (n <= 20) return true;
+  return false;
+}
+void run(const float* x, int mode, int n, int count) {
+  int size = -1;
+  if (is_direct(mode, n)) {
+    %s
+    dim3 threads(size, size);
+    for (int i = 0; i < count; ++i) {
+      if (x == nullptr) continue;
+      switch (size) {
+        case 32: k<32><<<1, threads>>>(x); break;
+        case 16: k<16><<<1, threads>>>(x); break;
+        case 8: k<8><<<1, threads>>>(x); break;
+      }
+    }
+  }
+}
+"""
+
+
+def test_whether_a_helper_says_so_is_a_choice_of_the_condition_that_asks_it():
+    picked = "if (n > 16) size = 32; else if (n % 8 == 0) size = 16; else size = 8;"
+    kernels = facts_of(BEHIND_A_HELPER % picked).kernels
+    found = {(k.instance.template[0][1], k.instance.block) for k in kernels}
+    assert found == {("32", (32, 32, 1)), ("16", (16, 16, 1)), ("8", (8, 8, 1))}
+
+
+def test_launches_that_the_default_path_misses_stay():
+    source = """
+      template <class T> __global__ void k(const T* x) {
+        __shared__ T s[64];
+        s[threadIdx.x] = x[threadIdx.x];
+      }
+      bool is_direct(int mode, int n) {
+        if (mode == 2) return false;
+        return n <= 20;
+      }
+      void run(const float* x, int mode, int n) {
+        if (is_direct(mode, n)) k<<<1, n>>>(x);
+      }
+    """
+    assert {k.instance.template for k in facts_of(source).kernels} == {(("T", "float"),)}
+
+
 @pytest.fixture
 def executed(monkeypatch):
     """The host functions that were executed."""
