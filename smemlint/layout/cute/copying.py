@@ -6,6 +6,7 @@ Source: CUTLASS 4.7, `cute/algorithm/copy.hpp`, `cute/atom/copy_atom.hpp` and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -177,16 +178,8 @@ def accesses_of_side(atom: CopyAtom, tensor: Tensor, side: Side) -> list[Instruc
     kind = op.mechanism.value
     if op.mechanism is Mechanism.UNIVERSAL:
         kind = "load" if side == "S" else "store"
-    whole = tensor.group(1, tensor.rank) if tensor.rank > 1 else tensor
-    parts = (
-        [whole.slice(UNDERSCORE, i) for i in _count(whole.mode(1))] if tensor.rank > 1 else [whole]
-    )
     found = []
-    for part in parts:
-        while part.size != values:
-            if not isinstance(part.shape, tuple) or len(part.shape) != 1:
-                raise CuteError(f"{op.name}: the partitioning does not match: {part}")
-            part = part.mode(0)
+    for part in _atoms_of(atom, tensor, static(values)):
         vector = part.recast(bits)
         if vector.size != 1:
             raise CuteError(f"{op.name} does not vectorize: {part}")
@@ -205,6 +198,22 @@ def accesses_of_side(atom: CopyAtom, tensor: Tensor, side: Side) -> list[Instruc
             )
         )
     return found
+
+
+def _atoms_of(atom: CopyAtom, tensor: Tensor, values: int) -> Iterator[Tensor]:
+    """Yields the parts that the operation moves at once, in the order of `_copy_by_atom`."""
+    if tensor.rank > 1:
+        whole = tensor.group(1, tensor.rank)
+        parts = [whole.slice(UNDERSCORE, i) for i in _count(whole.mode(1))]
+    else:
+        parts = [tensor]
+    for part in parts:
+        if part.size == values:
+            yield part
+        elif isinstance(part.shape, tuple):
+            yield from _atoms_of(atom, part.mode(0), values)
+        else:
+            raise CuteError(f"{atom.op.name}: the partitioning does not match: {part}")
 
 
 # ---- by atom

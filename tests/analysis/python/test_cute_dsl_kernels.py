@@ -680,3 +680,86 @@ class Width(NoEnum):
     pass
 """
     assert {w for _, w, _ in ways(facts_of(classes + text, tmp_path))} == {8}
+
+
+# ---- coordinates
+
+COORDINATES = """
+@cute.kernel
+def k(x: cute.Tensor, n: cutlass.Int32, mma: cute.TiledMma):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(64), 16)
+    wide = smem.allocate_tensor(cutlass.Float32, cute.make_layout((64, 64), stride=(64, 1)), 16)
+    part = mma.get_slice(tx).partition_C(cute.make_identity_tensor((64, 64)))
+    r = cute.make_rmem_tensor(mma.partition_shape_C((64, 64)), cutlass.Float32)
+    for i in cutlass.range_constexpr(cute.size(r)):
+        {body}
+
+
+@cute.jit
+def host(x: cute.Tensor, n: cutlass.Int32):
+    op = warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+    mma = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)), permutation_mnk=(32, 32, 16))
+    k(x, n, mma).launch(grid=(1, 1, 1), block=(128, 1, 1))
+"""
+
+
+def coordinates(body, tmp_path):
+    facts = facts_of(COORDINATES.format(body=body), tmp_path)
+    assert not facts.not_analysed
+    return [
+        (a.width_bytes, a.instructions, a.wavefronts.mean, a.certainty.is_decided)
+        for k in facts.kernels
+        for a in k.accesses
+    ]
+
+
+def test_elements_of_identity_tensors_index_shared_memory(tmp_path):
+    """nvidia-cutlass-dsl 4.8.1, sm_90a, one warp's PTX: 4 LDS, 4 LDS.64, 32 LDS of 4 wavefronts."""
+    body = """row, col = part[i]
+        r[i] = s[row] + s[col] + wide[col, row]"""
+    assert coordinates(body, tmp_path) == [
+        (4, 16, 1, True),
+        (8, 16, 2, True),
+        (4, 128, 4, True),
+    ]
+
+
+def test_bounds_of_coordinates_do_not_hang_on_data(tmp_path):
+    """A row that is compared with a size that nobody knows is taken to lie inside."""
+    body = """if cute.elem_less(part[i], (n, n)):
+            r[i] = wide[cute.get(part[i], mode=[1]), part[i][0]]"""
+    assert coordinates(body, tmp_path) == [(4, 128, 4, True)]
+
+
+def test_coordinates_that_threads_compare_leave_some_of_them_out(tmp_path):
+    """Of the rows 0 to 63 the threads of two warps hold those below 16 in a quarter of the steps."""
+    body = """row, col = part[i]
+        if row < 16:
+            r[i] = wide[col, row]"""
+    assert coordinates(body, tmp_path) == [(4, 32, 4, True)]
+
+
+def test_a_copy_to_unknown_registers_has_the_atoms_of_its_tile(tmp_path):
+    """A tile of two atoms a thread is moved as two, whatever they are moved to."""
+    text = """
+@cute.kernel
+def k(x: cute.Tensor, load: cute.TiledCopy):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float16, cute.make_layout((64, 64), stride=(64, 1)), 16)
+    cute.copy(load, load.get_slice(tx).partition_S(s), somewhere(tx))
+
+
+@cute.jit
+def host(x: cute.Tensor):
+    op = warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+    mma = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)), permutation_mnk=(32, 32, 32))
+    atom = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), cutlass.Float16)
+    k(x, cute.make_tiled_copy_A(atom, mma)).launch(grid=(1, 1, 1), block=(128, 1, 1))
+"""
+    accesses = [a for k in facts_of(text, tmp_path).kernels for a in k.accesses]
+    assert [(a.kind, a.instructions, a.wavefronts.mean) for a in accesses] == [
+        (AccessKind.LDMATRIX, 32, 32)
+    ]

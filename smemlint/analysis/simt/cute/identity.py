@@ -39,20 +39,22 @@ def coordinate_at(
 ) -> Value:
     """Returns the coordinates that an element of an identity tensor is to the active threads."""
     modes = tensor.origin if isinstance(tensor.origin, int) else 0
-    found = from_engine(tensor.address_of(*coordinate)) if modes else _OPEN
+    found = coordinates_in(tensor.address_of(*coordinate), modes, active) if modes else None
+    return Cute(found) if found is not None else _OPEN
+
+
+def coordinates_in(number: cute.Integer, modes: int, active: Mask) -> tuple[AffineInt, ...] | None:
+    """Returns the coordinates that a number holds to the active threads; None if not known."""
+    found = from_engine(number)
     if isinstance(found, Unknown):
-        return _OPEN
+        return None
     digits = _digits_of(_of_active(found.base, active), modes)
     terms = [(s, _digits_of(_of_active(factor, active), modes)) for s, factor in found.terms]
     if digits is None or any(factors is None for _, factors in terms):
-        return _OPEN
-    return Cute(
-        tuple(
-            AffineInt(
-                digits[mode], I32, tuple((s, f[mode]) for s, f in terms if f and np.any(f[mode]))
-            )
-            for mode in range(modes)
-        )
+        return None
+    return tuple(
+        AffineInt(digits[mode], I32, tuple((s, f[mode]) for s, f in terms if f and np.any(f[mode])))
+        for mode in range(modes)
     )
 
 

@@ -8,7 +8,11 @@ from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.copies import access_element
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of, pointer_of
+from smemlint.analysis.python.cute_dsl.execution.tensor_functions import (
+    coordinate_at,
+    item_of,
+    pointer_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     Cute,
@@ -203,6 +207,8 @@ def subscript(run: Execution, owner: Value, key: Value, node: ast.AST) -> Value:
             part = item_of(run, tensor, key)
             if part is not None:
                 return Cute(part)
+            if tensor.space is cute.Space.COORDINATE and isinstance(tensor, cute.Tensor):
+                return coordinate_at(run, tensor, key)
             access_element(run, tensor, key, AccessKind.LOAD, node)
             return DATA
         case Cute(payload=cute.Layout() | cute.ComposedLayout() as layout) if isinstance(key, int):

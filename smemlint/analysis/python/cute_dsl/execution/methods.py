@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import replace
 
@@ -117,7 +118,28 @@ def without_accesses(call: Call) -> Value:
     return None
 
 
-@function("elem_less", "any_", "all_", "is_valid_leaf", "where", "full", "full_like", "zeros_like")
+@function("elem_less")
+def elem_less(call: Call) -> Value:
+    """Evaluates `elem_less(a, b)`: whether each coordinate is below its bound."""
+    return _below(call, call.value(0, "lhs"), call.value(1, "rhs"))
+
+
+def _below(call: Call, one: Value, bound: Value) -> Value:
+    if not isinstance(one, tuple | list) or not isinstance(bound, tuple | list):
+        if isinstance(one, int) and isinstance(bound, int):
+            return one < bound
+        return numbers.calculate(call.run, ast.Lt(), one, bound)
+    found: Value = True
+    for part in (_below(call, a, b) for a, b in zip(one, bound, strict=False)):
+        if part is False:
+            return False
+        if part is not True:
+            is_first = found is True
+            found = part if is_first else numbers.calculate(call.run, ast.BitAnd(), found, part)
+    return found
+
+
+@function("any_", "all_", "is_valid_leaf", "where", "full", "full_like", "zeros_like")
 def data(call: Call) -> Value:
     """Evaluates functions of coordinates and vectors of registers."""
     return DATA

@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import zip_longest
 from math import gcd
 
+import numpy as np
+
 from smemlint.analysis.cute_facts import tensor_use
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import (
@@ -19,8 +21,10 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
 )
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    DATA,
     AnyTensor,
     Cute,
+    Number,
     Opaque,
     Origin,
     Pointer,
@@ -32,13 +36,15 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
+from smemlint.analysis.simt.cute.identity import coordinates_in, identity_tensor
 from smemlint.facts import SharedArray
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout
 from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import ReasonCode
 
-INDEX = DType("coordinate", 32)
+INDEX = DType("coordinate", 8)
+"""Of coordinate tensors, whose addresses are coordinates and have no unit."""
 _BYTE = DType("Uint8", 8)
 
 
@@ -152,9 +158,12 @@ def converted(call: Call) -> Value:
 
 @function("make_identity_tensor")
 def make_identity_tensor(call: Call) -> Value:
-    """Evaluates `make_identity_tensor(shape)`: only its shape is followed."""
+    """Evaluates `make_identity_tensor(shape)`, whose elements are coordinates."""
     layout = cute.Layout(call.int_tuple(0, "shape"))
-    return Cute(cute.Tensor(cute.Space.COORDINATE, 32, layout, 0, None, Origin(INDEX)))
+    found = identity_tensor(layout)
+    if not isinstance(layout.shape, tuple) or not isinstance(found.origin, int):
+        return Cute(replace(found, layout=layout, origin=Origin(INDEX)))
+    return Cute(replace(found, origin=Origin(INDEX, modes=found.origin)))
 
 
 @function("recast_ptr")
@@ -388,6 +397,22 @@ def item_of(run: Execution, tensor: AnyTensor, key: Value) -> AnyTensor | None:
         return tensor.slice(numbers.coordinate(run, key))
     except cute.CuteError as error:
         return _undecided(tensor, str(error))
+
+
+def coordinate_at(run: Execution, tensor: cute.Tensor, key: Value) -> Value:
+    """Returns the coordinates that an element of an identity tensor is."""
+    origin, kernel = tensor.origin, run.kernel
+    if not isinstance(origin, Origin) or not origin.modes:
+        return DATA
+    try:
+        number = tensor.address_of(numbers.coordinate(run, key))
+    except cute.CuteError:
+        return DATA
+    active = kernel.mask if kernel is not None else np.ones(1, np.bool_)
+    found = coordinates_in(number, origin.modes, active)
+    if found is None:
+        return (DATA,) * origin.modes
+    return tuple(n.constant if isinstance(number, int) else Number(n) for n in found)
 
 
 def _spread(key: Value, rank: int) -> Value:

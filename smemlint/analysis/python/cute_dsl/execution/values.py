@@ -111,11 +111,13 @@ class Origin:
         dtype: of its elements.
         object: of global or shared memory; None for registers.
         use: the layout as a fact; None where it is not static.
+        modes: coordinates that an element of an identity tensor is; 0 where they are not followed.
     """
 
     dtype: DType
     object: Object | None = None
     use: LayoutUse | None = None
+    modes: int = 0
 
     def __str__(self) -> str:
         return self.object.key if self.object is not None else self.dtype.name

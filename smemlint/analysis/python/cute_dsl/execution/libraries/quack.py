@@ -171,6 +171,17 @@ def partition_fragments(call: Call) -> Value:
     return (accumulator, *(fragments[::-1] if is_swapped else fragments))
 
 
+@function("quack.gemm_zero_init")
+def gemm_zero_init(call: Call) -> Value:
+    """Evaluates `gemm_zero_init(mma, shape_mn, A, B, .., swap_AB)`: accumulators in registers."""
+    shape, is_swapped = call.value(1, "shape"), call.value(7, "swap_AB", False)
+    if not isinstance(is_swapped, bool):
+        raise cute.CuteError(reason_of(is_swapped, "whether operands are swapped is not known"))
+    if is_swapped and isinstance(shape, tuple):
+        shape = shape[::-1]
+    return _called(call, "make_rmem_tensor", _method(call, "partition_shape_C", shape), FLOAT32)
+
+
 def _called(call: Call, name: str, *given: Value) -> Value:
     """Returns what another function returns."""
     arguments = BoundArguments(list(given), {})
