@@ -763,3 +763,45 @@ def host(x: cute.Tensor):
     assert [(a.kind, a.instructions, a.wavefronts.mean) for a in accesses] == [
         (AccessKind.LDMATRIX, 32, 32)
     ]
+
+
+THUNK = """
+@cute.kernel
+def k(pitch: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    layout = cute.make_layout((32, 32), stride=(pitch, 1))
+    s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, layout, 16)
+    s[tx, 0] = 1.0
+
+
+@cute.jit
+def host(pitch: cutlass.Constexpr):
+    k(pitch).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+def build(pitch: int = 32):
+    def compile_it():
+        return cute.compile(host, pitch)
+
+    return {call}
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "cached('k', lambda: cute.compile(host, pitch))",
+        "cached('k', make=compile_it)",
+        "unknown.cached(compile_it)",
+    ],
+)
+def test_what_an_unknown_function_is_handed_to_call_is_called(call, tmp_path):
+    """Without the launch nothing says what the pitch is."""
+    facts = facts_of(THUNK.format(call=call), tmp_path)
+    assert ways(facts) == [(AccessKind.STORE, 4, 32)]
+
+
+def test_what_a_version_of_cutlass_has_is_an_assumption(tmp_path):
+    text = PITCH.replace("EXPRESSION", "32 if hasattr(cute.nvgpu, 'OperandMajorMode') else 33")
+    (access,) = facts_of(text, tmp_path).kernels[0].accesses
+    assert Topic.BUILD in {a.topic for a in access.assumptions}

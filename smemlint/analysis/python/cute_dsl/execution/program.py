@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Sequence
 from dataclasses import field
 
 # The modules below register what they call.
@@ -75,6 +76,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.frontend.python.syntax_walk import called_names
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
@@ -226,6 +228,7 @@ class Program:
                 return _part_of(arguments[0], callee)
             if name.rpartition(".")[2] not in METHODS | FUNCTIONS:
                 self._leave(name, arguments, named, node)
+                self._call_thunks(interpreter, (*arguments, *named.values()))
         if isinstance(callee, Class):
             maker = callee.member("__new__")
             if isinstance(maker, Function):
@@ -319,7 +322,21 @@ class Program:
         if path.startswith(_LIBRARIES):
             return self._library(callee, arguments, named, node)
         self._leave(name, arguments, named, node)
+        self._call_thunks(interpreter, (*arguments, *named.values()))
         return UNKNOWN
+
+    def _call_thunks(self, interpreter: Interpreter, given: Sequence[Value]) -> None:
+        """Calls functions without parameters that the host hands to what is not followed.
+
+        `cached(key, lambda: cute.compile(..))` compiles, unless what it looks for is there.
+        """
+        if self.run.kernel is not None:
+            return
+        interpreter.open_paths += 1
+        for value in given:
+            if isinstance(value, Function) and not parameters_of(value.node.args):
+                call(interpreter, value, [], {})
+        interpreter.open_paths -= 1
 
     def _leave(self, name: str, arguments: list[Value], named: Scope, node: ast.Call) -> None:
         """Leaves a call that is not followed with a note if it may access shared memory."""

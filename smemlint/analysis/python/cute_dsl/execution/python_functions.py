@@ -36,6 +36,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
 from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUEST
 from smemlint.limits.sizes import require_tree
+from smemlint.reasons import Assumption, Topic
 
 _CLASSES = {
     "Layout": cute.Layout, "ComposedLayout": cute.ComposedLayout, "Tensor": cute.Tensor,
@@ -74,7 +75,7 @@ def call_builtin(
     if name == "len" and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
         return len(arguments[0])
     if name in ("hasattr", "getattr") and len(arguments) >= 2 and isinstance(arguments[1], str):
-        return _getattr(interpreter, name, arguments, node)
+        return _getattr(run, interpreter, name, arguments, node)
     if name == "zip" and all(isinstance(a, tuple | list | range) for a in arguments):
         pairs = list(zip(*arguments, strict=False))
         require_tree(pairs)
@@ -150,7 +151,9 @@ def _isinstance(value: Value, kinds: Value) -> Value:
     return False
 
 
-def _getattr(interpreter: Interpreter, name: str, arguments: list[Value], node: ast.Call) -> Value:
+def _getattr(
+    run: Execution, interpreter: Interpreter, name: str, arguments: list[Value], node: ast.Call
+) -> Value:
     owner, attribute = arguments[0], arguments[1]
     assert isinstance(attribute, str)
     if isinstance(owner, Instance):
@@ -163,7 +166,9 @@ def _getattr(interpreter: Interpreter, name: str, arguments: list[Value], node: 
         if name == "hasattr":
             return attribute in owner.attributes
         return owner.attributes.get(attribute, arguments[2] if len(arguments) > 2 else UNKNOWN)
-    if isinstance(owner, Symbol) and owner.path.startswith("cutlass."):  # of its newest version
+    if isinstance(owner, Symbol) and owner.path.startswith("cutlass."):
+        text = f"`{owner.path}` has `{attribute}`, as newer versions do"
+        run.guessed.setdefault(Assumption(Topic.BUILD, text))
         found = interpreter.model.symbol(Symbol(f"{owner.path}.{attribute}"), node)
         return True if name == "hasattr" else found
     if owner is None:
