@@ -805,3 +805,79 @@ def test_what_a_version_of_cutlass_has_is_an_assumption(tmp_path):
     text = PITCH.replace("EXPRESSION", "32 if hasattr(cute.nvgpu, 'OperandMajorMode') else 33")
     (access,) = facts_of(text, tmp_path).kernels[0].accesses
     assert Topic.BUILD in {a.topic for a in access.assumptions}
+
+
+EXCLUSIVE_OR = """
+@cute.kernel
+def k():
+    tx, _, _ = cute.arch.thread_idx()
+    smem = utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 64), stride=(64, 1)), 16)
+    r, c, total = tx // 16, (tx % 16) * 4, 0.0
+    for i in cutlass.range_constexpr(4):
+        total += s[r, INDEX]
+
+
+@cute.jit
+def host():
+    k().launch(grid=(1, 1, 1), block=(128, 1, 1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "width", "ways_of_each"),
+    [
+        ("c + i", 16, 1),
+        ("(c ^ (r * 4)) + i", 16, 1),
+        ("(c + i) ^ (r * 4)", 4, 4),
+        ("(c + i) ^ ((tx // 64) * 64)", 4, 4),
+        ("(c + i) ^ 1", 4, 4),
+        ("(tx * 4 + i) % 64", 16, 1),
+    ],
+)
+def test_an_exclusive_or_hides_neighbours(index, width, ways_of_each, tmp_path):
+    """PTX of nvidia-cutlass-dsl 4.8.1, sm_90a: one LDS.128 a warp, or four LDS of 4 wavefronts."""
+    found = ways(facts_of(EXCLUSIVE_OR.replace("INDEX", index), tmp_path))
+    assert found == [(AccessKind.LOAD, width, ways_of_each)]
+
+
+def test_helpers_of_quack_convert_and_copy(tmp_path):
+    """Sixteen bytes a thread of a row of 128 bytes; what only a branch makes is used in another."""
+    text = """
+from quack import copy_utils
+
+
+class Adder:
+    def __init__(self, by):
+        self.by = by
+
+
+@cute.kernel
+def k(tiled: cute.TiledCopy, n: cutlass.Int32):
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(
+        cutlass.Float16, cute.make_layout((16, 64), stride=(64, 1)), 16
+    )
+    adder = None
+    if n > 3:
+        adder = Adder(8)
+    thr = tiled.get_slice(tx)
+    part = thr.partition_D(s)
+    r = cute.make_rmem_tensor(part.shape, cutlass.Float32)
+    copy_utils.cvt_copy(tiled, r, part)
+    if n > 3:
+        s[thr.thr_idx % adder.by, 0] = 0.0
+
+
+@cute.jit
+def host(n: cutlass.Int32):
+    atom = cute.make_copy_atom(
+        cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128
+    )
+    threads = cute.make_layout((16, 8), stride=(8, 1))
+    tiled = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 8)))
+    k(tiled, n).launch(grid=(1, 1, 1), block=(128, 1, 1))
+"""
+    found = ways(facts_of(text, tmp_path))
+    assert found[0] == (AccessKind.STORE, 16, 1)
+    assert found[-1] == (AccessKind.STORE, 2, 8)

@@ -455,6 +455,6 @@ def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumb
     if _has_swizzle(tensor):
         # The exclusive-or hides from the compiler which accesses are neighbours.
         offset.form = atom(offset.identity(), is_divergent=True)
-    else:
+    elif offset.form is None:
         offset.form = thread_form(offset)
     return offset

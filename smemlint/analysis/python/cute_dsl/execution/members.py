@@ -24,6 +24,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     ThreadSlice,
     TmaInfo,
     UnknownTensor,
+    WithoutLanes,
 )
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
@@ -86,6 +87,8 @@ def _of_payload(run: Execution, payload: object, name: str) -> Value | None:
             return field_of(run, payload, name)
         case StorageField():
             return Cute(payload.pointer) if name == "ptr" else None
+        case ThreadSlice() | WithoutLanes() if name == "thr_idx" and payload.thread is not None:
+            return numbers.value_of(run, payload.thread)
         case ThreadSlice():
             return _of_payload(run, payload.tiled, name)
         case cute.TiledMma():

@@ -16,12 +16,21 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Number,
     Opaque,
     Origin,
+    Partial,
     Pointer,
     ThreadSlice,
     UnknownTensor,
 )
 from smemlint.analysis.python.cute_dsl.memory import StructType
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Unknown, Value, join
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Function,
+    Instance,
+    Scope,
+    Unknown,
+    Value,
+    join,
+)
 from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.lanes import settled
@@ -34,6 +43,8 @@ Merge = Callable[[AffineInt, AffineInt], AffineInt | UnknownNumber]
 """What covers two numbers that differ."""
 
 
+_USED = Cute | Function | Instance | Partial
+"""Values that a branch leaves where they are needed, and None elsewhere."""
 _DIFFERS = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, "a number that hangs on a condition"))
 
 
@@ -122,7 +133,7 @@ def merged_value(run: Execution, one: Value, other: Value, merge: Merge) -> Valu
             _merged_number(numbers.operand_of(run, one), numbers.operand_of(run, other), merge)
         )
     for held, other_held in ((one, other), (other, one)):
-        if other_held is None and isinstance(held, Cute):  # what is None is not used
+        if other_held is None and isinstance(held, _USED):  # what is None is not used
             return held
     if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
         return tuple(merged_value(run, a, b, merge) for a, b in zip(one, other, strict=True))

@@ -13,6 +13,8 @@ from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opa
 from smemlint.analysis.python.interpreter.values import Method, Symbol, Unknown, Value
 from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.integer_scev import combined, scev_of
+from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.layout import cute
@@ -59,7 +61,14 @@ def calculate(run: Execution, operation: ast.AST, one: Value, other: Value) -> N
     if unknown is not None or name is None:
         return Number(unknown or UnknownNumber(_FLOATING))
     assert isinstance(a, AffineInt) and isinstance(b, AffineInt)
-    return Number(run.domain.operate(name, a, b))
+    result = run.domain.operate(name, a, b)
+    if isinstance(result, AffineInt) and name == "^" and not result.is_uniform:
+        # Nothing is taken out of it: four loads of `s[r, (4 * c + i) ^ (4 * r)]` are four LDS, of
+        # `s[r, ((4 * c) ^ (4 * r)) + i]` one LDS.128 (nvidia-cutlass-dsl 4.8.1, sm_90a).
+        known = power_of_two(int(np.gcd.reduce(result.base, axis=None))) if not result.terms else 1
+        divisor = min(scev_of(a).alignment, scev_of(b).alignment, known)
+        result.form = combined(name, a, b, divisor)
+    return Number(result)
 
 
 def truth_of(value: Value) -> bool | NDArray[np.bool_] | UnknownNumber:

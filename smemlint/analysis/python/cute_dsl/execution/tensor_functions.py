@@ -263,7 +263,7 @@ def get_slice(call: Call) -> Value:
     tiled = payload_of(call.owner)
     tiled = tiled.tiled if isinstance(tiled, ThreadSlice) else tiled
     if isinstance(tiled, WithoutLanes):
-        return Cute(tiled)
+        return Cute(replace(tiled, thread=call.integer(0, "thr_idx")))
     if not isinstance(tiled, cute.TiledCopy | cute.TiledMma):
         raise cute.CuteError(reason_of(call.owner, "what is sliced is not known"))
     return Cute(ThreadSlice(tiled, call.integer(0, "thr_idx")))

@@ -179,10 +179,12 @@ class WithoutLanes:
     Attributes:
         mechanism: `TMA`, `bulk copy` or `tensor memory`.
         reason: why it is not known which values it gives to which thread.
+        thread: of a slice; None for a tiled copy.
     """
 
     mechanism: str
     reason: str = ""
+    thread: Integer | None = None
 
 
 class TmaInfo(tuple["Value", ...]):

@@ -41,7 +41,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Symbol, Unknown, Value
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Unknown, Value
 from smemlint.hardware.arch import WIDEST_ACCESS, architecture
 from smemlint.layout import cute
 from smemlint.reasons import ReasonCode
@@ -303,10 +303,29 @@ def copy(call: Call) -> Value:
     return copy_by(call, policy, (source, destination))
 
 
-@function("quack.load_s2r")
+@function("quack.cvt_copy", "quack.sr_cvt_copy")
+def convert_and_copy(call: Call) -> Value:
+    """Evaluates `cvt_copy(tiled_copy, src, dst, .., retile=)`: converts registers, then copies."""
+    source, destination = call.tensor(1, "src"), call.tensor(2, "dst")
+    dtype = destination.origin.dtype if isinstance(destination, cute.Tensor) else UNKNOWN  # type: ignore[attr-defined]
+    value: Value = Cute(source)
+    if isinstance(source, cute.Tensor) and isinstance(dtype, DType) and dtype.bits != source.bits:
+        value = _method(call, "to", dtype, value)
+    if call.given.named.get("retile", False) is True:
+        value = _method(call, "retile", value)
+    policy: cute.TiledCopy | cute.CuteError
+    try:
+        policy = call.tiled_copy(0, "tiled_copy")
+    except cute.CuteError as error:
+        policy = error
+    return copy_by(call, policy, (needed_tensor(value), destination))
+
+
+@function("quack.load_s2r", "quack.contiguous")
 def load_s2r(call: Call) -> Value:
-    """Evaluates `load_s2r(src)`: copies a tensor to registers like it."""
-    like = replace(call, name="make_rmem_tensor_like")
+    """Evaluates `load_s2r(src)`: copies a tensor to registers like it, or to compact ones."""
+    is_like = call.name == "load_s2r"
+    like = replace(call, name="make_rmem_tensor_like" if is_like else "make_rmem_tensor")
     registers = make_registers(like)
     sides = call.tensor(0, "src"), needed_tensor(registers)
     copy_plainly(call, sides, cute.autovec_copy)
