@@ -881,3 +881,37 @@ def host(n: cutlass.Int32):
     found = ways(facts_of(text, tmp_path))
     assert found[0] == (AccessKind.STORE, 16, 1)
     assert found[-1] == (AccessKind.STORE, 2, 8)
+
+
+def test_a_pointer_from_a_number_of_each_thread_may_be_another_one_in_each(tmp_path):
+    """Rows of a page table: that their lines cost no more than the rows written is assumed."""
+    text = """
+@cute.kernel
+def k(tiled: cute.TiledCopy, pages: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(
+        cutlass.Float16, cute.make_layout((16, 64), stride=(64, 1)), 16
+    )
+    thr = tiled.get_slice(tx)
+    part = thr.partition_D(s)
+    at = thr.partition_S(cute.make_identity_tensor((16, 64)))[0, 0, 0][1] // 8
+    row = cute.make_ptr(cutlass.Float16, pages[tx], cute.AddressSpace.gmem, assumed_align=16)
+    vectors = cute.tiled_divide(cute.make_tensor(row, (64,)), (8,))
+    source = cute.make_tensor(vectors[None, at].iterator, part[None, 0, 0].layout)
+    cute.copy(tiled, source, part[None, 0, 0])
+
+
+@cute.jit
+def host(pages: cute.Tensor):
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.Float16, num_bits_per_copy=128)
+    threads = cute.make_layout((16, 8), stride=(8, 1))
+    tiled = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 8)))
+    k(tiled, pages).launch(grid=(1, 1, 1), block=(128, 1, 1))
+"""
+    (access,) = (a for k in facts_of(text, tmp_path).kernels for a in k.accesses)
+    assert (access.kind, access.width_bytes, access.wavefronts.mean) == (
+        AccessKind.ASYNC_COPY,
+        16,
+        4,
+    )
+    assert Topic.ALIGNMENT not in {a.topic for a in access.assumptions}

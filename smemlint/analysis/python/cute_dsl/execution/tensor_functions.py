@@ -209,8 +209,9 @@ def make_ptr(call: Call) -> Value:
         return Cute(UnknownTensor(None, "a pointer that is made of a number", dtype))
     alignment = call.given.named.get("assumed_align")
     known = alignment if isinstance(alignment, int) and alignment > 0 else max(dtype.bits // 8, 1)
-    origin = Origin(dtype, call.run.global_array(dtype))
-    return Cute(Pointer(cute.Space.GLOBAL, origin, alignment=known))
+    origin, value = Origin(dtype, call.run.global_array(dtype)), call.value(1, "value")
+    base = numbers.integer(call.run, value) * 8 if isinstance(value, Number) else 0  # by thread
+    return Cute(Pointer(cute.Space.GLOBAL, origin, base, alignment=known))
 
 
 # ---- cutting
