@@ -41,7 +41,11 @@ class Dialect:
 
 DIALECTS = (
     Dialect("gluon.analysis", ("experimental.gluon", "experimental import gluon")),
-    Dialect("cute_dsl.analysis", ("make_swizzle(", "autovec_copy(", "cutlass.cute"), True),
+    Dialect(
+        "cute_dsl.analysis",
+        ("make_swizzle(", "autovec_copy(", "cutlass.cute", "@cute.", "from cutlass import"),
+        True,
+    ),
     Dialect("triton.analysis", ("triton.language", "import triton")),
     Dialect("cupy.jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
     Dialect(

@@ -915,3 +915,26 @@ def host(pages: cute.Tensor):
         4,
     )
     assert Topic.ALIGNMENT not in {a.topic for a in access.assumptions}
+
+
+def test_a_file_that_imports_cute_by_name_is_read(tmp_path):
+    """It never spells `cutlass.cute`."""
+    path = tmp_path / "k.py"
+    path.write_text("""
+from cutlass import cute, utils
+import cutlass
+
+
+@cute.kernel
+def k():
+    tx, _, _ = cute.arch.thread_idx()
+    s = utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout((32, 32)), 16)
+    s[0, tx] = 0.0
+
+
+@cute.jit
+def host():
+    k().launch(grid=(1, 1, 1), block=(32, 1, 1))
+""")
+    facts = check([Source(str(path))], Settings(arch="sm_90")).facts
+    assert ways(facts) == [(AccessKind.STORE, 4, 32)]
