@@ -43,8 +43,8 @@ class BankConflict(Rule):
         self, access: Access, kernel: KernelFacts, settings: Settings
     ) -> Iterator[Finding]:
         """Yields one finding for an access that takes more wavefronts than its ideal."""
-        if access.array is None or access.kind not in _VERBS:
-            return
+        if access.array is None or access.kind not in _VERBS or access.is_of_library:
+            return  # nobody but the library can change its own accesses
         if access.certainty is Certainty.DATA_DEPENDENT:
             yield from self._of_data(access)
         found = _worst(access)

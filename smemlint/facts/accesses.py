@@ -203,6 +203,7 @@ class Access:
         omitted: distinct warp patterns that are not kept.
         data: what is known of addresses that hang on data; None where nothing is.
         elsewhere: the patterns of the other blocks that were guessed, where the figure is the same.
+        is_of_library: a library makes it, as CUB's collectives do, at a call in the user's code.
         bounds: of an access that is sampled because other instructions may be made of it: of what
             it costs either way; None where it may be free of conflicts.
     """
@@ -241,6 +242,7 @@ class Access:
     data: DataAddresses | None = None
     elsewhere: tuple[WarpPattern, ...] = ()
     bounds: FusionBounds | None = None
+    is_of_library: bool = False
 
     @property
     def ways(self) -> float:

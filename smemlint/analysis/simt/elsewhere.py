@@ -9,6 +9,7 @@ from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.facts import NotAnalysed, Span
+from smemlint.frontend.cuda.preprocessor.cub_headers import is_cub_header
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
     is_cutlass_header,
     is_without_kernels,
@@ -48,7 +49,7 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     unit = index.unit(path)
     yield from _undefined(index, unit, launches)
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
-    if all(map(is_without_kernels, outside)):
+    if all(is_cub_header(file) or is_without_kernels(file) for file in outside):
         return  # without a scan
     if has_built:
         yield from _built(index, unit, text)

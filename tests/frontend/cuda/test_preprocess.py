@@ -98,7 +98,7 @@ def test_of_two_alternatives_the_one_of_a_build_without_macros_is_read() -> None
     assert out(text, defines={"A": "1"}) == "x w"
     for before in ("#ifdef A\nmore\n#endif\n", '#include "missing.h"\n', "#include <lib/a.h>\n"):
         assert out(before + text).endswith("x w")
-    assert out("#include <cub/cub.cuh>\n" + text) == "y z w"
+    assert out("#include <thrust/sort.h>\n" + text) == "y z w"
 
 
 def test_a_unit_is_read_in_one_way() -> None:

@@ -25,6 +25,7 @@ from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
 from smemlint.analysis.simt.domain.ctypes import (
     I64,
     OpaqueType,
+    PointerType,
     RecordType,
     StaticType,
     array_member,
@@ -270,9 +271,19 @@ def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.
             key = f"{place.object.key}+{place.offset.identity()}.{spelling}({operands})"
             text = ev.state.source_text(node)
             return ev.state.domain.symbol(key, text, I64, nonnegative=True)
-    if place.object.space is Space.SHARED and array_member(place.type) is not None:
+    is_shared_array = place.object.space is Space.SHARED and array_member(place.type) is not None
+    if is_shared_array or _refers_to_shared(ev, place):
         note_shared_argument(ev, spelling, node)
     return unfollowed_call(ev, spelling, node)
+
+
+def _refers_to_shared(ev: Evaluator, place: LValue) -> bool:
+    """Returns whether a member of an object is a reference to shared memory or a pointer to it."""
+    if not isinstance(place.type, RecordType) or place.object.space is not Space.LOCAL:
+        return False
+    names = [m.name for m in place.type.members if isinstance(m.type, PointerType)]
+    members = (member_lvalue(ev, place.pointer(), place.type, name) for name in names)
+    return any(isinstance(m, LValue) and m.object.space is Space.SHARED for m in members)
 
 
 def _receiver(ev: Evaluator, callee: ir.StructRef, name: str) -> LValue | Pointer | Unknown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
@@ -47,6 +48,7 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
 from smemlint.analysis.simt.types.statics import place_of, scope_of, static_value
 from smemlint.frontend import ir
+from smemlint.frontend.program import Record
 from smemlint.reasons import ReasonCode
 
 _ARRAY = re.compile(r"(?:::)?(?:cuda::)?std::array")
@@ -192,7 +194,13 @@ def locate_construction(ev: Evaluator, node: ir.Construct) -> LValue | Unknown:
 
 
 def _called(ev: Evaluator, ctype: CType, node: ir.Construct) -> ir.FuncCall | None:
-    """Returns the call that a construction is whose name is no type but a function of a class."""
+    """Returns the call that a construction is whose name is no type but a function."""
+    if isinstance(ctype, RecordType) and ctype.record is not None:
+        names = node.type.names if isinstance(node.type, ir.IdentifierType) else ()
+        if len(names) != 1 or "::" in names[0] or ev.state.lookup(names[0]) is not None:
+            return None
+        is_call = _hides_class(ev, names[0], cast("Record", ctype.record))
+        return ir.FuncCall(ir.ID(names[0], at=node.at), node.args, at=node.at) if is_call else None
     if not is_opaque(ctype) or not isinstance(ctype, OpaqueType):
         return None
     name, _ = ev.state.unit.template_arguments(ctype.spelling)
@@ -200,6 +208,20 @@ def _called(ev: Evaluator, ctype: CType, node: ir.Construct) -> ir.FuncCall | No
     if not owner or not ev.state.unit.functions_named(last):
         return None
     return ir.FuncCall(ir.ID(ctype.spelling, at=node.at), node.args, at=node.at)
+
+
+def _hides_class(ev: Evaluator, spelling: str, record: Record) -> bool:
+    """Returns whether an unqualified name means a function here, and no class of its name.
+
+    `reduce(x)` behind `void reduce(int)` is a call, whatever class `library::reduce` is.
+    """
+    unit = ev.state.unit
+    name, _ = unit.template_arguments(spelling)
+    functions = frozenset(f.scope for f in unit.functions_named(name) if f.record is None)
+    if not functions or name != record.name or record.scope in functions:
+        return False
+    meant = unit.scopes_meant(functions | {record.scope}, (name,), ev.state.place)
+    return record.scope not in meant
 
 
 @executes(ir.MemberInit)

@@ -49,6 +49,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
+from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.analysis.simt.state import Frame, State
 from smemlint.analysis.simt.types.overloads import best_fit, parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.patterns import Match
@@ -156,7 +157,7 @@ def inline_best(
     """
     operands = [operand_of(ev, a) for a in node.args]
     types = [o.type for o in operands]
-    called = [f for f in candidates if arguments or signature_of(f).is_deducible]
+    called = [f for f in candidates if len(arguments) >= signature_of(f).spelled]
     fitting = definitions_for(ev, called, arguments, types)
     if not fitting:
         why = "no definition was read" if fitting is not None else _WHICH
@@ -218,7 +219,8 @@ def _inline(
         )
     if tree is None:
         values = operand_values(ev, operands)
-        if any(isinstance(v, Pointer) and v.object.space is Space.SHARED for v in values):
+        given = any(isinstance(v, Pointer) and v.object.space is Space.SHARED for v in values)
+        if given or touches_shared(function, state.unit):
             state.note_unfollowed(
                 node, Reason(ReasonCode.SYNTAX, f"`{function.name}` could not be parsed")
             )

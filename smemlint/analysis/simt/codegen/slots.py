@@ -42,13 +42,14 @@ def slot_size(event: Event, offset: AffineInt, base: int) -> int:
 def largest_slot(event: Event, offset: AffineInt, base: int) -> int:
     """Returns the bytes that one instruction may take, if an open sum is not rewritten.
 
-    A template argument that no launch gives is a constant to the compiler, and so is `i & 1` in the
-    iterations that it puts together (nvcc 13.0.88: of `s[2 * t + (i & 1)]` and its neighbour every
-    other iteration has one LDS.64): they may be aligned so.
+    A template argument that no launch gives is a constant to the compiler, and so is the size of a
+    class that was not read, and `i & 1` in the iterations that it puts together (nvcc 13.0.88: of
+    `s[2 * t + (i & 1)]` and its neighbour every other iteration has one LDS.64): they may be
+    aligned so.
     """
     form = scev_of(offset)
     most = SLOT.get(event.width, event.width)
-    if any(s.is_template_argument or s.is_of_iteration for s, _ in offset.terms):
+    if any(s.is_known_to_compiler or s.is_of_iteration for s, _ in offset.terms):
         return most
     if not form.is_open:
         return slot_size(event, offset, base)

@@ -26,6 +26,8 @@ from smemlint.reasons import Assumption, Reason, ReasonCode
 
 TEMPLATE_KEY = "template:"
 """How keys of template arguments begin that no launch gives."""
+BEHIND_KEY = " behind "
+"""What stands in keys of offsets behind a member whose size is not known."""
 ITERATION_KEY = "iteration@"
 """What stands in keys of numbers of iterations, and of what is computed of them."""
 _OPERATOR = re.compile(r"\([^\s()]+ |\bsum ")
@@ -55,9 +57,9 @@ class Symbol:
     is_iteration: bool = False
 
     @property
-    def is_template_argument(self) -> bool:
-        """Whether it hangs on a template argument that no launch gives: the compiler knows it."""
-        return TEMPLATE_KEY in self.key
+    def is_known_to_compiler(self) -> bool:
+        """Whether it hangs on a template argument that no launch gives, or on a class not read."""
+        return TEMPLATE_KEY in self.key or BEHIND_KEY in self.key
 
     @property
     def is_of_iteration(self) -> bool:

@@ -6,8 +6,8 @@ from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import I64, U32, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
 from smemlint.analysis.simt.domain.scev import atom
-from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
 from smemlint.analysis.simt.domain.values import (
+    BEHIND_KEY,
     AffineInt,
     Object,
     Pointer,
@@ -141,20 +141,15 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
         )
     ctype = member.type
     if member.behind and base.object.space is not Space.LOCAL:
-        why = Unknown.because(
-            ReasonCode.UNKNOWN_TYPE,
-            f"the size of `{member.behind}` in front of `{name}` is not known",
-        )
-        nowhere = lvalue_at_unknown_offset(base, why)
         start = state.domain.symbol(
-            f"{base.object.key}.{name} behind {member.behind}",
+            f"{base.object.key}.{name}{BEHIND_KEY}{member.behind}",
             f"sizeof({member.behind})",
             I64,
             multiple=max(ctype.align, 1),
             nonnegative=True,
         )
         offset = state.domain.add(base.offset, start)
-        return LValue(nowhere.object, offset, ctype, base.is_volatile)
+        return LValue(base.object, offset, ctype, base.is_volatile)
     offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
     if is_reference(ctype) and base.object.space is Space.LOCAL:
         content = state.memory.read(base.object, offset, ctype)

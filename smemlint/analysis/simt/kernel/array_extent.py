@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
 from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import AffineInt, Symbol
+from smemlint.analysis.simt.domain.values import BEHIND_KEY, AffineInt, Symbol
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 
@@ -91,7 +91,7 @@ def _indexed_member(
     if not name or not event.mask.any():
         return None
     first, base = int(begin[event.mask].min()), 0
-    behind = next((s.key for s, _ in offset.terms if " behind " in s.key), "")
+    behind = next((s.key for s, _ in offset.terms if BEHIND_KEY in s.key), "")
     if behind:
         size = _size_behind_unknown(ctype, name, behind)
         return (behind, 0, size) if 0 <= first < size else None
@@ -133,7 +133,7 @@ def _size_behind_unknown(ctype: CType | None, name: str, key: str) -> int:
             seen.add(current)
             for m in current.members:
                 worklist.append(m.type)
-                if m.behind and m.name == name and key.endswith(f".{name} behind {m.behind}"):
+                if m.behind and m.name == name and key.endswith(f".{name}{BEHIND_KEY}{m.behind}"):
                     sizes.add(m.type.size if isinstance(m.type, ArrayType) else 0)
     return sizes.pop() if len(sizes) == 1 else 0
 

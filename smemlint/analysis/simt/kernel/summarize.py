@@ -17,6 +17,7 @@ from smemlint.analysis.simt.kernel.array_extent import within_array
 from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.analysis.simt.kernel.data_lanes import data_addresses, lanes_of_any_data
 from smemlint.analysis.simt.kernel.fusion_bounds import fusion_bounds
+from smemlint.analysis.simt.kernel.library_accesses import at_users_call, is_of_cub
 from smemlint.facts import (
     Access,
     AccessKind,
@@ -83,6 +84,7 @@ class _Site:
     may_part: bool = False
     may_sink: bool = False
     data: DataAddresses | None = None
+    is_of_library: bool = False
 
     def chain_of(self, event: Event) -> int:
         """Returns the number of the calls that an event is reached through."""
@@ -127,7 +129,12 @@ class AccessSummary:
         """Adds the events of one evaluation."""
         self._traces += 1
         for event in events:
-            self._add_event(within_array(event))
+            event = within_array(event)
+            is_of_library = is_of_cub(self._unit, event)
+            if is_of_library:
+                event = at_users_call(self._unit, event)
+            self._add_event(event)
+            self._site(event).is_of_library |= is_of_library
 
     def facts(self) -> tuple[Access, ...]:
         """Returns the accesses, in source order."""
@@ -288,6 +295,7 @@ class AccessSummary:
             chains=tuple(map(self._chain, islice(site.chains, MAX_CALL_CHAINS)))
             if any(site.chains)
             else (),
+            is_of_library=site.is_of_library,
         )
         return on_architecture(access, self._arch)
 

@@ -38,7 +38,7 @@ class Signature:
         classes: what each parameter calls its class, as `Tag<L>` or `T`; empty for a built-in type.
         least, most: arguments that it takes; a parameter pack takes any number.
         returns_reference: whether the result is another name for an object.
-        is_deducible: whether a call's operands tell all template parameters.
+        spelled: how many template arguments a call has to spell: operands tell the others.
     """
 
     parameters: tuple[ir.Decl, ...]
@@ -47,7 +47,7 @@ class Signature:
     least: int
     most: int
     returns_reference: bool
-    is_deducible: bool = True
+    spelled: int = 0
 
 
 _known: WeakKeyDictionary[Function, Signature] = WeakKeyDictionary()
@@ -75,23 +75,23 @@ def _read(function: Function) -> Signature:
         0 if takes_any else required,
         UNBOUNDED if takes_any else len(parameters),
         _is_reference(tree.type.type),
-        _is_deducible(function, parameters),
+        _must_be_spelled(function, parameters),
     )
 
 
-def _is_deducible(function: Function, parameters: Sequence[ir.Decl]) -> bool:
-    """Returns whether no template parameter is one that a call has to spell: `template <int I>`."""
+def _must_be_spelled(function: Function, parameters: Sequence[ir.Decl]) -> int:
+    """Returns how many template arguments a call spells: one of `template <int I, class T>`."""
     asked = {p.name for p in function.template if p.name and p.default is None and not p.is_pack}
     if not asked:
-        return True
+        return 0
     for node in (node for parameter in parameters for node in parameter.type.walk()):
         if isinstance(node, ir.UnparsedType):
-            return True
+            return 0
         spelled = getattr(node, "names", None) or (getattr(node, "name", ""),)
         for text in spelled:
             if isinstance(text, str):
                 asked.difference_update(_WORD.findall(text))
-    return not asked
+    return max((k for k, p in enumerate(function.template, 1) if p.name in asked), default=0)
 
 
 def parameters_of(tree: ir.FuncDef) -> tuple[ir.Decl, ...]:

@@ -141,7 +141,7 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
     )
     low = piece.desugarer
     at = piece.at(offsets[3])
-    defaults = _signature(low, pieces.name, head, params, at)
+    defaults = _signature(low, head, params, at)
     low.op("{", at)
     _initializers(low, initializers)
     low.statements(body, 1, len(body) - 1)
@@ -166,9 +166,9 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
 
 
 def _signature(
-    low: Grammar, name: str, head: list[Word], params: list[Word], at: Word
+    low: Grammar, head: list[Word], params: list[Word], at: Word
 ) -> list[Sequence[Word]]:
-    """Emits `result name(params)`; returns each parameter's default value."""
+    """Emits `result <function>(params)`; returns each parameter's default value."""
     begin = len(low.out)
     try:
         after, saw_type = take_specifiers(low, head, 0)
@@ -178,7 +178,7 @@ def _signature(
     except (CannotDesugar, IndexError):
         del low.out[begin:]
         low.emit("VOID", "void", at)
-    low.name("".join(c if c.isalnum() or c == "_" else "_" for c in name) or "anonymous", at)
+    low.name(markers.FUNCTION, at)  # its own name may be that of a class in its body
     low.op("(", at)
     defaults: list[Sequence[Word]] = []
     for k, param in enumerate(split_at_commas(params)):

@@ -13,6 +13,7 @@ from functools import partial
 from smemlint.frontend.cuda.lexer.tokens import Token
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
+from smemlint.frontend.cuda.preprocessor.cub_headers import cub_header
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
     CUTLASS_CONSTANTS,
     cutlass_header,
@@ -312,12 +313,14 @@ class _Run:
         is_quoted = bool(arguments) and arguments[0].kind == "string"
         name = arguments[0].text.strip('"') if is_quoted else _bracketed(arguments)
         includer = prepared.source.path
-        if not is_quoted and self._includes.is_of_library(name, includer):
+        of_cub = cub_header(name)
+        if not is_quoted and of_cub is None and self._includes.is_of_library(name, includer):
             return
         is_modelled = is_of_cutlass(name)
         is_followed = is_quoted or not is_modelled
-        found = self._includes.find(name, includer) if is_followed else None
-        found = found or cutlass_header(name)
+        is_given = is_followed and (is_quoted or of_cub is None)
+        found = self._includes.find(name, includer) if is_given else None
+        found = found or of_cub or cutlass_header(name)
         spelling = name if is_quoted else f"<{name}>"
         if found is None and is_followed and self._search_home(spelling):
             found = self._includes.find(name, includer)
