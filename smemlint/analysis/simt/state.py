@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.node_facts import NodeFacts
+from smemlint.frontend.cuda.preprocessor.cub_headers import is_cub_header
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IDLE_STEPS, MAX_STEPS, MAX_TRIPS
@@ -498,4 +499,5 @@ class State:
         return next((each for each in found if each is not None), node)
 
     def _is_our_own(self, node: ir.Node) -> bool:
-        return is_cutlass_header(self.unit.span(node).path)
+        path = self.unit.span(node).path
+        return is_cutlass_header(path) or is_cub_header(path)

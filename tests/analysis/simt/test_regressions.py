@@ -343,10 +343,10 @@ void f(double *o) { k<<<1, 32>>>(o); }
 
 def test_an_object_of_an_unread_class_is_not_loaded_where_it_is_given_away() -> None:
     text = """
-#include <cub/cub.cuh>
+#include <tub/tub.cuh>
 template <typename T>
 __global__ void k(T *g) {
-  typedef cub::BlockReduce<T, 64> Reduce;
+  typedef tub::BlockReduce<T, 64> Reduce;
   __shared__ typename Reduce::TempStorage storage;
   __shared__ T total[64];
   T sum = Reduce(storage).Sum(g[threadIdx.x]);
@@ -364,9 +364,9 @@ void f(float *g) { k<float><<<1, 64>>>(g); }
 def test_what_lies_behind_a_class_that_was_not_read_is_as_aligned_as_its_vectors() -> None:
     """Its size is an unknown that all threads share: four wavefronts of float4 wherever it ends."""
     text = """
-#include <cub/cub.cuh>
+#include <tub/tub.cuh>
 template <typename T> struct Traits {
-  using Load = cub::BlockLoad<T, 128, 4, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
+  using Load = tub::BlockLoad<T, 128, 4, tub::BLOCK_LOAD_WARP_TRANSPOSE>;
   static constexpr int kBytes = sizeof(typename Load::TempStorage);
 };
 template <typename T> __global__ void k(const float4 *g) {

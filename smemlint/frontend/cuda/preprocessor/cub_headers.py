@@ -389,8 +389,9 @@ _TEXT = _text()
 
 
 def cub_header(name: str) -> tuple[str, str] | None:
-    """Returns path and text of what stands for a header of CUB: one for all of them."""
-    return (f"{_FOLDER}cub.cuh", _TEXT) if name.startswith("cub/") else None
+    """Returns path and text of what stands for a header of CUB: one for all that are modelled."""
+    is_modelled = name.startswith(("cub/block/", "cub/warp/")) or name == "cub/cub.cuh"
+    return (f"{_FOLDER}cub.cuh", _TEXT) if is_modelled else None
 
 
 def is_cub_header(path: str) -> bool:
