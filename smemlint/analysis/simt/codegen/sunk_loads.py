@@ -43,8 +43,27 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from smemlint.analysis.simt.codegen.branch_shapes import (
+    LOOPS,
+    are_equal,
+    assigned,
+    cases,
+    is_branch,
+    is_counted,
+    is_once,
+    is_opaque,
+    keeps_branch,
+    parts_blocks,
+    returns,
+    statements,
+)
+from smemlint.analysis.simt.codegen.loaded_values import (
+    LoadedValue,
+    given_value,
+    leaves_of,
+    loaded_values,
+)
 from smemlint.analysis.simt.codegen.slots import run_and_position, slot_size
-from smemlint.analysis.simt.codegen.slow_paths import NAMES
 from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -54,10 +73,6 @@ from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SUNK
 
-_OPAQUE = (ir.Unparsed, ir.Lambda, ir.Assembly, ir.UnparsedType, ir.Goto, ir.Label)
-_LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
-_PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
-_PURE = {*NAMES, "expf", "__expf", "fmaxf", "fminf", "max", "min", "fabsf", "fma", "fmaf"}
 Names: TypeAlias = "dict[ir.Node, frozenset[str]]"
 
 
@@ -76,15 +91,6 @@ class Sunk:
     is_open: bool = False
 
 
-@dataclass(slots=True)
-class _Value:
-    """What a block computes of a load, and of nothing else that changes."""
-
-    loads: tuple[ir.Node, ...]
-    names: frozenset[str]
-    is_open: bool
-
-
 def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
     """Returns the loads that sink into branches below a block, by the branch.
 
@@ -94,10 +100,10 @@ def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
     """
     sinking = _Sinking(known)
     items = block.block_items
-    if not any(isinstance(item, (ir.If, ir.Switch, *_LOOPS)) for item in items):
+    if not any(isinstance(item, (ir.If, ir.Switch, *LOOPS)) for item in items):
         return sinking.found
-    values = list(_loaded(items))
-    if values and not _is_opaque(items):
+    values = list(loaded_values(items))
+    if values and not is_opaque(items):
         for k, value in values:
             sinking.sink(value, items[k + 1 :])
     return sinking.found
@@ -171,72 +177,6 @@ def _is_held(items: Sequence[Event | Fence], event: Event, sinking: set[int]) ->
     return False
 
 
-def _loaded(items: Sequence[ir.Node]) -> Iterator[tuple[int, _Value]]:
-    """Yields the variables of a block that are given what is loaded, and where."""
-    own: set[str] = set()
-    for k, item in enumerate(items):
-        if isinstance(item, ir.Decl) and _is_plain(item):
-            own.add(item.name)
-        name, value = _given(item)
-        if name not in own or value is None:
-            continue
-        loads = _loads_of(value)
-        if loads:
-            others = (n for n in _leaves(value) if not isinstance(n, ir.Constant))
-            is_open = sum(1 for _ in others) > 1
-            yield k, _Value(loads, frozenset((name,)), is_open)
-
-
-def _given(item: ir.Node) -> tuple[str, ir.Node | None]:
-    """Returns the variable that a statement gives a value, and the value; it does nothing else."""
-    match item:
-        case ir.Decl(name=name, init=ir.Expression() as value) if _is_plain(item):
-            return name, value if _is_pure(value) else None
-        case ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=value):
-            return name, value if _is_pure(value) else None
-        case ir.Assignment(lvalue=ir.ID(name=name)):
-            return name, item if _is_pure(item) else None
-        case ir.For(cond=ir.BinaryOp(right=ir.Constant()), stmt=ir.Assignment() as sum_):
-            return _given(sum_)
-        case ir.For(stmt=ir.Compound(block_items=(ir.Assignment() as sum_,))):
-            return _given(sum_) if not _is_counted(item) else ("", None)
-    return "", None
-
-
-def _is_plain(item: ir.Decl) -> bool:
-    return isinstance(item.type, ir.TypeDecl) and not item.storage
-
-
-def _is_pure(value: ir.Node) -> bool:
-    """Returns whether an expression is arithmetic on what it loads and names."""
-    return all(isinstance(leaf, (*_PLACES, ir.ID, ir.Constant)) for leaf in _leaves(value))
-
-
-def _leaves(value: ir.Node) -> Iterator[ir.Node]:
-    """Yields what arithmetic is made of: places, names, constants, and what is none."""
-    worklist = [value]
-    while worklist:
-        match worklist.pop():
-            case ir.BinaryOp(left=left, right=right):
-                worklist += (right, left)
-            case ir.Assignment(op=op, lvalue=left, rvalue=right) if op != "=":
-                worklist += (right, left)
-            case ir.Cast(expr=expr) | ir.UnaryOp(op="-" | "+" | "~" | "!", expr=expr):
-                worklist.append(expr)
-            case ir.FuncCall(name=ir.ID(name=name), args=args) if name in _PURE:
-                worklist += reversed(args)
-            case leaf:
-                yield leaf
-
-
-def _loads_of(value: ir.Node) -> tuple[ir.Node, ...]:
-    return tuple(
-        leaf
-        for leaf in _leaves(value)
-        if isinstance(leaf, ir.ArrayRef) or (isinstance(leaf, ir.UnaryOp) and leaf.op == "*")
-    )
-
-
 class _Sinking:
     """What sinks where below one block."""
 
@@ -244,9 +184,9 @@ class _Sinking:
         self.found: dict[ir.Node, list[Sunk]] = defaultdict(list)
         self._known = known
         self._outward: dict[ir.Node, list[ir.Node]] = {}  # assignments to variables from around
-        self._within: tuple[_Value, Sequence[ir.Node]] | None = None
+        self._within: tuple[LoadedValue, Sequence[ir.Node]] | None = None
 
-    def sink(self, value: _Value, items: Sequence[ir.Node]) -> None:
+    def sink(self, value: LoadedValue, items: Sequence[ir.Node]) -> None:
         """Notes where loads go whose value only these statements may read."""
         for _ in range(MAX_SUNK):
             self._within = None
@@ -255,211 +195,107 @@ class _Sinking:
                 return
             value, items = self._within
 
-    def _sink_once(self, value: _Value, items: Sequence[ir.Node]) -> None:
+    def _sink_once(self, value: LoadedValue, items: Sequence[ir.Node]) -> None:
         branches = 0
         for k, item in enumerate(items):
             if not self._reads(item, value):
-                branches += _is_branch(item)
-                if isinstance(item, ir.If) and item.iffalse is None and _returns(item.iftrue):
+                branches += is_branch(item)
+                if isinstance(item, ir.If) and item.iffalse is None and returns(item.iftrue):
                     if self._joins_next(item.iftrue, value, items[k + 1 :]):
-                        value = _Value(value.loads, value.names, is_open=True)
+                        value = LoadedValue(value.loads, value.names, is_open=True)
                     self._note(item, None, value, is_open=value.is_open)
-                elif branches > 1 or _parts_blocks(item):
+                elif branches > 1 or parts_blocks(item):
                     return
                 continue
             if self._may_be_selected(item, value):
-                value = _Value(value.loads, value.names, is_open=True)
+                value = LoadedValue(value.loads, value.names, is_open=True)
                 continue
-            name, given = _given(item)
-            if given is None or not (isinstance(item, ir.Decl) or name in value.names):
+            name, new = given_value(item)
+            if new is None or not (isinstance(item, ir.Decl) or name in value.names):
                 self._sink_into(item, value, items[k + 1 :])
                 return
-            leaves = [leaf for leaf in _leaves(given) if not isinstance(leaf, ir.Constant)]
-            alike = all(isinstance(leaf, ir.ID) and leaf.name in value.names for leaf in leaves)
-            value = _Value(value.loads, value.names | {name}, value.is_open or not alike)
+            parts = [leaf for leaf in leaves_of(new) if not isinstance(leaf, ir.Constant)]
+            alike = all(isinstance(leaf, ir.ID) and leaf.name in value.names for leaf in parts)
+            value = LoadedValue(value.loads, value.names | {name}, value.is_open or not alike)
 
-    def _sink_into(self, item: ir.Node, value: _Value, later: Sequence[ir.Node]) -> None:
+    def _sink_into(self, item: ir.Node, value: LoadedValue, later: Sequence[ir.Node]) -> None:
         """Notes where loads go that a statement reads, and perhaps later ones."""
         others = [each for each in self._until_assigned(later, value) if self._reads(each, value)]
-        if _is_once(item) and not others:
-            self._within = value, _statements(item.stmt if isinstance(item, ir.DoWhile) else item)
+        if is_once(item) and not others:
+            self._within = value, statements(item.stmt if isinstance(item, ir.DoWhile) else item)
         if isinstance(item, ir.For | ir.While) and not others and not self._is_in_head(item, value):
             self._note(item, item, value, is_open=True)
         if not isinstance(item, ir.If | ir.Switch) or self._reads(item.cond, value):
             return
         is_open = value.is_open or bool(others)
-        if any(not isinstance(o, ir.If) or not _are_equal(o.cond, item.cond) for o in others):
+        if any(not isinstance(o, ir.If) or not are_equal(o.cond, item.cond) for o in others):
             return
         if isinstance(item, ir.Switch):
-            cases = [case for case in _cases(item) if any(self._reads(i, value) for i in case)]
-            if len(cases) == 1 and not others:
+            reading = [case for case in cases(item) if any(self._reads(i, value) for i in case)]
+            if len(reading) == 1 and not others:
                 self._note(item, item, value, is_open=True)
-                self._within = value, cases[0]
+                self._within = value, reading[0]
             return
         ways = [w for w in (item.iftrue, item.iffalse) if w is not None and self._reads(w, value)]
         if len(ways) != 1:
             return
-        inner = _statements(ways[0])
+        inner = statements(ways[0])
         readers = [each for each in inner if self._reads(each, value)]
-        keeps_branch = _keeps_branch(ways[0])
-        if keeps_branch is False or (len(inner) == 1 and self._is_one_condition(inner[0], value)):
+        stays = keeps_branch(ways[0])
+        if stays is False or (len(inner) == 1 and self._is_one_condition(inner[0], value)):
             return
-        is_open |= keeps_branch is None or any(map(_is_counted, readers))
+        is_open |= stays is None or any(map(is_counted, readers))
         is_open |= any(isinstance(each, ir.While | ir.DoWhile) for each in readers)
         is_open |= self._leaves_by_name(ways[0], value)
         self._note(item, ways[0], value, is_open=is_open)
         if not is_open:
             self._within = value, inner
 
-    def _note(self, at: ir.Node, way: ir.Node | None, value: _Value, *, is_open: bool) -> None:
+    def _note(self, at: ir.Node, way: ir.Node | None, value: LoadedValue, *, is_open: bool) -> None:
         self.found[at] += [Sunk(load, way, is_open) for load in value.loads]
 
-    def _reads(self, node: ir.Node, value: _Value) -> bool:
+    def _reads(self, node: ir.Node, value: LoadedValue) -> bool:
         return not value.names.isdisjoint(free_names(node, self._known))
 
-    def _until_assigned(self, items: Sequence[ir.Node], value: _Value) -> Iterator[ir.Node]:
+    def _until_assigned(self, items: Sequence[ir.Node], value: LoadedValue) -> Iterator[ir.Node]:
         """Yields statements up to one that gives the variable another value."""
         for item in items:
             match item:
-                case ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=given):
-                    if value.names == {name} and not self._reads(given, value):
+                case ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=new):
+                    if value.names == {name} and not self._reads(new, value):
                         return
             yield item
 
-    def _joins_next(self, way: ir.Node | None, value: _Value, later: Sequence[ir.Node]) -> bool:
+    def _joins_next(
+        self, way: ir.Node | None, value: LoadedValue, later: Sequence[ir.Node]
+    ) -> bool:
         """Returns whether a branch that only returns is one condition with the next that reads."""
         reader = next((each for each in later if self._reads(each, value)), None)
-        is_alone = way is not None and len(_statements(way)) == 1
+        is_alone = way is not None and len(statements(way)) == 1
         return is_alone and isinstance(reader, ir.If) and reader.iffalse is None
 
-    def _may_be_selected(self, item: ir.Node, value: _Value) -> bool:
+    def _may_be_selected(self, item: ir.Node, value: LoadedValue) -> bool:
         """Returns whether a branch does no more than change the value: `if (n > 4) v *= 3;`."""
-        if not isinstance(item, ir.If) or self._reads(item.cond, value) or _keeps_branch(item):
+        if not isinstance(item, ir.If) or self._reads(item.cond, value) or keeps_branch(item):
             return False
-        changed = {name for node in item.walk() for name in _assigned(node)}
+        changed = {name for node in item.walk() for name in assigned(node)}
         return bool(changed) and changed <= value.names
 
-    def _leaves_by_name(self, way: ir.Node, value: _Value) -> bool:
+    def _leaves_by_name(self, way: ir.Node, value: LoadedValue) -> bool:
         """Returns whether statements give the value to a variable from around them."""
         if way not in self._outward:
             around = free_names(way, self._known)
-            self._outward[way] = [n for n in way.walk() if not around.isdisjoint(_assigned(n))]
+            self._outward[way] = [n for n in way.walk() if not around.isdisjoint(assigned(n))]
         return any(
-            self._reads(node, value) and value.names.isdisjoint(_assigned(node))
+            self._reads(node, value) and value.names.isdisjoint(assigned(node))
             for node in self._outward[way]
         )
 
-    def _is_in_head(self, item: ir.For | ir.While, value: _Value) -> bool:
+    def _is_in_head(self, item: ir.For | ir.While, value: LoadedValue) -> bool:
         body = item.stmt
         return any(self._reads(part, value) for part in item.children() if part is not body)
 
-    def _is_one_condition(self, node: ir.Node, value: _Value) -> bool:
+    def _is_one_condition(self, node: ir.Node, value: LoadedValue) -> bool:
         """Returns whether a branch on a value is joined with the branch that it stands in."""
         is_branch = isinstance(node, ir.If) and node.iffalse is None
         return is_branch and self._reads(node.children()[0], value)
-
-
-def _is_opaque(items: Sequence[ir.Node]) -> bool:
-    return any(isinstance(node, _OPAQUE) for item in items for node in item.walk())
-
-
-def _assigned(node: ir.Node) -> tuple[str, ...]:
-    """Returns the variable that an assignment changes."""
-    match node:
-        case ir.Assignment(lvalue=ir.ID(name=name)):
-            return (name,)
-    return ()
-
-
-def _statements(node: ir.Node) -> Sequence[ir.Node]:
-    return node.block_items if isinstance(node, ir.Compound) else (node,)
-
-
-def _is_once(item: ir.Node) -> bool:
-    """Returns whether statements stand in braces, or in a macro's `do {} while (0)`."""
-    match item:
-        case ir.Compound() | ir.DoWhile(cond=ir.Constant(value="0" | "false")):
-            return True
-    return False
-
-
-def _is_branch(item: ir.Node) -> bool:
-    """Returns whether a statement is a branch that surely stays."""
-    return isinstance(item, ir.If) and _keeps_branch(item) is not False
-
-
-def _parts_blocks(item: ir.Node) -> bool:
-    """Returns whether a statement parts what is before it from what is behind, to ptxas, too."""
-    if isinstance(item, ir.If):
-        return item.iffalse is not None and _is_branch(item)
-    return isinstance(item, ir.While | ir.DoWhile | ir.Switch) or _is_counted(item)
-
-
-def _is_counted(item: ir.Node) -> bool:
-    """Returns whether a statement is a loop that runs as often as a variable says."""
-    is_loop = isinstance(item, ir.For | ir.RangeFor)
-    match item:
-        case ir.For(cond=ir.BinaryOp(right=ir.Constant())):
-            return False
-    return is_loop
-
-
-def _cases(node: ir.Switch) -> list[list[ir.Node]]:
-    """Returns the statements of a switch, parted where it is left."""
-    worklist: list[ir.Node] = [node.stmt]
-    found: list[list[ir.Node]] = [[]]
-    while worklist:
-        item = worklist.pop()
-        if isinstance(item, ir.Case | ir.Default):
-            worklist += reversed(item.stmts)
-        elif isinstance(item, ir.Compound):
-            worklist += reversed(item.block_items)
-        elif isinstance(item, ir.Break | ir.Return | ir.Continue):
-            found.append([])
-        else:
-            found[-1].append(item)
-    return found
-
-
-def _are_equal(a: ir.Node, b: ir.Node) -> bool:
-    """Returns whether two conditions are spelled alike."""
-    return list(map(_spelled, a.walk())) == list(map(_spelled, b.walk()))
-
-
-def _spelled(node: ir.Node) -> tuple[object, ...]:
-    words = (getattr(node, part, None) for part in ("name", "op", "value", "type"))
-    return (type(node), *(word for word in words if isinstance(word, str)))
-
-
-def _returns(node: ir.Node | None) -> bool:
-    if isinstance(node, ir.Compound) and node.block_items:
-        return _returns(node.block_items[-1])
-    return isinstance(node, ir.Return)
-
-
-def _keeps_branch(way: ir.Node) -> bool | None:
-    """Returns whether statements write memory or call, which leaves a branch; None: perhaps."""
-    is_open = False
-    references = {
-        node.name for node in way.walk() if isinstance(node, ir.Decl) and _is_reference(node)
-    }
-    for node in way.walk():
-        match node:
-            case ir.Compound(block_items=items) | ir.Case(stmts=items) | ir.Default(stmts=items):
-                if any(isinstance(item, ir.FuncCall) for item in items):
-                    return True
-            case ir.If(iftrue=ir.FuncCall()) | ir.If(iffalse=ir.FuncCall()) | ir.Return():
-                return True
-            case (
-                ir.Assignment(lvalue=place) | ir.UnaryOp(op="++" | "--" | "p++" | "p--", expr=place)
-            ):
-                is_reference = isinstance(place, ir.ID) and place.name in references
-                if is_reference or isinstance(place, _PLACES):
-                    return True
-            case ir.FuncCall():
-                is_open = True
-    return isinstance(way, ir.FuncCall) or (None if is_open else isinstance(way, _LOOPS))
-
-
-def _is_reference(node: ir.Decl) -> bool:
-    return isinstance(node.type, ir.PtrDecl) and "&" in node.type.quals

@@ -1,0 +1,120 @@
+"""What statements are to LLVM: branches that stay, loops that are counted, blocks that part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smemlint.frontend import ir
+
+_OPAQUE = (ir.Unparsed, ir.Lambda, ir.Assembly, ir.UnparsedType, ir.Goto, ir.Label)
+LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
+PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
+
+
+def is_opaque(items: Sequence[ir.Node]) -> bool:
+    """Returns whether statements hold what is not read: jumps, assembly, unparsed text."""
+    return any(isinstance(node, _OPAQUE) for item in items for node in item.walk())
+
+
+def assigned(node: ir.Node) -> tuple[str, ...]:
+    """Returns the variable that an assignment changes."""
+    match node:
+        case ir.Assignment(lvalue=ir.ID(name=name)):
+            return (name,)
+    return ()
+
+
+def statements(node: ir.Node) -> Sequence[ir.Node]:
+    """Returns the statements of a block, or the one that stands for a block."""
+    return node.block_items if isinstance(node, ir.Compound) else (node,)
+
+
+def is_once(item: ir.Node) -> bool:
+    """Returns whether statements stand in braces, or in a macro's `do {} while (0)`."""
+    match item:
+        case ir.Compound() | ir.DoWhile(cond=ir.Constant(value="0" | "false")):
+            return True
+    return False
+
+
+def is_branch(item: ir.Node) -> bool:
+    """Returns whether a statement is a branch that surely stays."""
+    return isinstance(item, ir.If) and keeps_branch(item) is not False
+
+
+def parts_blocks(item: ir.Node) -> bool:
+    """Returns whether a statement parts what is before it from what is behind, to ptxas, too."""
+    if isinstance(item, ir.If):
+        return item.iffalse is not None and is_branch(item)
+    return isinstance(item, ir.While | ir.DoWhile | ir.Switch) or is_counted(item)
+
+
+def is_counted(item: ir.Node) -> bool:
+    """Returns whether a statement is a loop that runs as often as a variable says."""
+    is_loop = isinstance(item, ir.For | ir.RangeFor)
+    match item:
+        case ir.For(cond=ir.BinaryOp(right=ir.Constant())):
+            return False
+    return is_loop
+
+
+def cases(node: ir.Switch) -> list[list[ir.Node]]:
+    """Returns the statements of a switch, parted where it is left."""
+    worklist: list[ir.Node] = [node.stmt]
+    found: list[list[ir.Node]] = [[]]
+    while worklist:
+        item = worklist.pop()
+        if isinstance(item, ir.Case | ir.Default):
+            worklist += reversed(item.stmts)
+        elif isinstance(item, ir.Compound):
+            worklist += reversed(item.block_items)
+        elif isinstance(item, ir.Break | ir.Return | ir.Continue):
+            found.append([])
+        else:
+            found[-1].append(item)
+    return found
+
+
+def are_equal(a: ir.Node, b: ir.Node) -> bool:
+    """Returns whether two conditions are spelled alike."""
+    return list(map(_spelled, a.walk())) == list(map(_spelled, b.walk()))
+
+
+def _spelled(node: ir.Node) -> tuple[object, ...]:
+    words = (getattr(node, part, None) for part in ("name", "op", "value", "type"))
+    return (type(node), *(word for word in words if isinstance(word, str)))
+
+
+def returns(node: ir.Node | None) -> bool:
+    """Returns whether a statement ends with a return."""
+    if isinstance(node, ir.Compound) and node.block_items:
+        return returns(node.block_items[-1])
+    return isinstance(node, ir.Return)
+
+
+def keeps_branch(way: ir.Node) -> bool | None:
+    """Returns whether statements write memory or call, which leaves a branch; None: perhaps."""
+    is_open = False
+    references = {
+        node.name for node in way.walk() if isinstance(node, ir.Decl) and _is_reference(node)
+    }
+    for node in way.walk():
+        match node:
+            case ir.Compound(block_items=items) | ir.Case(stmts=items) | ir.Default(stmts=items):
+                if any(isinstance(item, ir.FuncCall) for item in items):
+                    return True
+            case ir.If(iftrue=ir.FuncCall()) | ir.If(iffalse=ir.FuncCall()) | ir.Return():
+                return True
+            case (
+                ir.Assignment(lvalue=place) | ir.UnaryOp(op="++" | "--" | "p++" | "p--", expr=place)
+            ):
+                is_reference = isinstance(place, ir.ID) and place.name in references
+                if is_reference or isinstance(place, PLACES):
+                    return True
+            case ir.FuncCall():
+                is_open = True
+    return isinstance(way, ir.FuncCall) or (None if is_open else isinstance(way, LOOPS))
+
+
+def _is_reference(node: ir.Decl) -> bool:
+    return isinstance(node.type, ir.PtrDecl) and "&" in node.type.quals
