@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from smemlint.frontend import ir
 
 _OPAQUE = (ir.Unparsed, ir.Lambda, ir.Assembly, ir.UnparsedType, ir.Goto, ir.Label)
 LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
+_LEAVING = (ir.Break, ir.Return, ir.Continue)
 PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
 
 
@@ -58,20 +59,27 @@ def is_counted(item: ir.Node) -> bool:
     return is_loop
 
 
-def cases(node: ir.Switch) -> list[list[ir.Node]]:
-    """Returns the statements of a switch, parted where it is left."""
+def cases(node: ir.Switch, is_read: Callable[[ir.Node], bool]) -> list[list[ir.Node]]:
+    """Returns the statements of a switch, parted where it is left.
+
+    Args:
+        node: the switch.
+        is_read: of a block, whether it matters; its variables may hide those that do.
+    """
     worklist: list[ir.Node] = [node.stmt]
     found: list[list[ir.Node]] = [[]]
     while worklist:
         item = worklist.pop()
         if isinstance(item, ir.Case | ir.Default):
             worklist += reversed(item.stmts)
-        elif isinstance(item, ir.Compound):
+        elif isinstance(item, ir.Compound) and (item is node.stmt or is_read(item)):
             worklist += reversed(item.block_items)
-        elif isinstance(item, ir.Break | ir.Return | ir.Continue):
+        elif isinstance(item, _LEAVING):
             found.append([])
         else:
             found[-1].append(item)
+            if any(isinstance(last, _LEAVING) for last in statements(item)[-1:]):
+                found.append([])
     return found
 
 

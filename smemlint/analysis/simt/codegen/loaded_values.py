@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smemlint.analysis.simt.codegen.branch_shapes import PLACES, is_counted
+from smemlint.analysis.simt.codegen.branch_shapes import PLACES, is_counted, statements
 from smemlint.analysis.simt.codegen.slow_paths import NAMES
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -12,49 +12,129 @@ from smemlint.lazy_dataclasses import dataclass
 _PURE = {*NAMES, "expf", "__expf", "fmaxf", "fminf", "max", "min", "fabsf", "fma", "fmaf"}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LoadedValue:
-    """What a block computes of a load, and of nothing else that changes."""
+    """What a block computes of a load, and of nothing else that changes.
+
+    Attributes:
+        loads: the expressions.
+        names: the variables that have it.
+        is_open: whether it sinks as a load does is not known.
+        loop: that gives it to each element of an array.
+        is_part: it is of one element or member, and the names are of all.
+    """
 
     loads: tuple[ir.Node, ...]
     names: frozenset[str]
     is_open: bool
+    loop: ir.For | None = None
+    is_part: bool = False
 
 
 def loaded_values(items: Sequence[ir.Node]) -> Iterator[tuple[int, LoadedValue]]:
     """Yields the variables of a block that are given what is loaded, and where."""
-    own: set[str] = set()
+    own = set(own_variables(items))
     for k, item in enumerate(items):
-        if isinstance(item, ir.Decl) and _is_plain(item):
-            own.add(item.name)
         name, value = given_value(item)
-        if name not in own or value is None:
+        loads = _loads_of(value) if name in own and value is not None else ()
+        if not loads or value is None:
             continue
-        loads = _loads_of(value)
-        if loads:
-            others = (n for n in leaves_of(value) if not isinstance(n, ir.Constant))
-            is_open = sum(1 for _ in others) > 1
-            yield k, LoadedValue(loads, frozenset((name,)), is_open)
+        others = (n for n in leaves_of(value) if not isinstance(n, ir.Constant))
+        is_open = not isinstance(value, ir.InitList) and sum(1 for _ in others) > 1
+        is_part = gives_part(item)
+        if is_part:
+            is_settled = _is_in_registers(name, items)
+            if is_settled is None:
+                continue
+            is_open |= not is_settled
+        loop = item if isinstance(item, ir.For) else None
+        yield k, LoadedValue(loads, frozenset((name,)), is_open, loop, is_part)
+
+
+def own_variables(items: Sequence[ir.Node]) -> Iterator[str]:
+    """Yields the variables that statements declare and each thread has for itself."""
+    for item in items:
+        if isinstance(item, ir.Decl) and _is_own(item):
+            yield item.name
 
 
 def given_value(item: ir.Node) -> tuple[str, ir.Node | None]:
-    """Returns the variable that a statement gives a value, and the value; it does nothing else."""
+    """Returns the variable that a statement gives a value, and the value; it does nothing else.
+
+    So does one that gives a value to an element or member, and a short loop of such statements.
+    """
     match item:
-        case ir.Decl(name=name, init=ir.Expression() as value) if _is_plain(item):
+        case ir.Decl(name=name, init=ir.Expression() as value) if _is_own(item):
             return name, value if _is_pure(value) else None
-        case ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=value):
-            return name, value if _is_pure(value) else None
-        case ir.Assignment(lvalue=ir.ID(name=name)):
-            return name, item if _is_pure(item) else None
-        case ir.For(cond=ir.BinaryOp(right=ir.Constant()), stmt=ir.Assignment() as sum_):
-            return given_value(sum_)
-        case ir.For(stmt=ir.Compound(block_items=(ir.Assignment() as sum_,))):
-            return given_value(sum_) if not is_counted(item) else ("", None)
+        case ir.Assignment(op="=", lvalue=place, rvalue=value):
+            return variable_of(place), value if _is_pure(value) else None
+        case ir.Assignment(lvalue=place):
+            return variable_of(place), item if _is_pure(item) else None
+        case ir.For(stmt=body) if not is_counted(item) and len(statements(body)) == 1:
+            inner = statements(body)[0]
+            return given_value(inner) if isinstance(inner, ir.Assignment | ir.For) else ("", None)
     return "", None
 
 
-def _is_plain(item: ir.Decl) -> bool:
-    return isinstance(item.type, ir.TypeDecl) and not item.storage
+def gives_part(item: ir.Node) -> bool:
+    """Returns whether a statement gives values to elements or members, see `given_value`."""
+    while isinstance(item, ir.For):
+        item = statements(item.stmt)[0]
+    if isinstance(item, ir.Decl):
+        return isinstance(item.type, ir.ArrayDecl)
+    return isinstance(item, ir.Assignment) and not isinstance(item.lvalue, ir.ID)
+
+
+def variable_of(place: ir.Node) -> str:
+    """Returns the variable that a name, an element or a member is of; empty for none."""
+    while isinstance(place, ir.ArrayRef) or (isinstance(place, ir.StructRef) and place.type == "."):
+        place = place.name
+    return place.name if isinstance(place, ir.ID) else ""
+
+
+def _is_own(item: ir.Decl) -> bool:
+    """Returns whether a declaration is of a variable that each thread has."""
+    ctype = item.type
+    while isinstance(ctype, ir.ArrayDecl):
+        ctype = ctype.type
+    return isinstance(ctype, ir.TypeDecl) and not item.storage
+
+
+def _is_in_registers(name: str, items: Sequence[ir.Node]) -> bool | None:
+    """Returns whether all indexes of an array are constants once loops are unrolled.
+
+    None where its address is taken, or something else is done with all of it.
+    """
+    counters: dict[str, bool] = {}
+    places: list[ir.ArrayRef | ir.StructRef] = []
+    uses = 0
+    for node in (node for item in items for node in item.walk()):
+        match node:
+            case ir.For(cond=ir.BinaryOp(left=ir.ID(name=counter))):
+                counters[counter] = not is_counted(node) and counters.get(counter, True)
+            case ir.UnaryOp(op="&", expr=expr) if variable_of(expr) == name:
+                return None
+            case ir.Decl(type=ir.PtrDecl(), init=ir.Expression() as init):
+                if variable_of(init) == name:
+                    return None
+            case ir.ID() if node.name == name:
+                uses += 1
+            case ir.ArrayRef() if variable_of(node) == name:
+                places.append(node)
+            case ir.StructRef():
+                uses -= node.field.name == name
+                if variable_of(node) == name:
+                    places.append(node)
+    if uses > sum(isinstance(place.name, ir.ID) for place in places):
+        return None
+    indexes = [place.subscript for place in places if isinstance(place, ir.ArrayRef)]
+    parts = [part for index in indexes for part in index.walk()]
+    return all(
+        counters.get(part.name, False)
+        if isinstance(part, ir.ID)
+        else isinstance(part, ir.Constant | ir.BinaryOp)
+        for part in parts
+    )
 
 
 def _is_pure(value: ir.Node) -> bool:
@@ -73,6 +153,8 @@ def leaves_of(value: ir.Node) -> Iterator[ir.Node]:
                 worklist += (right, left)
             case ir.Cast(expr=expr) | ir.UnaryOp(op="-" | "+" | "~" | "!", expr=expr):
                 worklist.append(expr)
+            case ir.InitList(exprs=exprs):
+                worklist += reversed(exprs)
             case ir.FuncCall(name=ir.ID(name=name), args=args) if name in _PURE:
                 worklist += reversed(args)
             case leaf:
@@ -83,5 +165,6 @@ def _loads_of(value: ir.Node) -> tuple[ir.Node, ...]:
     return tuple(
         leaf
         for leaf in leaves_of(value)
-        if isinstance(leaf, ir.ArrayRef) or (isinstance(leaf, ir.UnaryOp) and leaf.op == "*")
+        if isinstance(leaf, ir.ArrayRef | ir.StructRef)
+        or (isinstance(leaf, ir.UnaryOp) and leaf.op == "*")
     )

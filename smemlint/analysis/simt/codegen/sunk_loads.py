@@ -32,15 +32,20 @@ Fewer threads load than the text says. SASS of nvcc 13.0.88, -O3, sm_90, for
 | `if (lane >= 4) return; if (n > 3) out[t] = v;`, which becomes one condition | all |
 | `if (lane < 4) { m = v; out[t + 4] = m; } out[t] = m;` | all |
 | `if (n > 4) v = v * 3; if (lane < 4) out[t] = v;` | the 4 |
+| `float a[4]; for (i < 4) a[i] = s[8 * lane + i]; if (lane < 4) { a[0] to a[3] }` | the 4 |
+| `a[0] = s[8 * lane]; a[1] = s[8 * lane + 257];`, `p.x =`, `p.y =`, `float a[2] = {..}` | the 4 |
+| of an array, the elements that the others do not read; `if (lane < 4) out[t] = a[n];` | the 4 |
 
 What tells `v = s[8 * lane] + q[t]` from `+ in[t]`, fmaxf from a sum and `v * i` from `v` is not
-modelled: who loads is open there, and in the last five but `i < n`.
+modelled: who loads is open there, in the last row, and in the five before arrays but `i < n`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 from smemlint.analysis.simt.codegen.branch_shapes import (
@@ -60,12 +65,15 @@ from smemlint.analysis.simt.codegen.branch_shapes import (
 from smemlint.analysis.simt.codegen.loaded_values import (
     LoadedValue,
     given_value,
+    gives_part,
     leaves_of,
     loaded_values,
+    own_variables,
+    variable_of,
 )
 from smemlint.analysis.simt.codegen.slots import run_and_position, slot_size
 from smemlint.analysis.simt.domain.environment import Mask, is_any
-from smemlint.analysis.simt.domain.trace import Event, Fence
+from smemlint.analysis.simt.domain.trace import Event, Fence, Trace
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.free_names import free_names
 from smemlint.facts import AccessKind
@@ -84,11 +92,13 @@ class Sunk:
         load: the expression.
         way: the alternative of a branch; None for what follows a branch that returns.
         is_open: whether it does is not known.
+        loop: that makes it for each element of an array.
     """
 
     load: ir.Node
     way: ir.Node | None
     is_open: bool = False
+    loop: ir.Node | None = None
 
 
 def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
@@ -98,8 +108,8 @@ def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
         block: the statements.
         known: what `free_names` remembers.
     """
-    sinking = _Sinking(known)
     items = block.block_items
+    sinking = _Sinking(known, frozenset(own_variables(items)))
     if not any(isinstance(item, (ir.If, ir.Switch, *LOOPS)) for item in items):
         return sinking.found
     values = list(loaded_values(items))
@@ -110,7 +120,7 @@ def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
 
 
 def sink_loads(
-    items: Sequence[Event | Fence],
+    trace: Trace,
     sunk: Sequence[Sunk],
     way: ir.Node | None,
     threads: Mask,
@@ -120,16 +130,16 @@ def sink_loads(
     """Leaves a load to the threads that go where it is sunk to.
 
     Args:
-        items: of the trace up to the branch; the masks of events change.
+        trace: up to the branch; the masks of events change.
         sunk: the loads that sink at the branch.
         way: where the threads go.
         threads: those that do.
         hangs_on_data: which of these do is a matter of data.
     """
-    found = [(each, _latest(items, each.load)) for each in sunk]
+    found = [(each, event) for each in sunk for event in _latest(trace, each)]
     sinking = {id(event) for _, event in found}
     for each, event in found:
-        if each.way is not way or event is None or _is_held(items, event, sinking):
+        if each.way is not way or _is_held(trace.items, event, sinking):
             continue
         if each.is_open:
             event.may_sink |= hangs_on_data or is_any(event.mask & ~threads)
@@ -140,19 +150,27 @@ def sink_loads(
             event.issued = 0
 
 
-def _latest(items: Sequence[Event | Fence], load: ir.Node) -> Event | None:
-    """Returns the last event of a load; None where something keeps it in front of what follows."""
+def _latest(trace: Trace, sunk: Sunk) -> Iterator[Event]:
+    """Yields the last event of a load, or those of a loop that fills an array.
+
+    None where something keeps it in front of what follows.
+    """
+    start = trace.loop_starts.get(sunk.loop) if sunk.loop is not None else None
     stores: list[Event] = []
-    for item in reversed(items):
+    for item in reversed(trace.items):
         if isinstance(item, Fence):
             if item.kind != "block":
-                return None
-        elif item.node is load and item.kind is AccessKind.LOAD:
+                return
+        elif start is not None and item.sequence < start:
+            return
+        elif item.node is sunk.load and item.kind is AccessKind.LOAD:
             is_kept = any(store.object in (item.object, None) for store in stores)
-            return None if is_kept or item.volatile or not item.issued else item
+            if not (is_kept or item.volatile) and item.issued:
+                yield item
+            if start is None:
+                return
         elif item.kind is not AccessKind.LOAD:
             stores.append(item)
-    return None
 
 
 def _is_held(items: Sequence[Event | Fence], event: Event, sinking: set[int]) -> bool:
@@ -180,9 +198,10 @@ def _is_held(items: Sequence[Event | Fence], event: Event, sinking: set[int]) ->
 class _Sinking:
     """What sinks where below one block."""
 
-    def __init__(self, known: Names) -> None:
+    def __init__(self, known: Names, own: frozenset[str]) -> None:
         self.found: dict[ir.Node, list[Sunk]] = defaultdict(list)
         self._known = known
+        self._own = own
         self._outward: dict[ir.Node, list[ir.Node]] = {}  # assignments to variables from around
         self._within: tuple[LoadedValue, Sequence[ir.Node]] | None = None
 
@@ -202,21 +221,28 @@ class _Sinking:
                 branches += is_branch(item)
                 if isinstance(item, ir.If) and item.iffalse is None and returns(item.iftrue):
                     if self._joins_next(item.iftrue, value, items[k + 1 :]):
-                        value = LoadedValue(value.loads, value.names, is_open=True)
+                        value = replace(value, is_open=True)
                     self._note(item, None, value, is_open=value.is_open)
                 elif branches > 1 or parts_blocks(item):
                     return
                 continue
             if self._may_be_selected(item, value):
-                value = LoadedValue(value.loads, value.names, is_open=True)
+                value = replace(value, is_open=True)
                 continue
             name, new = given_value(item)
-            if new is None or not (isinstance(item, ir.Decl) or name in value.names):
+            is_part = name in value.names and gives_part(item)
+            if is_part and new is not None and not self._reads(new, value):
+                continue  # another element
+            if new is None or not (isinstance(item, ir.Decl) or name in value.names | self._own):
                 self._sink_into(item, value, items[k + 1 :])
-                return
+                if self._within or not value.is_part or isinstance(item, ir.If | ir.Switch):
+                    return
+                value = replace(value, is_open=True)  # other elements may sink
+                continue
             parts = [leaf for leaf in leaves_of(new) if not isinstance(leaf, ir.Constant)]
-            alike = all(isinstance(leaf, ir.ID) and leaf.name in value.names for leaf in parts)
-            value = LoadedValue(value.loads, value.names | {name}, value.is_open or not alike)
+            alike = all(variable_of(leaf) in value.names for leaf in parts)
+            is_open = value.is_open or not alike
+            value = replace(value, names=value.names | {name}, is_open=is_open)
 
     def _sink_into(self, item: ir.Node, value: LoadedValue, later: Sequence[ir.Node]) -> None:
         """Notes where loads go that a statement reads, and perhaps later ones."""
@@ -225,19 +251,26 @@ class _Sinking:
             self._within = value, statements(item.stmt if isinstance(item, ir.DoWhile) else item)
         if isinstance(item, ir.For | ir.While) and not others and not self._is_in_head(item, value):
             self._note(item, item, value, is_open=True)
+            if not is_counted(item) and isinstance(item, ir.For):
+                self._within = replace(value, is_open=True), statements(item.stmt)
         if not isinstance(item, ir.If | ir.Switch) or self._reads(item.cond, value):
             return
         is_open = value.is_open or bool(others)
         if any(not isinstance(o, ir.If) or not are_equal(o.cond, item.cond) for o in others):
+            if value.is_part and isinstance(item, ir.If):  # those of other elements sink
+                self._note(item, item.iftrue, value, is_open=True)
             return
         if isinstance(item, ir.Switch):
-            reading = [case for case in cases(item) if any(self._reads(i, value) for i in case)]
+            reads = partial(self._reads, value=value)
+            reading = [case for case in cases(item, reads) if any(map(reads, case))]
             if len(reading) == 1 and not others:
                 self._note(item, item, value, is_open=True)
                 self._within = value, reading[0]
             return
         ways = [w for w in (item.iftrue, item.iffalse) if w is not None and self._reads(w, value)]
         if len(ways) != 1:
+            if value.is_part:
+                self._note(item, ways[0], value, is_open=True)
             return
         inner = statements(ways[0])
         readers = [each for each in inner if self._reads(each, value)]
@@ -252,7 +285,7 @@ class _Sinking:
             self._within = value, inner
 
     def _note(self, at: ir.Node, way: ir.Node | None, value: LoadedValue, *, is_open: bool) -> None:
-        self.found[at] += [Sunk(load, way, is_open) for load in value.loads]
+        self.found[at] += [Sunk(load, way, is_open, value.loop) for load in value.loads]
 
     def _reads(self, node: ir.Node, value: LoadedValue) -> bool:
         return not value.names.isdisjoint(free_names(node, self._known))

@@ -146,6 +146,7 @@ class Trace:
         splits: by `codegen.slow_paths.SlowPath`: how often arithmetic that the compiler may give
             branches was met.
         scope: the conditional pieces of code that are being executed, outermost first.
+        loop_starts: of loops that were entered, how many events stood before the last time.
     """
 
     limit: int
@@ -153,6 +154,7 @@ class Trace:
     events: int = 0
     splits: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     scope: tuple[int, ...] = ()
+    loop_starts: dict[ir.Node, int] = field(default_factory=dict)
     _scopes: int = 0
     _muted: int = 0
 

@@ -64,8 +64,8 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         _fence_if(ev, parts_blocks)
         items = state.trace.items
         sunk = state.node_facts.sunk.get(node, ())
-        sink_loads(items, sunk, node.iftrue, taken)
-        sink_loads(items, sunk, node.iffalse, rest)
+        sink_loads(state.trace, sunk, node.iftrue, taken)
+        sink_loads(state.trace, sunk, node.iffalse, rest)
         begin, mark = len(items), state.sums.mark()
         state.mask = taken
         with state.trace.conditional():
@@ -81,7 +81,7 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
         _fence_if(ev, parts_blocks)
         state.mask = kept(mask, alive | state.mask)
-        sink_loads(items, sunk, None, state.mask)
+        sink_loads(state.trace, sunk, None, state.mask)
         return
     assert isinstance(value, Unknown) or value.terms
     unknown = (
@@ -145,7 +145,7 @@ def execute_both_ways(
     sunk = state.node_facts.sunk.get(node, ())
     for taken, threads, statement in (first, second):
         hangs_on_data = taken in state.data_conditions
-        sink_loads(state.trace.items, sunk, statement, threads, hangs_on_data=hangs_on_data)
+        sink_loads(state.trace, sunk, statement, threads, hangs_on_data=hangs_on_data)
     for taken, threads, statement in (first, second):
         state.mask = kept(mask, threads)
         if loop and not loop.is_switch and not condition.is_uniform and _ends_in_break(statement):

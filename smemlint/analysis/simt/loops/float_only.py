@@ -67,7 +67,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
                 if not trips and isinstance(value, AffineInt) and not value.terms:
                     sunk = state.node_facts.sunk.get(parts.node, ())
                     going = state.mask & (value.base != 0)
-                    sink_loads(state.trace.items, sunk, parts.node, going)
+                    sink_loads(state.trace, sunk, parts.node, going)
                 break
             if not trips:
                 ev.execute(parts.body)

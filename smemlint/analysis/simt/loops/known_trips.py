@@ -114,6 +114,7 @@ def execute_iterations(
     own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
     mark = state.sums.mark()
     left = state.none_active()
+    state.trace.loop_starts[parts.node] = state.trace.events
     run = _Run(parts, together, carried, most, foreseen, done, is_certain, left)
     try:
         _iterate(ev, run)
@@ -148,7 +149,7 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
                 return
             if not done:
                 sunk = state.node_facts.sunk.get(parts.node, ())
-                sink_loads(state.trace.items, sunk, parts.node, going)
+                sink_loads(state.trace, sunk, parts.node, going)
             if going is not state.mask:
                 run.is_constant = False
                 run.left = run.left | (state.mask & ~going)

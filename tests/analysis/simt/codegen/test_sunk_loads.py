@@ -19,6 +19,7 @@ __global__ void __launch_bounds__(128) k(const float *in, float *out, int n) {
 }
 """
 LOAD = "float v = s[8 * lane]; "
+FILL = "float a[4]; for (int i = 0; i < 4; i++) a[i] = s[8 * lane + i * 257]; "
 
 
 def wavefronts(text):
@@ -61,6 +62,16 @@ def wavefronts(text):
         LOAD + "{ if (lane < 4) out[t] = v; }",
         LOAD + "if (lane < 4) { v = v + 1; out[t] = v; }",
         "float v = sqrtf(s[8 * lane]) * 2.f; float w = v * v; if (lane < 4) out[t] = w;",
+        FILL + "if (lane < 4) for (int i = 0; i < 4; i++) out[t + i * 77] = a[i];",
+        FILL + "if (lane >= 4) return; for (int i = 0; i < 4; i++) out[t + i] = a[i];",
+        FILL + "for (int i = 0; i < 4; i++) a[i] *= 2; if (lane < 4) out[t] = a[0] * a[1];",
+        "float a[4]; for (int i = 0; i < 4; i++) a[i] = s[8 * lane + i]; "
+        "if (lane < 4) { out[t] = a[0] + a[1]; out[t + 500] = a[2] * a[3]; }",
+        "float a[2]; a[0] = s[8 * lane]; a[1] = s[8 * lane + 257]; if (lane < 4) out[t] = a[0] + a[1];",
+        "float a[2] = {s[8 * lane], s[8 * lane + 257]}; if (lane < 4) out[t] = a[0] + a[1];",
+        "Pair p; p.x = s[8 * lane]; p.y = s[8 * lane + 257]; if (lane < 4) out[t] = p.x + p.y;",
+        LOAD + "switch (n) { case 0: { float v = in[5]; out[t] = v; break; } "
+        "case 1: if (lane < 4) out[t] = v; break; default: out[t] = 2; }",
     ],
 )
 def test_a_load_sinks_to_the_threads_that_read_it(text):
@@ -87,6 +98,8 @@ def test_a_load_sinks_to_the_threads_that_read_it(text):
         LOAD + "switch (n) { case 0: out[t] = 1; } if (lane < 4) out[t] = v;",
         LOAD + "for (int i = 0; i < n; i++) out[t + i * 3] = 1; if (lane < 4) out[t] = v;",
         "float v = __shfl_down_sync(~0u, s[8 * lane], 1); if (lane < 4) out[t] = v;",
+        FILL + "__syncthreads(); if (lane < 4) out[t] = a[0] * a[1];",
+        FILL + "out[t + 500] = a[0] * a[1] + a[2] * a[3];",
     ],
 )
 def test_a_load_that_others_read_or_that_something_keeps_does_not_sink(text):
@@ -111,6 +124,12 @@ def test_a_load_that_others_read_or_that_something_keeps_does_not_sink(text):
         LOAD + "if (lane < 4) out[t] = v; if (lane < 4) out[t + 300] = v;",  # 4
         LOAD + "float m = in[t]; if (lane < 4) m = fmaxf(m, v); out[t] = m;",  # 4
         LOAD + "switch (lane) { case 0: case 1: out[t] = v; break; default: out[t] = 2; }",  # 2
+        FILL + "if (lane < 4) out[t] = a[n];",  # 4
+        FILL + "if (lane < 4) out[t] = a[0] * a[1] * a[3]; out[t + 500] = a[2];",  # 4, all of a[2]
+        FILL + "out[t + 500] = a[2]; if (lane < 4) out[t] = a[0] * a[1] * a[3];",  # the same
+        FILL + "if (lane < 4) out[t] = a[0] + a[1] + a[2] + a[3]; else out[t] = a[0];",  # the same
+        FILL + "for (int i = 0; i < 4; i++) if (lane < 4) out[t + i * n] = a[i];",  # 4
+        FILL + "float x = 0; for (int i = 0; i < 4; i++) x += a[i]; if (lane < 4) out[t] = x;",  # 4
     ],
 )
 def test_who_loads_is_open_where_the_compiler_may_sink_more_than_a_load(text):
