@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from smemlint.analysis.simt.codegen.dead_values import dead_values
-from smemlint.analysis.simt.codegen.narrowing import members_read
+from smemlint.analysis.simt.codegen.narrowing import filled_by_members, members_read
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names
@@ -24,6 +24,7 @@ class NodeFacts:
         members_read: of expressions that load a variable, the members that are read of it.
         unread: loads whose value nothing hangs on.
         undefined: loads that are added to a variable that is never given a value, and its name.
+        filled: of assignments, variables whose members were given values one by one.
         sunk: of branches, the loads that sink into them.
         singles_out: of conditions, whether they test for one value.
     """
@@ -31,6 +32,7 @@ class NodeFacts:
     members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     unread: set[ir.Node] = field(default_factory=set)
     undefined: dict[ir.Node, str] = field(default_factory=dict)
+    filled: set[ir.Node] = field(default_factory=set)
     sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
     singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     _blocks: set[ir.Node] = field(default_factory=set)
@@ -45,6 +47,7 @@ class NodeFacts:
             return
         self._blocks.add(block)
         self.members_read.update(members_read(block))
+        self.filled.update(filled_by_members(block))
         self.sunk.update(sunk_loads(block, self._names))
         dead = dead_values(block)
         if dead is not None:

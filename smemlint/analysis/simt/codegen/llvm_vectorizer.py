@@ -12,6 +12,10 @@ more than four slots that do not ascend, only some fuse (with `at` as in the epi
 kernels 3 of 8): which is not modelled, and the figure open. Loads move up to their first, stores
 down to their last. Bytes fuse, too. Nothing moves across the `asm` of half's operators and
 conversions, see slow_paths.py.
+
+Of four words of a union in shared memory it is open, too: with `union { float4 v; float f[4]; }`,
+`u[t].f[0] + u[t].f[1] + u[t].f[2] + u[t].f[3]` is an LDS.128 and an LDS of f[2], in descending
+order or from f[2] on an LDS.128 alone.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from smemlint.analysis.simt.codegen.slots import (
 )
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.swizzled_neighbours import mark_neighbours
+from smemlint.analysis.simt.domain.copies import has_union
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.trace import Event, Fence
@@ -241,9 +246,12 @@ class _Fusion:
     def _close(self, chain: _Chain) -> None:
         first = next(chain.events())
         both = len(self._kinds[root_of(first.object)]) > 1
+        is_load = first.kind is AccessKind.LOAD
+        may_part = is_load and first.object is not None and has_union(first.object.type)
         for event in fused_slot(chain.elements, chain.count, chain.width, by_llvm=True):
             if chain.is_open and both:
                 event.may_fuse = max(event.may_fuse, event.width)
+            event.may_part |= may_part and event.width == WIDEST_ACCESS
             self.out.append(event)
 
 

@@ -143,7 +143,8 @@ def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Eve
             alone.append(event)
             continue
         form, position = run_and_position(event, event.offset)
-        runs.setdefault(form, {}).setdefault(position, []).append(event)
+        element = min(part.width for part in event.fused or (event,))
+        runs.setdefault((form, element), {}).setdefault(position, []).append(event)
     _mark_equal_sums(runs, bases)
     return [*alone, *(e for run in runs.values() for e in _fused_run(run, bases))]
 

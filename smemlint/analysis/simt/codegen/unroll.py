@@ -28,6 +28,15 @@ _MOST_DIGITS = 9
 """Of a factor; loops do not run as often as longer ones say."""
 
 
+_ASKED = re.compile(r"\s*(?:unroll|nounroll)\s*\(?\s*(\w*)")
+
+
+def stays_a_loop(pragma: str) -> bool:
+    """Returns whether a `#pragma` before a loop asks for no copies of its body."""
+    asked = _ASKED.match(pragma)
+    return pragma.strip().startswith("nounroll") or (asked is not None and asked[1] == "1")
+
+
 def unrolled(
     trips: int, cost: int, pragma: str, *, is_constant: bool, is_countable: bool = True
 ) -> int:
@@ -41,7 +50,7 @@ def unrolled(
         is_countable: the compiler could compute it at run time, in front of the loop.
     """
     trips = max(trips, 1)
-    asked = re.match(r"\s*(?:unroll|nounroll)\s*\(?\s*(\w*)", pragma)
+    asked = _ASKED.match(pragma)
     if pragma.strip().startswith("nounroll"):
         return 1
     each = -(-cost // trips) + 1

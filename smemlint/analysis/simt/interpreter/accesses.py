@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
 from smemlint.analysis.simt.cute.values import has_one_value
-from smemlint.analysis.simt.domain.copies import copied_pieces
+from smemlint.analysis.simt.domain.copies import copied_pieces, has_padding, scalars_of
 from smemlint.analysis.simt.domain.ctypes import (
     BF16,
     I64,
@@ -43,12 +43,12 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.pointers import unsized
 from smemlint.facts import AccessKind
+from smemlint.frontend import ir
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from smemlint.analysis.simt.evaluator import Evaluator
     from smemlint.facts import LayoutUse, SharedArray
-    from smemlint.frontend import ir
     from smemlint.layout.declared import DeclaredSwizzle
 
 
@@ -229,10 +229,18 @@ def record_access(
     elif not width:
         return  # an array without elements: no byte moves
     elif isinstance(place.type, RecordType):
-        pieces = list(copied_pieces(place.type))
+        is_load = kind is AccessKind.LOAD
+        pieces = list(copied_pieces(place.type, is_load=is_load))
         extra["word"] = _word_of(place.type)
         if kind is AccessKind.LOAD and not place.volatile:
             pieces = _pieces_read(ev, place.type, node) or pieces
+        if has_padding(place.type):
+            source = extra.get("line_node")
+            if kind is AccessKind.STORE and source in ev.state.node_facts.filled:
+                pieces = list(scalars_of(place.type))
+            else:
+                is_copy = is_load or isinstance(source, ir.ArrayRef | ir.StructRef | ir.UnaryOp)
+                extra["may_part"] = not is_copy or _has_constructor(ev, place.type)
     if kind is AccessKind.LOAD and not place.volatile:
         facts = ev.state.node_facts
         if node in facts.unread:
@@ -281,6 +289,11 @@ def _pieces_read(ev: Evaluator, ctype: RecordType, node: ir.Node) -> list[tuple[
             return []
         end = member.offset + member.type.size
     return [(m.offset, m.type.size) for m in ctype.members if m.name in names]
+
+
+def _has_constructor(ev: Evaluator, ctype: RecordType) -> bool:
+    """Returns whether a class has one: what is copied of its padding is not modelled then."""
+    return ctype.record is not None and any(True for _ in ev.policy.functions(ev, ctype.name))
 
 
 def _word_of(ctype: RecordType) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from typing import TypeAlias
 
 import numpy as np
 
+from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, unrolled
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
@@ -67,6 +68,7 @@ class _Run:
         left: threads whose condition ended the loop.
         starts: where each iteration begins in the trace.
         is_constant: no thread's condition ended it before that of all.
+        atoms: names that sums have for what it advances.
     """
 
     parts: LoopParts
@@ -79,6 +81,7 @@ class _Run:
     left: Mask
     starts: list[int] = field(default_factory=list)
     is_constant: bool = True
+    atoms: set[str] = field(default_factory=set)
 
 
 def execute_iterations(
@@ -132,6 +135,9 @@ def execute_iterations(
         together = _in_one_block(parts, loop, len(run.starts), foreseen, is_constant=is_constant)
         if together > MOST_OF_A_TRIANGLE and not parts.node.pragma and _is_triangle(ev, parts):
             together = 1
+    if run.starts:
+        items = state.trace.items[run.starts[0] :]
+        mark_induction_pointers(items, run.atoms, parts.node.pragma)
     state.trace.fence_between(run.starts[together::together])
     return Trips(len(run.starts), together, loop.is_general, is_constant)
 
@@ -158,7 +164,7 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
                     return
         loop.copy = len(starts) % run.together if run.together is not None else len(starts)
         if run.together is not None and not loop.copy:
-            _mark_loop_carried(ev, run.carried, parts.node, run.together, done)
+            run.atoms.update(_mark_loop_carried(ev, run.carried, parts.node, run.together, done))
         starts.append(len(state.trace.items))
         execute_iteration(ev, loop.counter, parts.step, parts.body, loop)
         if _is_endless(parts) and (
@@ -257,8 +263,12 @@ def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
 
 def _mark_loop_carried(
     ev: Evaluator, carried: Carried, node: ir.Node, together: int, trip: int
-) -> None:
-    """Gives what the loop changes a form of its own: the compiler sees a variable there."""
+) -> Iterator[str]:
+    """Gives what the loop changes a form of its own: the compiler sees a variable there.
+
+    Yields:
+        The atoms of these forms, but for pointers.
+    """
     state = ev.state
     for obj, at, advance in carried.values():
         value = obj.cells.get(at)
@@ -276,6 +286,7 @@ def _mark_loop_carried(
             state.memory.set_cell(obj, at, replace(value, offset=marked))
         else:
             state.memory.set_cell(obj, at, marked)
+            yield key
 
 
 def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:

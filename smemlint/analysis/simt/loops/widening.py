@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import gcd
 
+from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
 from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
 from smemlint.analysis.simt.domain.ctypes import I32
@@ -124,7 +125,8 @@ def execute_widened(
         if not state.trace.is_muted or has_returned:
             state.mask = mask
             del loop.breaks.jumps[broken:]
-            _execute_general(ev, node, step, body, trip)
+            moves_pointers = any(isinstance(value, Pointer) for _, _, value in forms.values())
+            _execute_general(ev, node, step, body, trip, moves_pointers=moves_pointers)
             gone = mask & ~(state.mask | loop.broken)
             _set_cells(ev, forms)
     finally:
@@ -143,9 +145,24 @@ def execute_widened(
 
 
 def _execute_general(
-    ev: Evaluator, node: ir.Node, step: ir.Node | None, body: ir.Node, trip: AffineInt
+    ev: Evaluator,
+    node: ir.Node,
+    step: ir.Node | None,
+    body: ir.Node,
+    trip: AffineInt,
+    *,
+    moves_pointers: bool,
 ) -> None:
-    """Records the accesses of the iteration that stands for all, as a block of its own."""
+    """Records the accesses of the iteration that stands for all, as a block of its own.
+
+    Args:
+        ev: the evaluator.
+        node: the loop.
+        step: the third part of a `for`.
+        body: its statement.
+        trip: the number of the iteration.
+        moves_pointers: its text advances pointers.
+    """
     state, loop = ev.state, ev.state.loops[-1]
     state.trace.fence("loop", depth=state.open_loops)
     begin, cost = len(state.trace.items), loop.cost
@@ -153,6 +170,8 @@ def _execute_general(
     if not loop.is_left_openly:
         items, pragma = state.trace.items[begin:], getattr(node, "pragma", "")
         mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
+        if not moves_pointers:
+            mark_induction_pointers(items, {symbol.key for symbol, _ in trip.terms}, pragma)
     state.trace.fence("iteration", depth=state.open_loops)
 
 

@@ -105,3 +105,64 @@ __global__ void k(const P *in, int n) {
 void run(P *in, int n) { k<<<1, 128>>>(in, n); }""".replace("SOURCE", source)
     )
     assert (access.certainty, access.wavefronts) == (Certainty.UNKNOWN, None)
+
+
+FILLED = """
+#include <cuda_fp16.h>
+struct T { %s };
+__global__ void __launch_bounds__(128) k(const T *g, T *out, const float *in) {
+  __shared__ T s[128];
+  int t = threadIdx.x;
+  %s
+  __syncthreads();
+  out[t] = s[t ^ 3];
+}"""
+
+
+def instructions(members, text, kind):
+    """Returns how many a warp issues, or None where that is open."""
+    own = [a for a in accesses_of(FILLED % (members, text)) if a.kind is kind]
+    is_open = any(a.certainty is Certainty.SAMPLED for a in own)
+    return None if is_open else sum(a.instructions for a in own) // 4
+
+
+@pytest.mark.parametrize(
+    ("members", "stores", "loads"),
+    [
+        ("double a; float b, c;", 2, 2),
+        ("double a; float b;", 2, 2),
+        ("double a; float2 b;", 2, 2),
+        ("float *a; int b;", 2, 2),
+        ("float a; int b; long long c;", 2, 2),
+        ("double a, b;", 1, 1),
+        ("int b; double a;", 1, 1),
+        ("float a; short b; double d;", 1, 1),
+        ("float2 a; int b;", 1, 1),
+        ("float a, b; int c, d;", 1, 1),
+        ("float a; short b;", 2, 3),
+        ("int a; short b; char c;", 2, 3),
+        ("float a; char b;", 1, 1),
+        ("float a; short b, c;", 1, 1),
+        ("int a; char b; short c;", 1, 1),
+        ("float a; half b;", 2, 2),
+        ("struct { float x; short y; } a; float b;", 3, 4),
+    ],
+)
+def test_scalars_are_copied_one_by_one_unless_padding_lies_between_them(members, stores, loads):
+    assert instructions(members, "s[t] = g[t];", AccessKind.STORE) == stores
+    assert instructions(members, "s[t] = g[t];", AccessKind.LOAD) == loads
+
+
+@pytest.mark.parametrize(
+    ("text", "stores"),
+    [
+        ("T p; p.a = in[t]; p.b = in[t + 1]; s[t] = p;", 2),
+        ("T p = {(int)in[t], in[t + 1]}; s[t] = p;", 2),
+        ("T p; p.a = in[t]; p.b = in[t + 1]; if (in[t] > 5) p.a = 3; s[t] = p;", 2),
+        ("s[t] = g[t];", 1),
+        ("T p = g[t]; if (in[t] > 5) p.a = 3; s[t] = p;", None),
+        ("T p = {}; p.a = in[t]; p.b = in[t + 1]; s[t] = p;", None),
+    ],
+)
+def test_padding_of_a_variable_filled_member_by_member_is_not_stored(text, stores):
+    assert instructions("int a; double b;", text, AccessKind.STORE) == stores
