@@ -70,6 +70,10 @@ class ParsedFunction:
     dropped: tuple[Dropped, ...] = ()
 
 
+DIRECTIVE = "using "
+"""How a component of a place begins that is no scope but a directive of a block."""
+
+
 class Scoped(Protocol):
     """A definition that stands in namespaces and classes."""
 
@@ -260,6 +264,11 @@ class Declaration(Protocol):
     @property
     def template(self) -> tuple[TemplateParameter, ...]:
         """Its template parameters."""
+        ...
+
+    @property
+    def outer(self) -> tuple[TemplateParameter, ...]:
+        """Those of the classes and functions around it."""
         ...
 
     @property

@@ -93,7 +93,9 @@ class Frame:
         first_line: of its first shared access, while nothing but that line followed; else 0.
         lambdas: nothing is captured by copy: a lambda body sees the frame that made it.
         found: names that were looked up, with their innermost binding; None for none.
-        place: names of the namespaces and classes around the code that it executes.
+        place: names of the namespaces and classes around the code that it executes, and the
+            directives of its blocks.
+        before: how many scopes there were where a directive changed the place, and the place.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Frame:
     opening: int = 0
     first_line: int = 0
     found: dict[str, Binding | None] = field(default_factory=dict)
+    before: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
 
     # ---- names
 
@@ -123,8 +126,15 @@ class Frame:
 
     def leave_scope(self) -> None:
         """Ends the innermost scope."""
+        while self.before and self.before[-1][0] == len(self.scopes):
+            _, self.place = self.before.pop()
         for name in self.scopes.pop():
             self.found.pop(name, None)
+
+    def open_names(self, directive: str) -> None:
+        """Makes names of another scope visible in the innermost one from here on."""
+        self.before.append((len(self.scopes), self.place))
+        self.place = (*self.place, directive)
 
     def bind(self, name: str, binding: Binding) -> None:
         """Declares a name in the innermost scope."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast
@@ -17,7 +18,7 @@ from smemlint.frontend.cuda.scanner.definitions import (
     FoundRecord,
     Scanned,
 )
-from smemlint.frontend.cuda.scanner.name_lookup import Directives, directives, scopes_meant
+from smemlint.frontend.cuda.scanner.name_lookup import Scopes, block_directives, scopes_meant
 from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.cuda.scanner.template_ids import (
     TemplateId,
@@ -296,6 +297,11 @@ class CudaDeclaration(_Definition[FoundDeclaration]):
         """What it declares."""
         return cast("Literal['variable', 'alias', 'enum']", self._found.kind)
 
+    @property
+    def outer(self) -> tuple[TemplateParameter, ...]:
+        """Those of the classes around it."""
+        return self._found.outer
+
     @cached_property
     def specifiers(self) -> frozenset[str]:
         """The words of the declaration: `__shared__`, `const`, `extern`, ..."""
@@ -361,7 +367,14 @@ class CudaUnit:
         """What the names of the unit stand for."""
         types, templates = frozenset(self._found.types), frozenset(self._found.templates)
         values = _values(self._found.declarations) - types - templates
-        return KnownNames(types, templates, values)
+        scopes = {(function.name, function.scope) for function in self.functions}
+        scopes |= {(path[-1], path[:-1]) for path in self._found.scopes.known}
+        often = Counter(name for name, _ in scopes)
+        hidden = {name for name, count in often.items() if count > 1}
+        hidden.update(self._scattered, self.local_records)
+        hidden.update(p.name for function in self.functions for p in function.template)
+        hidden.update(p.name for record in self._found.records for p in record.template)
+        return KnownNames(types, templates, values, frozenset(hidden))
 
     @cached_property
     def functions(self) -> Sequence[CudaFunction]:
@@ -402,8 +415,9 @@ class CudaUnit:
         return {name: frozenset(found) for name, found in scopes.items() if len(found) > 1}
 
     @cached_property
-    def _directives(self) -> Directives:
-        return directives(self._source.tokens)
+    def _scopes(self) -> Scopes:
+        in_blocks = tuple(dict.fromkeys(block_directives(self._source.tokens)))
+        return replace(self._found.scopes, in_blocks=in_blocks)
 
     def is_scattered(self, name: str) -> bool:
         """Returns whether several scopes define variables, aliases or classes of a name."""
@@ -426,7 +440,7 @@ class CudaUnit:
         self, scopes: frozenset[tuple[str, ...]], name: tuple[str, ...], here: tuple[str, ...]
     ) -> frozenset[tuple[str, ...]]:
         """Returns the scopes whose definition a qualified name means; all where it is not clear."""
-        return scopes_meant(scopes, name, here, lambda: self._directives)
+        return scopes_meant(scopes, name, here, self._scopes)
 
     @cached_property
     def table(self) -> SpanTable:

@@ -58,6 +58,7 @@ from smemlint.frontend.ir.statements import (
     RangeFor,
     Return,
     Switch,
+    Using,
     While,
 )
 from smemlint.frontend.ir.types import (
@@ -88,5 +89,5 @@ __all__ = [
     "Node", "Opaque", "PackExpansion", "PtrDecl", "RangeElement", "RangeFor", "Requires", "Return",
     "SizeofPack", "Statement", "StaticAssert", "Struct", "StructRef", "Switch", "TernaryOp", "Type",
     "TypeArgument", "TypeDecl", "Typedef", "Typename", "UnaryOp", "Union", "Unparsed",
-    "UnparsedType", "While", "WrappedIndex", "called_name",
+    "UnparsedType", "Using", "While", "WrappedIndex", "called_name",
 ]  # fmt: skip

@@ -22,6 +22,17 @@ class EmptyStatement(Statement):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Using(EmptyStatement):
+    """`using namespace a;`, `using a::f;`, `namespace z = a::b;`: it makes names visible.
+
+    Attributes:
+        text: the directive without its `using`.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class If(Statement):
     """`if (cond) iftrue else iffalse`."""
 

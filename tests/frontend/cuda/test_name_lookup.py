@@ -3,9 +3,16 @@
 import pytest
 
 from smemlint.frontend.cuda.lexer.tokens import lex
-from smemlint.frontend.cuda.scanner.name_lookup import Directives, directives, scopes_meant
+from smemlint.frontend.cuda.scanner.name_lookup import Scopes, block_directives, scopes_meant
 
 A, B, AB, CLASS, GLOBAL = ("a",), ("b",), ("a", "b"), ("a", "K"), ()
+IN, OTHER, FAR = ("v", "in"), ("v", "other"), ("n", "o")
+DIRECTIVES = {
+    GLOBAL: ["namespace n::o", "b::taken", "namespace short=n::o"],
+    ("w",): ["namespace a"],
+    ("u",): ["namespace u::self", "namespace w"],
+}
+KNOWN = {A, B, AB, CLASS, ("n",), FAR, ("v",), IN, OTHER, ("w",), ("u",), ("u", "self")}
 
 
 @pytest.mark.parametrize(
@@ -19,22 +26,40 @@ A, B, AB, CLASS, GLOBAL = ("a",), ("b",), ("a", "b"), ("a", "K"), ()
         ([A, CLASS], "x", CLASS, [CLASS]),
         ([A, B, AB], "b::x", A, [AB]),
         ([A, B, AB], "b::x", GLOBAL, [B]),
+        ([A, B, AB], "::b::x", A, [B]),
+        ([A, GLOBAL], "::x", A, [GLOBAL]),
         ([A, AB], "b::x", GLOBAL, [AB]),
-        ([("a", "v1"), ("b", "v2")], "a::x", GLOBAL, [("a", "v1")]),
+        ([A, ("c", "d")], "d::x", GLOBAL, [("c", "d")]),
+        ([IN, OTHER], "v::x", GLOBAL, [IN]),
+        ([IN, OTHER], "v::other::x", GLOBAL, [OTHER]),
+        ([IN, OTHER], "x", ("v", "K"), [IN]),
         ([A, B], "unknown::x", GLOBAL, [A, B]),
         ([A, B], "x", GLOBAL, [A, B]),
-        ([A, ("n", "o")], "short::x", GLOBAL, [("n", "o")]),
-        ([A, ("n", "open")], "x", GLOBAL, [("n", "open")]),
+        ([A, FAR], "short::x", GLOBAL, [FAR]),
+        ([A, FAR], "x", GLOBAL, [FAR]),
+        ([A, FAR], "w::x", GLOBAL, [A]),
+        ([A, FAR], "u::x", GLOBAL, [A]),
+        ([A, GLOBAL], "x", ("w",), [GLOBAL]),
         ([A, B], "taken", GLOBAL, [B]),
+        ([A, GLOBAL], "taken", ("using a::taken",), [A]),
+        ([A, FAR], "x", ("using namespace n::o",), [FAR]),
+        ([A, B], "x", ("b", "using namespace a"), [B]),
+        ([A, B], "z::x", ("using namespace z=a",), [A]),
+        ([A, B, AB], "z::x", ("using namespace z=a", "using namespace z=z::b"), [AB]),
     ],
 )
 def test_the_innermost_scope_is_meant(scopes, name, here, expected):
-    known = Directives({("open",)}, {"taken": {B}}, {"short": ("n", "o")})
-    found = scopes_meant(scopes, tuple(name.split("::")), here, lambda: known)
+    unit = Scopes(set(KNOWN), {("v",): {IN}})
+    for scope, texts in DIRECTIVES.items():
+        unit.directives[scope] = {f"using {text}": None for text in texts}
+    if name in ("b::x", "unknown::x", "v::x") or (name == "x" and scopes == [A, B]):
+        unit.directives.clear()
+    found = scopes_meant(scopes, tuple(name.split("::")), here, unit)
     assert sorted(found) == sorted(expected)
 
 
 def test_directives_are_read():
     text = "using namespace a::b; using c::d::e; using F = int; namespace g = ::h::i; using j;"
-    found = directives(lex(text, "k.cu"))
-    assert found == Directives({("a", "b")}, {"e": {("c", "d")}}, {"g": ("h", "i")})
+    found = list(block_directives(lex(text + "namespace k { int x; }", "k.cu")))
+    expected = ["namespace a::b", "c::d::e", "namespace g=::h::i", "j"]
+    assert found == [f"using {text}" for text in expected]

@@ -117,7 +117,8 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     owner = ev.types.spelled(prefix) if prefix else None
     record = owner if isinstance(owner, RecordType) and owner.record is not None else None
     enclosing = state.frame.record
-    if record is None and enclosing is not None and enclosing.record is not None and not prefix:
+    is_plain = name == last
+    if record is None and enclosing is not None and enclosing.record is not None and is_plain:
         value = inline_named(ev, last, enclosing, node, state.frame.this, arguments)
         if value is not None:
             return value

@@ -112,6 +112,8 @@ class RecordType:
         is_sized: the sizes of all members are known; `size` is nominal otherwise.
         initial: default initializers of members by their names, unevaluated.
         is_pair_class: one of CUDA's classes of two halves, which have a copy operator of their own.
+        own: those of `statics` that the class itself declares; the others are of what is around it.
+        inherited: what names of bases mean in its scope, where no template parameter says which.
     """
 
     name: str
@@ -124,6 +126,8 @@ class RecordType:
     is_sized: bool = True
     initial: dict[str, object] = field(default_factory=dict)
     is_pair_class: bool = False
+    own: set[str] = field(default_factory=set)
+    inherited: dict[str, object] = field(default_factory=dict)
 
     @property
     def bases(self) -> list[RecordType]:

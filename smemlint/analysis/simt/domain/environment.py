@@ -51,12 +51,19 @@ class Variable:
     type: CType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Lazy:
-    """A constant that is evaluated when it is first named."""
+    """A constant that is evaluated when it is first named.
+
+    Attributes:
+        node: what gives its value.
+        scope: that takes the value.
+        owner: the class whose static member it is, once that is known.
+    """
 
     node: ir.Node
     scope: Scope
+    owner: RecordType | None = None
 
 
 Binding: TypeAlias = Variable | CType | Value | Lazy

@@ -18,13 +18,14 @@ from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.enums import enumerator_named
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.analysis.simt.types.template_arguments import (
+    ROOT,
     closed_spelling,
     names_of,
     split_qualified,
     template_scope,
 )
 from smemlint.frontend import ir
-from smemlint.frontend.program import Declaration, Function
+from smemlint.frontend.program import Declaration, Function, TemplateParameter
 from smemlint.reasons import ReasonCode
 
 
@@ -38,7 +39,7 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     found: Binding | None = _variable_template(ev, last)
     if found is not None:
         return found  # of these arguments, which the name does not tell
-    if prefix:
+    if prefix not in ("", ROOT):
         owner = ev.types.spelled(prefix)
         if isinstance(owner, RecordType):
             found = static_member(ev, owner, last)
@@ -142,7 +143,8 @@ def _declared_in_unit(ev: Evaluator, prefix: str, name: str) -> Binding | None:
 
 def _global_variable(ev: Evaluator, declaration: Declaration, node: ir.Decl) -> Binding:
     state = ev.state
-    scope = template_scope(ev, declaration.template, (), declaration.scope)
+    scope = {p.name: _open_parameter(p) for p in declaration.outer}
+    scope |= template_scope(ev, declaration.template, (), declaration.scope)
     frames, state.frames = state.frames, [Frame("file", [scope], place=declaration.scope)]
     mask, state.mask = state.mask, state.geometry.exists
     try:
@@ -165,6 +167,14 @@ def _global_variable(ev: Evaluator, declaration: Declaration, node: ir.Decl) -> 
     finally:
         state.frames = frames
         state.mask = mask
+
+
+def _open_parameter(parameter: TemplateParameter) -> Binding:
+    """Returns what a template parameter of a class stands for whose arguments are not known."""
+    if parameter.kind == "type":
+        return OpaqueType(parameter.name)
+    text = f"`{parameter.name}` is a template parameter of a class"
+    return Unknown.because(ReasonCode.NO_VALUE, text, is_uniform=True)
 
 
 def _is_constant(node: ir.Decl) -> bool:

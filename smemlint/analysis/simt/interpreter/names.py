@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from smemlint.analysis.simt.builtins.cute_functions import variable_template
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.dispatch import evaluates, locates
@@ -63,6 +65,9 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
     found = _global_binding(ev, name)
     if isinstance(found, Lazy):
         found = _force_lazy(ev, name, found)
+    record = ev.state.frame.record
+    if found is None and record is not None:
+        found = static_member(ev, record, name)  # of a base that hangs on template parameters
     if found is not None:
         return found
     ctype = ev.types.spelled(name)
@@ -87,16 +92,24 @@ def _global_binding(ev: Evaluator, name: str) -> Binding | None:
 
 
 def _force_lazy(ev: Evaluator, name: str, lazy: Lazy) -> Value:
+    """Returns the value of a constant, evaluated where it is defined."""
+    if lazy.owner is not None:
+        return cast("Value", static_member(ev, lazy.owner, name))
     lazy.scope[name] = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` is defined by itself")
-    value = ev.evaluate(lazy.node)
-    lazy.scope[name] = value
-    for frame in ev.state.frames:
+    state, frames = ev.state, ev.state.frames
+    around = (n for n, f in enumerate(frames, 1) if any(s is lazy.scope for s in f.scopes))
+    state.frames = frames[: next(around, len(frames))]
+    try:
+        value = lazy.scope[name] = ev.evaluate(lazy.node)
+    finally:
+        state.frames = frames
+    for frame in frames:
         frame.found.pop(name, None)  # what it meant meanwhile
     return value
 
 
 def _member_of_this(ev: Evaluator, name: str) -> Binding | None:
-    """Returns a member or static of the object that the method works on."""
+    """Returns a member of the object that the method works on."""
     frame = ev.state.frame
     if frame.this is not None and isinstance(frame.this.target, RecordType):
         member = frame.this.target.member(name)
@@ -109,7 +122,7 @@ def _member_of_this(ev: Evaluator, name: str) -> Binding | None:
                     ),
                     PointerType(place.type, True),
                 )
-    return static_member(ev, frame.record, name) if frame.record is not None else None
+    return None
 
 
 @locates(ir.ID)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
+from smemlint.frontend.program import DIRECTIVE
 
 
 @executes(ir.Compound)
@@ -28,6 +29,12 @@ def execute_block(ev: Evaluator, node: ir.Compound) -> None:
 @executes(ir.EmptyStatement)
 def execute_nothing(ev: Evaluator, node: ir.EmptyStatement) -> None:
     """Does nothing."""
+
+
+@executes(ir.Using)
+def execute_directive(ev: Evaluator, node: ir.Using) -> None:
+    """Makes names visible up to the end of the block."""
+    ev.state.frame.open_names(DIRECTIVE + node.text)
 
 
 @executes(ir.DeclList)

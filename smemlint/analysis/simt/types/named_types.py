@@ -27,8 +27,10 @@ from smemlint.analysis.simt.domain.values import AffineInt, CallableValue
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
-from smemlint.analysis.simt.types.records import record_named
+from smemlint.analysis.simt.types.records import member_template, record_named
+from smemlint.analysis.simt.types.statics import declaring, place_of, scope_of
 from smemlint.analysis.simt.types.template_arguments import (
+    ROOT,
     bindings_text,
     names_of,
     split_qualified,
@@ -69,11 +71,13 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
     if not prefix and last.startswith("decltype"):
         return _resolve_decltype(ev, last)
     name, arguments = ev.state.unit.template_arguments(last)
-    if prefix:
+    if prefix not in ("", ROOT):
         owner = ev.types.spelled(prefix)
         if isinstance(owner, RecordType):
-            inner = _inherited(owner, name)
-            return inner if isinstance(inner, CTYPES) else None
+            inner = declaring(owner, name).statics.get(name)
+            if isinstance(inner, CTYPES):
+                return inner
+            return _member_template(ev, owner, name, arguments) if arguments else None
         member = member_value(owner.value, name) if isinstance(owner, StaticType) else None
         if member is not None:
             return StaticType(f"{owner}::{name}", value=member)
@@ -88,7 +92,7 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
             return known
         if isinstance(owner, OpaqueType):
             return None  # a member of a class that was not read, whatever else has its name
-    elif arguments:
+    elif arguments and not prefix:
         name = _template_meant(ev, name)
     is_of_cute = prefix.rpartition("::")[2] == "cute"
     found = cute_type(ev, f"cute::{name}" if is_of_cute else name, arguments)
@@ -111,6 +115,21 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         resolution.depth -= 1
         if not resolution.depth:
             resolution.unfinished.clear()
+
+
+def _member_template(
+    ev: Evaluator, owner: RecordType, name: str, arguments: tuple[str, ...]
+) -> CType | None:
+    """Returns what a class or alias template in a class gives for arguments."""
+    for ctype in owner.with_bases():
+        place = place_of(ctype)
+        for declaration in ev.state.unit.declarations.get(name, ()):
+            node = declaration.parse() if declaration.kind == "alias" else None
+            if node is not None and declaration.template and declaration.scope == place:
+                scope = template_scope(ev, declaration.template, arguments, place)
+                with ev.state.within(f"alias {name}", scope_of(ctype) | scope, place):
+                    return ev.types.resolve(node)
+    return member_template(ev, owner, name, arguments)
 
 
 def _template_meant(ev: Evaluator, name: str) -> str:
@@ -226,9 +245,3 @@ def _resolve_alias(
         if not is_opaque(found):
             return found
     return None
-
-
-def _inherited(owner: RecordType, name: str) -> object:
-    """Returns what a class or one of its bases calls so; None where none does."""
-    named = (ctype.statics.get(name) for ctype in owner.with_bases())
-    return next((found for found in named if found is not None), None)

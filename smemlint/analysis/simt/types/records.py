@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, as_base, lay_out
-from smemlint.analysis.simt.domain.environment import Lazy, Scope
+from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope, Variable
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.patterns import Argument, template_value
 from smemlint.analysis.simt.types.specializations import Specialization, specialization_for
+from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import (
     bindings_text,
     template_argument,
@@ -17,6 +20,8 @@ from smemlint.analysis.simt.types.template_arguments import (
 )
 from smemlint.frontend import ir
 from smemlint.frontend.program import Record
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def record_named(
@@ -32,7 +37,44 @@ def record_named(
     """
     last = name.rsplit("::", 1)[-1]
     named = ev.state.unit.records.get(last, ())
-    records = ev.state.unit.visible(named, (*qualifier, last), ev.state.place)
+    place = ev.state.place
+    records = ev.state.unit.visible(named, (*qualifier, last), place)
+    around: Scope = {}
+    if any(r.owner is not None and place[: len(r.scope)] == r.scope for r in records):
+        around = {k: v for k, v in _visible(ev).items() if not isinstance(v, Variable)}
+    return _instance_of(ev, name, records, arguments, around)
+
+
+def member_template(
+    ev: Evaluator, owner: RecordType, name: str, arguments: tuple[str, ...]
+) -> CType | None:
+    """Returns the class that a template in a class, or in a base of it, gives for arguments."""
+    for ctype in owner.with_bases():
+        record = cast("Record | None", ctype.record)
+        named = ev.state.unit.records.get(name, ()) if record is not None else ()
+        records = [r for r in named if record is not None and r.owner == record.span]
+        found = _instance_of(ev, name, records, arguments, scope_of(ctype))
+        if found is not None:
+            return found
+    return None
+
+
+def _instance_of(
+    ev: Evaluator,
+    name: str,
+    records: Sequence[Record],
+    arguments: tuple[str, ...],
+    around: Scope,
+) -> CType | None:
+    """Returns the class that the definitions of one template give for arguments.
+
+    Args:
+        ev: the evaluator.
+        name: of the class.
+        records: the primary template and its specializations.
+        arguments: as spelled.
+        around: what the names of the classes around it mean.
+    """
     primary = next((r for r in records if r.specialization is None), None)
     if any(r.specialization is not None for r in records):
         chosen = specialization_for(records, _class_arguments(ev, primary, arguments), ev)
@@ -40,11 +82,11 @@ def record_named(
             return OpaqueType(f"{name}<{', '.join(arguments)}>")
         if isinstance(chosen, Specialization):
             known: Scope = {k: v for k, v in chosen.bound.items() if v is not None}
-            return record_type(ev, chosen.record, known, arguments)
+            return record_type(ev, chosen.record, around | known, arguments)
     if primary is None:
         return None
     scope = template_scope(ev, primary.template, arguments, primary.scope)
-    return record_type(ev, primary, scope, arguments)
+    return record_type(ev, primary, around | scope, arguments)
 
 
 def is_specialization_open(ev: Evaluator, record: RecordType) -> bool:
@@ -91,13 +133,29 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
             bases: list[tuple[str, CType, int]] = [
                 ("", as_base(ev.types.spelled(b) or OpaqueType(b)), 0) for b in record.bases
             ]
+            inherited = _inherited(record, [ctype for _, ctype, _ in bases])
+            state.frame.enter_scope(inherited)
             result = _lay_out_members(ev, record.name, tree, bases, record, arguments)
+            result.inherited.update(inherited)
     finally:
         del state.resolution.records[key]
         state.resolution.unfinished.discard(key)
     result.statics.update({k: v for k, v in scope.items() if k not in result.statics})
     records[key] = result
     return result
+
+
+def _inherited(record: Record, bases: Sequence[CType]) -> Scope:
+    """Returns the names of bases that a class sees: of those that hang on no template parameter."""
+    parameters = [*record.template, *(p for e in record.around for p in e.template)]
+    open_words = {p.name for p in parameters} | ({record.name} if parameters else set())
+    found: Scope = {}
+    for spelling, base in zip(record.bases, bases, strict=True):
+        if isinstance(base, RecordType) and open_words.isdisjoint(_WORD.findall(spelling)):
+            for ctype in base.with_bases():
+                for name in ctype.own:
+                    found.setdefault(name, cast("Binding", ctype.statics[name]))
+    return found
 
 
 def local_record(ev: Evaluator, node: ir.Struct | ir.Union) -> CType:
@@ -174,6 +232,10 @@ def _lay_out_members(
     align = max(align, getattr(record, "alignment", 0) or 0, _struct_alignment(tree))
     result = lay_out(name, fields, union=union, align=align, record=record, arguments=arguments)
     result.statics.update(scope)
+    for constant in scope.values():
+        if isinstance(constant, Lazy):
+            constant.owner = result
+    result.own.update(scope)
     result.initial.update(initial)
     return result
 
@@ -188,7 +250,7 @@ def _nested_record(ev: Evaluator, decl: ir.Decl, outer: Record | None) -> CType 
         return None
     named = ev.state.unit.records.get(node.name, ())
     inner = next((r for r in named if r.owner == outer.span), None)
-    if inner is None or inner.template or not node.decls:
+    if inner is None or inner.template:
         return None
     result = record_type(ev, inner, _visible(ev), ())
     ev.state.frame.bind(node.name, result)

@@ -112,7 +112,7 @@ class Resolver:
         What it found is cached under the bindings that the spelling names, unless a definition
         under way had a say.
         """
-        spelling = spelling.removeprefix("typename ").removeprefix("struct ").removeprefix("::")
+        spelling = spelling.removeprefix("typename ").removeprefix("struct ")
         state = self._ev.state
         frame = state.frames[-1] if state.frames else None
         lookup = state.lookup if frame is None else frame.lookup

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None:
     """Returns a static constant, nested type or enumerator of a record or of one of its bases."""
-    owner = next((ctype for ctype in owner.with_bases() if _declares(ctype, owner, name)), owner)
+    owner = declaring(owner, name)
     inner = owner.statics.get(name)
     if isinstance(inner, Lazy):
         owner.statics[name] = Unknown.because(
@@ -27,8 +27,18 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
     return inner  # type: ignore[return-value]
 
 
-def _declares(ctype: RecordType, seen_from: RecordType, name: str) -> bool:
-    """Returns whether a class has such a member; of a base's, template parameters do not count."""
+def declaring(owner: RecordType, name: str) -> RecordType:
+    """Returns the class or base that has a member; the class where none of them declares it.
+
+    What is around a class it sees too, but behind its bases.
+    """
+    classes = list(owner.with_bases())
+    found = next((ctype for ctype in classes if name in ctype.own), None)
+    return found or next((ctype for ctype in classes if _sees(ctype, owner, name)), owner)
+
+
+def _sees(ctype: RecordType, seen_from: RecordType, name: str) -> bool:
+    """Returns whether a class sees such a name; of a base's, template parameters do not count."""
     if name not in ctype.statics or ctype is seen_from:
         return name in ctype.statics
     record = cast("Record | None", ctype.record)
@@ -37,7 +47,11 @@ def _declares(ctype: RecordType, seen_from: RecordType, name: str) -> bool:
 
 def scope_of(record: RecordType) -> Scope:
     """Returns the names that a record's methods and constants see."""
-    return dict(record.statics)  # type: ignore[arg-type]
+    found = dict(record.statics)
+    found.update((k, v) for k, v in record.inherited.items() if k not in record.own)
+    if record.arguments:
+        found.setdefault(record.name, record)  # the name alone means this class itself
+    return found  # type: ignore[return-value]
 
 
 def place_of(ctype: RecordType) -> tuple[str, ...] | None:

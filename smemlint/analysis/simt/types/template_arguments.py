@@ -32,6 +32,9 @@ from smemlint.frontend.program import TemplateParameter
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
 from smemlint.reasons import Assumption, Topic
 
+ROOT = "::"
+"""The qualifier of `::name`."""
+
 
 def template_scope(
     ev: Evaluator,
@@ -140,9 +143,12 @@ def _closed_argument(ev: Evaluator, spelling: str) -> str:
 
 @lru_cache(4096)
 def split_qualified(spelling: str) -> tuple[str, str]:
-    """Returns `A<x::y>::B` as `("A<x::y>", "B")`: the last `::` outside brackets."""
+    """Returns `A<x::y>::B` as `("A<x::y>", "B")`, `::B` as `("::", "B")`.
+
+    The last `::` outside brackets is the one that counts.
+    """
     depth = 0
-    for i in range(len(spelling) - 1, 0, -1):
+    for i in range(len(spelling) - 1, 0 if spelling != ROOT else 1, -1):
         c = spelling[i]
         if c in "<>" and (spelling.startswith("=", i + 1) or spelling.startswith("->", i - 1)):
             continue  # an operator: `N <= 4`, `p->q`
@@ -151,13 +157,16 @@ def split_qualified(spelling: str) -> tuple[str, str]:
         elif c in "<([":
             depth -= 1
         elif depth == 0 and spelling.startswith("::", i - 1):
-            return spelling[: i - 1], spelling[i + 1 :]
+            return spelling[: i - 1] or ROOT, spelling[i + 1 :]
     return "", spelling
 
 
 def names_of(prefix: str) -> tuple[str, ...]:
-    """Returns the namespaces and classes of `a::b`, outermost first; none of an empty text."""
-    return tuple(prefix.split("::")) if prefix else ()
+    """Returns the namespaces and classes of `a::b`, outermost first; none of an empty text.
+
+    The first one of `::a` is empty.
+    """
+    return ("",) if prefix == ROOT else tuple(prefix.split("::")) if prefix else ()
 
 
 def bindings_text(scope: Scope) -> str:

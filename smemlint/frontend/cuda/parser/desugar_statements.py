@@ -382,13 +382,21 @@ def _using(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
         last = words[end - 1].text.rsplit("::", 1)[-1]
         if last in g.types or words[i + 1].is_type:
             g.types.add(last)
-    g.op(";", words[i])
-    return end + 1
+    return _directive(g, words, i, end, i + 1)
 
 
 def _namespace(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
+    return _directive(g, words, i, statement_end(words, i, stop), i)
+
+
+def _directive(g: Grammar, words: Sequence[Word], i: int, end: int, begin: int) -> int:
+    g.name(markers.USING, words[i])
+    g.op("(", words[i])
+    text = " ".join(word.text for word in words[begin:end])
+    g.emit("STRING_LITERAL", f'"{text}"', words[i])
+    g.op(")", words[i])
     g.op(";", words[i])
-    return statement_end(words, i, stop) + 1
+    return end + 1
 
 
 def _reason(error: Exception, otherwise: str) -> str:

@@ -121,8 +121,16 @@ def is_surely_type(g: Grammar, words: Sequence[Word]) -> bool:
         last.text in ("*", "&")
         or first.text in BUILTIN_TYPES
         or first.text in QUALIFIERS
-        or (len(words) == 1 and is_type_word(g, first) and first.text not in g.variables)
+        or (len(words) == 1 and is_type_word(g, first) and not _may_be_value(g, first))
     )
+
+
+def _may_be_value(g: Grammar, word: Word) -> bool:
+    """Returns whether a word that begins with a type's name may be a value: `Traits<T>::size`."""
+    owner, _, member = word.text.rpartition("::")
+    if owner.endswith(">") and not word.is_type:
+        return not (member in g.types or member == "type" or is_known_type(member))
+    return word.text in g.variables
 
 
 # ---- lowering

@@ -101,9 +101,10 @@ class _Piece:
         names = names.within(template)
         present = {token.text for token in tokens}  # few of the unit's names
         types = names.types & present
-        variables = (declared_variables(tokens) - types) | names.values & present
+        declared = declared_variables(tokens)
+        variables = (declared - types) | names.values & present
         self.desugarer = Desugarer(types, variables)
-        self._reader = Names(variables, names.templates)
+        self._reader = Names(variables, names.templates, names.hidden & present | declared)
 
     def words(self, tokens: Sequence[Token], offset: int = 0) -> list[Word]:
         """Returns the words of a part of the tokens that begins at `offset`."""

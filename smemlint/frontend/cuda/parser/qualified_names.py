@@ -55,11 +55,18 @@ class Names:
     Args:
         variables: names declared in the function: `<` after one is a comparison.
         templates: names of templates.
+        hidden: names that mean something else behind `::`.
     """
 
-    def __init__(self, variables: frozenset[str], templates: frozenset[str]) -> None:
+    def __init__(
+        self,
+        variables: frozenset[str],
+        templates: frozenset[str],
+        hidden: frozenset[str] = frozenset(),
+    ) -> None:
         self._variables = variables
         self._templates = templates
+        self._hidden = hidden
 
     def words(self, tokens: Sequence[Token], number: int) -> list[Word]:
         """Returns the words of a token list whose first token has this number."""
@@ -126,6 +133,7 @@ class Names:
             i += 1
             if _text(tokens, i + 1) == "(":  # `::min(a, b)` is no `min` of the namespace around it
                 return i + 1, f"::{tokens[i].text}", False
+            text = "::" if tokens[i].text in self._hidden else ""
         while i < len(tokens):
             name = tokens[i].text
             if name == "decltype" and _text(tokens, i + 1) == "(":

@@ -46,11 +46,13 @@ class KnownNames:
         types: records, aliases and enums, last components (`float4`-like built-ins are not here).
         templates: function, class and alias templates, last components.
         values: variables, constants and enumerators: a `<` behind one is a comparison.
+        hidden: names that scopes of the unit define besides each other: `::name` is not `name`.
     """
 
     types: frozenset[str]
     templates: frozenset[str]
     values: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
 
     def within(self, template: Sequence[TemplateParameter]) -> KnownNames:
         """Returns the names that are known inside a template, where its parameters hide others."""
@@ -62,6 +64,7 @@ class KnownNames:
             self.types - values | types,
             self.templates - values | {p.name for p in template if p.kind == "template"},
             self.values - types | values,
+            self.hidden | types | values,
         )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from smemlint.frontend.cuda.lexer.tokens import Token
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens
+from smemlint.frontend.cuda.scanner.name_lookup import Scopes
 from smemlint.frontend.program import Enclosing, TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SCAN_NOTICES
@@ -72,4 +73,5 @@ class Scanned:
     declarations: list[FoundDeclaration] = field(default_factory=list)
     types: set[str] = field(default_factory=set)
     templates: set[str] = field(default_factory=set)
+    scopes: Scopes = field(default_factory=Scopes)
     notices: Notices = field(default_factory=partial(Notices, MAX_SCAN_NOTICES))

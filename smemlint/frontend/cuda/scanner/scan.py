@@ -25,6 +25,7 @@ from smemlint.frontend.cuda.scanner.definitions import (
     Scanned,
 )
 from smemlint.frontend.cuda.scanner.local_records import local_records
+from smemlint.frontend.cuda.scanner.name_lookup import directive_text
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
 from smemlint.frontend.program import Enclosing, TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
@@ -167,6 +168,8 @@ class _Scanner:
         names = namespace_of(h)
         close = self.brackets.close[brace]
         if names is not None:
+            is_inline = any(token.text == "inline" for token in h)
+            self.found.scopes.open_namespace(scope.names, names, is_inline)
             self.todo.append(
                 _Scope(brace + 1, close, scope.names + names, scope.record, scope.around)
             )
@@ -214,6 +217,7 @@ class _Scanner:
         )
         (self.found.local_records if scope.is_function else self.found.records).append(record)
         if name and not scope.is_function:
+            self.found.scopes.known.add((*place, name))
             self.found.types.add(name)
             if head.heads:
                 self.found.templates.add(name)
@@ -345,6 +349,9 @@ class _Scanner:
         h = h[start:]
         template = heads[-1] if heads else ()
         in_record = scope.record is not None
+        directive = directive_text(h)
+        if directive:
+            self.found.scopes.directives.setdefault(scope.names, {})[directive] = None
         for name in declared_names(h, in_record):
             self._note(name, scope, template, bool(heads))
 

@@ -154,6 +154,7 @@ class PythonConstant:
     kind: Literal["variable", "alias", "enum"] = "variable"
     scope: tuple[str, ...] = ()
     template: tuple[TemplateParameter, ...] = ()
+    outer: tuple[TemplateParameter, ...] = ()
     conditions: tuple[str, ...] = ()
 
     @cached_property

@@ -166,3 +166,61 @@ def test_a_specialization_is_of_the_template_that_its_qualifiers_name():
     text += "s[t * a::P<int>::v] = 0;\ns[t * b::P<int>::v] = 1;\ns[t * a::P<float>::v] = 2; }"
     (kernel,) = facts_of(text).kernels
     assert [a.wavefronts.mean for a in kernel.accesses] == [8, 1, 32]
+
+
+def strides_of(text):
+    """The wavefronts of the stores of a kernel to every so many words, in order."""
+    return [a.wavefronts.mean for k in facts_of(text).kernels for a in k.accesses]
+
+
+OUTER = """constexpr int P = 2; struct R { int v[2]; static constexpr int N = 8; }; using T = short;
+enum E { X = 2 }; __device__ int g() { return 2; }
+namespace b { constexpr int P = 4; struct R { int v[4]; static constexpr int N = 16; };
+using T = double; enum E { X = 4 }; __device__ int g() { return 4; }
+template <int N> __global__ void k(float *o) { __shared__ int s[4096]; constexpr int M = 1;"""
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ("::P", 2), ("b::P", 4), ("P", 4), ("M + ::P - 1", 2), ("sizeof(::R)", 8),
+        ("sizeof(R)", 16), ("::R::N", 8), ("R::N", 16), ("sizeof(::T)", 2), ("::X", 2),
+        ("::E::X", 2), ("X", 4), ("::g()", 2), ("g()", 4), ("(int)::P", 2), ("::b::P", 4),
+    ],
+)  # fmt: skip
+def test_colons_in_front_mean_the_outermost_scope(index, expected):
+    text = f"{OUTER} s[({index}) * threadIdx.x] = 1; }} }}"
+    text += "void f(float *o) { b::k<32><<<1, 32>>>(o); }"
+    assert strides_of(text) == [expected]
+
+
+def test_colons_in_front_pass_template_parameters_and_local_names():
+    text = "constexpr int N = 2, M = 4; template <int N> __global__ void k(float *o) {"
+    text += "__shared__ int s[4096]; int M = 16; s[::N * threadIdx.x] = 1; __syncthreads();"
+    text += "s[(::M) * threadIdx.x] = 2; } void f(float *o) { k<32><<<1, 32>>>(o); }"
+    assert strides_of(text) == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ("fa()", 2), ("fb()", 4), ("za()", 2), ("zb()", 4), ("ua()", 2), ("ub()", 4),
+        ("n1::f()", 2), ("n2::f()", 4), ("in_turn()", 8),
+    ],
+)  # fmt: skip
+def test_directives_hold_in_their_scope(index, expected):
+    text = """namespace a { constexpr int P = 2; } namespace b { constexpr int P = 4; }
+    namespace n1 { using namespace a; __device__ int f() { return P; } }
+    namespace n2 { using namespace b; __device__ int f() { return P; } }
+    __device__ int fa() { using namespace a; return P; }
+    __device__ int fb() { using namespace b; return P; }
+    __device__ int za() { namespace z = a; return z::P; }
+    __device__ int zb() { namespace z = b; return z::P; }
+    __device__ int ua() { using a::P; return P; }
+    __device__ int ub() { using b::P; return P; }
+    __device__ int in_turn() { int n = 0; { using namespace a; n += P; }
+      { using namespace b; n += P * 4; } { using a::P; n += P * 3; } return n; }
+    """
+    text += f"__global__ void k() {{ __shared__ int s[4096]; s[({index}) * threadIdx.x] = 1; }}"
+    text += "void run() { k<<<1, 32>>>(); }"
+    assert strides_of(text) == [expected]

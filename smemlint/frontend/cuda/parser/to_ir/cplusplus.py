@@ -29,6 +29,11 @@ def _static_assert(node: c_ast.FuncCall) -> ir.Node:
     return ir.StaticAssert(found[0] if found else None, at=place_of(node))
 
 
+@converts_marked(markers.USING)
+def _using(node: c_ast.FuncCall) -> ir.Node:
+    return ir.Using(node.args.exprs[0].value.strip('"'), at=place_of(node))
+
+
 @converts_marked(markers.TYPE)
 def _type_argument(node: c_ast.FuncCall) -> ir.Node:
     operand = node.args.exprs[0]
