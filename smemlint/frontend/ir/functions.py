@@ -19,16 +19,20 @@ class FuncDef(Statement):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lambda(Expression):
-    """`[captures]<template>(params) { body }`; what it captures is not kept.
+    """`[captures]<template>(params) { body }`.
 
     Attributes:
         params: its parameters.
         body: what it runs.
         returns_reference: its return type is written, and a reference.
         template: its template parameters, as they are spelled.
+        captures: what it captures, as it is spelled: `=`, `&`, `x`, `&x`, `x = a + b`, `this`.
+        is_mutable: it may change its copies.
     """
 
     params: tuple[Decl, ...]
     body: Compound
     returns_reference: bool = False
     template: str = ""
+    captures: tuple[str, ...] = ()
+    is_mutable: bool = False

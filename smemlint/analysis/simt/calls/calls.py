@@ -15,7 +15,13 @@ from smemlint.analysis.simt.builtins.cute_functions import (
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.construction import construct
-from smemlint.analysis.simt.calls.inlining import inline_best, inline_member, inline_named
+from smemlint.analysis.simt.calls.inlining import (
+    WHICH,
+    declares_shared,
+    inline_best,
+    inline_member,
+    inline_named,
+)
 from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.calls.packs import expanded
@@ -54,7 +60,7 @@ from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_extent, is_warp_size
-from smemlint.reasons import ReasonCode
+from smemlint.reasons import Reason, ReasonCode
 
 
 @executes(ir.FuncCall)
@@ -119,9 +125,10 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     enclosing = state.frame.record
     is_plain = name == last
     if record is None and enclosing is not None and enclosing.record is not None and is_plain:
-        value = inline_named(ev, last, enclosing, node, state.frame.this, arguments)
-        if value is not None:
-            return value
+        for owner in with_bases(enclosing):
+            value = inline_named(ev, last, owner, node, state.frame.this, arguments)
+            if value is not None:
+                return value
     for owner in with_bases(record) if record is not None else (None,):
         value = inline_named(ev, last, owner, node, None, arguments)
         if value is not None:
@@ -259,6 +266,10 @@ def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.
     if called is not None:
         return called
     spelling = ev.state.source_text(callee)
+    named = ev.state.unit.template_arguments(str(place.type))[0].rpartition("::")[2]
+    if isinstance(place.type, OpaqueType) and declares_shared(ev, callee.field.name, named):
+        why = f"the call of `{spelling}` is not followed: {WHICH}"
+        return ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, why))
     if _binds_to_atom(ev, callee.field.name):
         text = f"the call of `{spelling}` is not followed: no definition was read"
         return Unknown.because(ReasonCode.NOT_DECLARED, text)

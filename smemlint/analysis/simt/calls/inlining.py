@@ -56,7 +56,7 @@ from smemlint.analysis.simt.types.patterns import Match
 from smemlint.analysis.simt.types.records import is_specialization_open
 from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of
-from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.analysis.simt.types.template_arguments import template_scope, value_argument
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
@@ -64,7 +64,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 _T = TypeVar("_T")
 
-_WHICH = "which specialization is meant is not known"
+WHICH = "which specialization is meant is not known"
 
 
 def inline_named(
@@ -90,7 +90,7 @@ def inline_named(
     """
     candidates = find_candidates(ev, name, record, node)
     if candidates and record is not None and _hides_shared(ev, name, record):
-        why = f"the call of `{record.name}::{name}` is not followed: {_WHICH}"
+        why = f"the call of `{record.name}::{name}` is not followed: {WHICH}"
         return ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, why))
     return inline_best(ev, candidates, arguments, node, this, record) if candidates else None
 
@@ -131,10 +131,13 @@ def _hides_shared(ev: Evaluator, name: str, record: RecordType) -> bool:
     """
     if len(ev.state.unit.records.get(record.name, ())) < 2:
         return False
+    return declares_shared(ev, name, record.name) and is_specialization_open(ev, record)
+
+
+def declares_shared(ev: Evaluator, name: str, record: str) -> bool:
+    """Returns whether some definition of a method of a class declares shared memory."""
     functions = ev.policy.functions(ev, name)
-    if not any(f.record == record.name and "__shared__" in f.words for f in functions):
-        return False
-    return is_specialization_open(ev, record)
+    return any(f.record == record and "__shared__" in f.words for f in functions)
 
 
 def inline_best(
@@ -159,8 +162,10 @@ def inline_best(
     types = [o.type for o in operands]
     called = [f for f in candidates if len(arguments) >= signature_of(f).spelled]
     fitting = definitions_for(ev, called, arguments, types)
+    if fitting and len(fitting) > 1 and any(signature_of(f).conditions for f in fitting):
+        fitting = _enabled(ev, fitting, arguments, operands, record)
     if not fitting:
-        why = "no definition was read" if fitting is not None else _WHICH
+        why = "no definition was read" if fitting is not None else WHICH
         return unfollowed_values(ev, candidates[0].name, operand_values(ev, operands), node, why)
     function = best_fit(
         fitting,
@@ -171,6 +176,42 @@ def inline_best(
         lambda f: class_fit(ev, f, types),
     )
     return inline(ev, function, operands, arguments, node, this, record)
+
+
+def _enabled(
+    ev: Evaluator,
+    candidates: Sequence[Function],
+    arguments: tuple[str, ...],
+    operands: Sequence[Operand],
+    record: RecordType | None,
+) -> Sequence[Function] | None:
+    """Returns the candidates whose conditions hold; None where that is not known of one.
+
+    Args:
+        ev: the evaluator.
+        candidates: definitions of the name that is called.
+        arguments: template arguments that the call spells.
+        operands: of the call, evaluated.
+        record: the class of a method.
+    """
+    found: list[Function] = []
+    for function in candidates:
+        conditions = signature_of(function).conditions
+        scope: Scope = {}
+        if conditions:
+            parameters = signature_of(function).parameters
+            scope, _ = _bound_scope(ev, function, parameters, arguments, operands)
+        if record is not None:
+            scope = scope_of(record) | scope
+        with ev.state.within("enable_if", scope, function.scope):
+            values = [value_argument(ev, condition) for condition in conditions]
+        constants = [v.constant if isinstance(v, AffineInt) else None for v in values]
+        if 0 in constants:
+            continue
+        if None in constants:
+            return None
+        found.append(function)
+    return found
 
 
 def inline(
@@ -228,10 +269,7 @@ def _inline(
     for dropped in parsed.dropped:
         state.unfollowed.setdefault((dropped.span, dropped.reason))
     outer: list[Scope] = [scope_of(record)] if record is not None else []
-    scope = template_scope(ev, function.template, arguments, function.scope)
-    bind_deduced_packs(function, parameters_of(tree), len(operands), scope)
-    params = without_packs(function, parameters_of(tree), len(operands))
-    deduce_template_arguments(ev, function, params, operands, scope)
+    scope, params = _bound_scope(ev, function, parameters_of(tree), arguments, operands)
     frame = Frame(label, [*outer, scope, {}], this, record, function.scope)
     result_type = tree.type.type
     with entered_frame(ev, frame, params, operands, node):
@@ -252,6 +290,29 @@ def _inline(
     if watch is not None and key is not None:
         watch.remember(key, value)
     return value
+
+
+def _bound_scope(
+    ev: Evaluator,
+    function: Function,
+    parameters: Sequence[ir.Decl],
+    arguments: tuple[str, ...],
+    operands: Sequence[Operand],
+) -> tuple[Scope, Sequence[ir.Decl]]:
+    """Returns what a call binds template parameters to, and the parameters without packs.
+
+    Args:
+        ev: the evaluator.
+        function: what is called.
+        parameters: as it declares them.
+        arguments: template arguments that the call spells.
+        operands: of the call, evaluated.
+    """
+    scope = template_scope(ev, function.template, arguments, function.scope)
+    bind_deduced_packs(function, parameters, len(operands), scope)
+    params = without_packs(function, parameters, len(operands))
+    deduce_template_arguments(ev, function, params, operands, scope)
+    return scope, params
 
 
 def _are_constants(operands: Sequence[Operand]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.domain.ctypes import CType, RecordType, is_opaque
+from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import State
@@ -19,9 +20,30 @@ def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
     """Returns a call of what is not known: its value, and what it may have changed."""
     takes_places = is_macro_name(name) or is_copy_instruction(name)
     values, is_shared = given_values(ev, node.args, takes_places=takes_places)
+    _forget_references(ev, name, node)
     if is_shared:
         note_shared_argument(ev, name, node)
     return unfollowed_values(ev, name, values, node, "no definition was read")
+
+
+_WRITERS = frozenset(("swap", "iter_swap", "exchange", "tie", "getline", "ref"))
+"""Functions of the standard library that take numbers by reference to change them."""
+
+
+def _forget_references(ev: Evaluator, name: str, node: ir.FuncCall) -> None:
+    """Forgets what unread code may take by reference: of host code objects of classes, too."""
+    is_writer = name.split("<", 1)[0].rpartition("::")[2] in _WRITERS
+    if not (is_writer or ev.policy.follows_lists):
+        return
+    for argument in node.args:
+        place = ev.lvalue(argument) if isinstance(argument, _PLACES) else None
+        if not isinstance(place, LValue) or place.object.space is not Space.LOCAL:
+            continue
+        if is_writer or isinstance(place.type, RecordType):
+            ev.state.memory.forget(place.object, f"was given to `{name}`")
+
+
+_PLACES = (ir.ID, ir.StructRef, ir.ArrayRef)
 
 
 def unfollowed_values(

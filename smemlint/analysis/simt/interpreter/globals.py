@@ -9,13 +9,14 @@ from smemlint.analysis.simt.calls.construction import with_extent
 from smemlint.analysis.simt.cute.types import enumerator, member_value
 from smemlint.analysis.simt.domain.ctypes import OpaqueType, RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import Binding, Variable
-from smemlint.analysis.simt.domain.values import CallableValue, Object, Space, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Object, Space, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.declarations import declare
 from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.enums import enumerator_named
+from smemlint.analysis.simt.types.patterns import same_argument
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.analysis.simt.types.template_arguments import (
     ROOT,
@@ -48,6 +49,9 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
         elif isinstance(owner, OpaqueType) and state.lookup(prefix) is owner:
             text = f"`{name}`: no launch gives `{prefix}`"
             return Unknown.because(ReasonCode.UNKNOWN_TYPE, text)
+        elif isinstance(owner, OpaqueType) and _class_named(ev, prefix) in state.unit.records:
+            text = f"`{name}`: which specialization is meant is not known"
+            return Unknown.because(ReasonCode.UNKNOWN_TYPE, text, is_uniform=True)
         else:
             found = enumerator(prefix, last)
     if found is None:
@@ -63,6 +67,10 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     if found is not None and not prefix:
         state.globals[key] = found
     return found
+
+
+def _class_named(ev: Evaluator, spelling: str) -> str:
+    return ev.state.unit.template_arguments(split_qualified(spelling)[1])[0]
 
 
 def _qualified(ev: Evaluator, functions: Sequence[Function], name: str) -> str:
@@ -117,14 +125,34 @@ def find_declared(ev: Evaluator, prefix: str, name: str) -> Binding | None:
 
 
 def _declared_in_unit(ev: Evaluator, prefix: str, name: str) -> Binding | None:
-    """Returns a variable of the unit; of several declarations the one with a value."""
-    found: Binding | None = None
-    resolution = ev.state.resolution
+    """Returns a variable of the unit; of several declarations the one with a value.
+
+    It is unknown where variables of several scopes may be meant and differ.
+    """
     unit = ev.state.unit
     path = (*names_of(prefix), name)
-    for declaration in unit.visible(unit.declarations.get(name, ()), path, ev.state.place):
-        if declaration.kind != "variable":
-            continue
+    visible = unit.visible(unit.declarations.get(name, ()), path, ev.state.place)
+    variables = [d for d in visible if d.kind == "variable"]
+    scopes = dict.fromkeys(d.scope for d in variables)
+    found = [_of_scope(ev, [d for d in variables if d.scope == scope]) for scope in scopes]
+    meant = [binding for binding in found if binding is not None]
+    if any(_is_other(meant[0], binding) for binding in meant[1:]):
+        text = f"which `{name}` is meant is not known"
+        return Unknown.because(ReasonCode.NOT_DECLARED, text, is_uniform=True)
+    return meant[0] if meant else None
+
+
+def _is_other(one: Binding, other: Binding) -> bool:
+    """Returns whether two variables need not have one value."""
+    a, b = (v.object.cells.get(0) if isinstance(v, Variable) else None for v in (one, other))
+    return not (isinstance(a, AffineInt) and isinstance(b, AffineInt) and same_argument(a, b))
+
+
+def _of_scope(ev: Evaluator, declarations: Sequence[Declaration]) -> Binding | None:
+    """Returns the variable of one scope; of several declarations the one with a value."""
+    found: Binding | None = None
+    resolution = ev.state.resolution
+    for declaration in declarations:
         if declaration in ev.state.globals:
             return ev.state.globals[declaration]
         if id(declaration) in resolution.declarations:

@@ -7,14 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from smemlint.analysis.simt.builtins.cute_functions import assign_data
-from smemlint.analysis.simt.calls.inlining import inline_named
+from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
+    I8,
     I32,
     U64,
+    ArrayType,
     CType,
     FloatType,
     IntType,
@@ -22,7 +25,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
     is_unread_class,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_reference
+from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_reference, type_of
 from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.analysis.simt.domain.masking import (
     is_staggered,
@@ -54,6 +57,7 @@ from smemlint.analysis.simt.interpreter.conversions import convert, to_condition
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.analysis.simt.types.specializations import takes
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode, outcome
 
@@ -135,6 +139,8 @@ def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
                 ctype = payload if isinstance(payload, CTYPES) else None
         finally:
             state.trace.unmute()
+    if isinstance(node.expr, ir.Constant) and node.expr.type == "string":
+        ctype = ArrayType(I8, len(node.expr.value) - 1) if "\\" not in node.expr.value else None
     if ctype is not None and is_reference(ctype):
         ctype = ctype.target  # type: ignore[union-attr]
     if ctype is not None and is_sized(ctype) and ctype.size:
@@ -169,7 +175,24 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
         left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
     if node.op in ("+", "-", "^"):
         _note_sum(ev, node, left, right)
+    if node.op == ">>" and ev.policy.follows_lists and _is_of_stream(ev, node):
+        place = ev.lvalue(node.right)
+        if isinstance(place, LValue) and place.object.space is Space.LOCAL:
+            ev.state.memory.forget(place.object, "was read from a stream")
     return apply_binary(ev, node.op, left, right, node)
+
+
+def _is_of_stream(ev: Evaluator, node: ir.BinaryOp) -> bool:
+    """Returns whether `cin >> a >> b` may read into its last operand: it begins with no number."""
+    if not isinstance(node.right, ir.ID | ir.StructRef | ir.ArrayRef):
+        return False
+    first = node.left
+    while isinstance(first, ir.BinaryOp) and first.op == ">>":
+        first = first.left
+    if not isinstance(first, ir.ID | ir.StructRef):
+        return False
+    place = ev.lvalue(first)
+    return isinstance(place, Unknown) or not isinstance(place.type, IntType | FloatType)
 
 
 def _note_sum(ev: Evaluator, node: ir.BinaryOp, left: Value, right: Value) -> None:
@@ -289,6 +312,9 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
         place = ev.lvalue(node.lvalue)
         if isinstance(place, Unknown):
             return value
+        assigned = _assigned_by_class(ev, place, value, node)
+        if assigned is not None:
+            return assigned
         if place.object.space is not Space.LOCAL:
             _note_copy(ev, node.rvalue, value, place.type)
         line_node = node.rvalue if isinstance(place.type, RecordType) else None
@@ -313,6 +339,27 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     new = apply_binary(ev, node.op[:-1], old, value, node)
     write_lvalue(ev, place, new, node.lvalue)
     return new
+
+
+def _assigned_by_class(
+    ev: Evaluator, place: LValue, value: Value, node: ir.Assignment
+) -> Value | None:
+    """Returns the value of an assignment that the class of a local object defines for a value."""
+    record = place.type
+    if not isinstance(record, RecordType) or place.object.space is not Space.LOCAL:
+        return None
+    definitions = ev.state.unit.functions_named("operator=")
+    if record.record is None or not definitions:
+        return None
+    call = ir.FuncCall(ir.ID("operator=", at=node.at), (node.rvalue,), at=node.at)
+    given = type_of(value)
+    candidates = find_candidates(ev, "operator=", record, call)
+    taking = [f for f in candidates if takes(ev, f, [given])]
+    if not taking and isinstance(given, RecordType) and given.name == record.name:
+        return None  # a copy
+    if not candidates:
+        return None
+    return inline_best(ev, taking or candidates, (), call, place.pointer(), record)
 
 
 def _note_copy(ev: Evaluator, source: ir.Node, value: Value, ctype: CType) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from weakref import WeakKeyDictionary
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, FloatType, IntType, PointerType
 from smemlint.frontend import ir
+from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
 
 UNBOUNDED = 1 << 30
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_ENABLE_IF = re.compile(r"\benable_if(_t)?<")
 _INTEGRAL = frozenset(("int", "unsigned", "long", "short", "bool", "uint32_t", "size_t"))
 _FLOATING = frozenset(("float", "double", "half", "__half"))
 
@@ -39,6 +41,7 @@ class Signature:
         least, most: arguments that it takes; a parameter pack takes any number.
         returns_reference: whether the result is another name for an object.
         spelled: how many template arguments a call has to spell: operands tell the others.
+        conditions: of `std::enable_if` in its template head or result, as they are spelled.
     """
 
     parameters: tuple[ir.Decl, ...]
@@ -48,6 +51,7 @@ class Signature:
     most: int
     returns_reference: bool
     spelled: int = 0
+    conditions: tuple[str, ...] = ()
 
 
 _known: WeakKeyDictionary[Function, Signature] = WeakKeyDictionary()
@@ -76,7 +80,29 @@ def _read(function: Function) -> Signature:
         UNBOUNDED if takes_any else len(parameters),
         _is_reference(tree.type.type),
         _must_be_spelled(function, parameters),
+        tuple(_conditions(function, type_words(tree.type.type))),
     )
+
+
+def _conditions(function: Function, result: Sequence[str]) -> Iterator[str]:
+    """Yields the conditions of `enable_if_t<C, T>` and `enable_if<C, T>::type`."""
+    spelled = (p.type if p.kind == "value" else p.default or "" for p in function.template)
+    for text in (*spelled, *result):
+        found = _ENABLE_IF.search(text)
+        if found is not None:
+            yield from template_arguments(_first_template(text[found.start() :]))[1][:1]
+
+
+def _first_template(text: str) -> str:
+    """Returns the template-id that a text begins with."""
+    depth = nested = 0
+    for i, c in enumerate(text):
+        nested += (c in "([") - (c in ")]")
+        if not nested:
+            depth += (c == "<") - (c == ">")
+            if c == ">" and not depth:
+                return text[: i + 1]
+    return text
 
 
 def _must_be_spelled(function: Function, parameters: Sequence[ir.Decl]) -> int:

@@ -12,7 +12,10 @@ from typing import TypeAlias, cast
 
 from smemlint.analysis.simt.cute.types import STATIC_INTEGERS, member_value
 from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
     CType,
+    FloatType,
+    IntType,
     PointerType,
     RecordType,
     StaticType,
@@ -27,6 +30,7 @@ from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.frontend.program import Function, Record
 
 Argument: TypeAlias = CType | Value | None
+_NO_FUNCTIONS = (IntType, FloatType, RecordType, ArrayType, PointerType)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -111,9 +115,28 @@ class Match:
         if pattern.endswith("*"):
             is_pointer = isinstance(argument, PointerType) and not argument.is_reference
             return is_pointer and self.fits(pattern[:-1], argument.target)  # type: ignore[union-attr]
+        if pattern.endswith("&"):
+            if not isinstance(argument, PointerType) or not argument.is_reference:
+                return False
+            return None if pattern.endswith("&&") else self.fits(pattern[:-1], argument.target)
+        if pattern.endswith("]"):
+            return self._fits_array(pattern, argument)
+        if pattern.endswith(")"):
+            target = argument.target if isinstance(argument, PointerType) else argument
+            return False if isinstance(target, _NO_FUNCTIONS) else None
         if is_open:
             return self._fits_class(pattern, argument)
         return same_argument(type_argument(self._ev, pattern), argument)
+
+    def _fits_array(self, pattern: str, argument: CType) -> bool | None:
+        """Returns whether a type is an array like `T[N]`."""
+        element, _, extent = pattern[:-1].partition("[")
+        if not isinstance(argument, ArrayType) or "[" in extent:
+            return None if isinstance(argument, ArrayType) else False
+        if not extent:
+            return self.fits(element, argument.element) if argument.count is None else False
+        count = None if argument.count is None else number(argument.count)
+        return self.all_of((element, extent), (argument.element, count))
 
     def _fits_unread(self, pattern: str, argument: UnreadTemplate) -> bool | None:
         """Returns whether a class that was not read is of a template: `std::vector<T>`."""
@@ -122,6 +145,10 @@ class Match:
         patterns = template_arguments(pattern)[1]
         given = [number(a) if isinstance(a, int) else a for a in argument.arguments]
         return self.all_of(patterns, given[: len(patterns)])
+
+    def names_parameter(self, pattern: str) -> bool:
+        """Returns whether a pattern is a free parameter and nothing more."""
+        return pattern in self._free
 
     def is_open(self, pattern: str) -> bool:
         """Returns whether a pattern names a free parameter."""

@@ -77,8 +77,9 @@ def _instance_of(
     """
     primary = next((r for r in records if r.specialization is None), None)
     if any(r.specialization is not None for r in records):
-        chosen = specialization_for(records, _class_arguments(ev, primary, arguments), ev)
-        if chosen is True and primary is None:
+        given = _class_arguments(ev, primary, arguments)
+        chosen = specialization_for(records, given, arguments, ev)
+        if chosen is True:
             return OpaqueType(f"{name}<{', '.join(arguments)}>")
         if isinstance(chosen, Specialization):
             known: Scope = {k: v for k, v in chosen.bound.items() if v is not None}
@@ -95,7 +96,8 @@ def is_specialization_open(ev: Evaluator, record: RecordType) -> bool:
     primary = next((r for r in records if r.specialization is None), None)
     if record.record is not primary or len(records) < 2:
         return False
-    return specialization_for(records, _class_arguments(ev, primary, record.arguments), ev) is True
+    given = _class_arguments(ev, primary, record.arguments)
+    return specialization_for(records, given, record.arguments, ev) is True
 
 
 def _class_arguments(
@@ -125,7 +127,7 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
     if key in state.resolution.records:
         state.resolution.unfinished.add(key)
         return state.resolution.records[key]
-    state.resolution.records[key] = RecordType(record.name, (), 1, 1)  # ends recursion
+    begun = state.resolution.records[key] = RecordType(record.name, (), 1, 1)  # ends recursion
     state.resolution.cache.scopes.append(scope)
     tree = record.parse()
     try:
@@ -141,6 +143,8 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
         del state.resolution.records[key]
         state.resolution.unfinished.discard(key)
     result.statics.update({k: v for k, v in scope.items() if k not in result.statics})
+    for base in result.with_bases():  # a base that takes the class itself as an argument
+        base.statics.update({k: result for k, v in base.statics.items() if v is begun})
     records[key] = result
     return result
 

@@ -40,7 +40,10 @@ class Specialization:
 
 
 def specialization_for(
-    records: Sequence[Record], arguments: Sequence[Argument], ev: Evaluator
+    records: Sequence[Record],
+    arguments: Sequence[Argument],
+    spellings: Sequence[str],
+    ev: Evaluator,
 ) -> Specialization | bool:
     """Returns the specialization that these arguments choose; False for the primary one.
 
@@ -49,6 +52,7 @@ def specialization_for(
     Args:
         records: definitions of one class template.
         arguments: types and values, defaults of the primary template among them.
+        spellings: of those that are written out: a type that is bound has no qualifiers any more.
         ev: reads what the specializations are written for.
     """
     fitting: list[Specialization] = []
@@ -57,12 +61,30 @@ def specialization_for(
             continue
         match = Match({p.name for p in record.template if p.name}, ev)
         takes_any = any(p.is_pack for p in record.template)
-        answer = None if takes_any else match.all_of(patterns_of(record), arguments)
+        patterns = patterns_of(record)
+        if any(_differ(p, s, match) for p, s in zip(patterns, spellings, strict=False)):
+            continue
+        answer = None if takes_any else match.all_of([*map(_unqualified, patterns)], arguments)
         if answer is None:
             return True
         if answer:
             fitting.append(Specialization(record, match.bound))
     return min(fitting, key=lambda s: len(s.bound)) if fitting else False
+
+
+def _differ(pattern: str, spelling: str, match: Match) -> bool:
+    """Returns whether one of a pattern and an argument is a constant type and the other is not."""
+    is_constant = _unqualified(spelling) != spelling.strip()
+    if match.names_parameter(pattern):
+        return False
+    return is_constant != (_unqualified(pattern) != pattern.strip())
+
+
+def _unqualified(spelling: str) -> str:
+    """Returns a type without the `const` in front of it or behind it."""
+    text = spelling.strip()
+    is_value = text.endswith(("*", "&"))
+    return text if is_value else text.removeprefix("const ").removesuffix(" const").strip()
 
 
 def definitions_for(

@@ -123,6 +123,7 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
     What stands in front of the body is the number of parameters, and 1 where `R` is a reference.
     """
     j = closing(words, i) + 1
+    captures = [_spelled(part) for part in split_at_commas(words[i + 1 : j - 1]) if part]
     head = ""
     if text_at(words, j) == "<":
         head, j = _template_head(g, words, j)
@@ -154,9 +155,20 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
     g.statements(words, j + 1, end)
     for bracket in ("}", ")", ","):
         g.op(bracket, words[end])
+    captures += ["mutable"] * any(word.text == "mutable" for word in words[behind:j])
     g.emit("STRING_LITERAL", f'"{head}"', at)
+    for text in captures:
+        g.op(",", words[end])
+        g.emit("STRING_LITERAL", f'"{text}"', at)
     g.op(")", words[end])
     return end + 1
+
+
+def _spelled(words: Sequence[Word]) -> str:
+    """Returns the text of a capture; only its name where it cannot be read again."""
+    if any(word.kind not in ("identifier", "number", "operator") for word in words):
+        words = words[:1]
+    return " ".join(word.text for word in words)
 
 
 _LEAVING = frozenset(("return", "break", "continue", "goto"))

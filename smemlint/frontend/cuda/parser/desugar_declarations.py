@@ -88,7 +88,7 @@ def desugar_declaration(
     is_typedef = any(w.text == "typedef" for w in part[:k])
     binding = k + 1 if text_at(part, k) in ("&", "&&") else k
     if text_at(part, binding) == "[" and any(w.text == "auto" for w in part[:k]):
-        _desugar_structured(g, part, binding)
+        _desugar_structured(g, part, binding, text_at(part, k) == "&")
         g.op(";", last)
         return end + 1
     while True:
@@ -171,7 +171,7 @@ def desugar_braces(g: Grammar, words: Sequence[Word], i: int) -> None:
     g.op("}", words[end])
 
 
-def _desugar_structured(g: Grammar, words: Sequence[Word], i: int) -> None:
+def _desugar_structured(g: Grammar, words: Sequence[Word], i: int, is_reference: bool) -> None:
     """Desugars `auto [a, b] = e` as `auto a = <binding>(0, e), b = <binding>(1, e)`."""
     end = closing(words, i)
     names = [w for w in words[i + 1 : end] if w.kind == "identifier"]
@@ -183,6 +183,8 @@ def _desugar_structured(g: Grammar, words: Sequence[Word], i: int) -> None:
         if n:
             g.op(",", word)
         g.variables.add(word.text)
+        if is_reference:
+            take_pointers(g, words[i - 1 : i], 0)
         g.name(word.text, word)
         g.op("=", word)
         g.name(markers.BINDING, word)

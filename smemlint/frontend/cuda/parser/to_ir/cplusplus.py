@@ -60,8 +60,17 @@ def _lambda(node: c_ast.FuncCall) -> ir.Node:
     items, declared = statements(body.block_items), int(count.value)
     params = tuple(item for item in items[:declared] if isinstance(item, ir.Decl))
     inner = ir.Compound(items[declared:], at=place_of(body))
-    template = head[0].value.strip('"') if head else ""
-    return ir.Lambda(params, inner, returns_reference.value == "1", template, at=place_of(node))
+    template, *captures = [text.value.strip('"') for text in head] or [""]
+    is_mutable = "mutable" in captures
+    return ir.Lambda(
+        params,
+        inner,
+        returns_reference.value == "1",
+        template,
+        tuple(text for text in captures if text != "mutable"),
+        is_mutable,
+        at=place_of(node),
+    )
 
 
 @converts_marked(markers.MEMBER_INIT)
