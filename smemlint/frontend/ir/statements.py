@@ -22,7 +22,7 @@ class EmptyStatement(Statement):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Using(EmptyStatement):
+class Using(Statement):
     """`using namespace a;`, `using a::f;`, `namespace z = a::b;`: it makes names visible.
 
     Attributes:

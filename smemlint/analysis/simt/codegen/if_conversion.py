@@ -51,7 +51,7 @@ def stays_a_branch(ev: Evaluator, first: ir.Node, second: ir.Node) -> bool:
 def _statement_cost(ev: Evaluator, node: ir.Node | None) -> int | None:
     """Counts instructions that a statement computes; None where it may do more."""
     match node:
-        case None | ir.EmptyStatement():
+        case None | ir.EmptyStatement() | ir.Using():
             return 0
         case ir.Compound():
             return _total(_statement_cost(ev, item) for item in node.block_items or ())

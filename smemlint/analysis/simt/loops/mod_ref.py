@@ -16,7 +16,7 @@ from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 
 _PLAIN = (
-    ir.Compound, ir.If, ir.DeclList, ir.EmptyStatement, ir.BinaryOp,
+    ir.Compound, ir.If, ir.DeclList, ir.EmptyStatement, ir.Using, ir.BinaryOp,
     ir.ArrayRef, ir.Constant, ir.Cast, ir.TernaryOp, ir.ExprList, ir.ID,
     ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.ArrayDecl, ir.IdentifierType,
     ir.InitList, ir.Case, ir.Default, ir.TypeArgument, ir.SizeofPack, ir.New, ir.Unparsed,
@@ -25,7 +25,7 @@ _PLAIN = (
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile, ir.Switch)
 
 _ARITHMETIC = (
-    ir.Compound, ir.For, ir.DeclList, ir.EmptyStatement, ir.If, ir.Assignment,
+    ir.Compound, ir.For, ir.DeclList, ir.EmptyStatement, ir.Using, ir.If, ir.Assignment,
     ir.BinaryOp, ir.ArrayRef, ir.StructRef, ir.Constant, ir.Cast, ir.TernaryOp, ir.ExprList, ir.ID,
     ir.Unparsed, ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.IdentifierType,
 )  # fmt: skip
