@@ -88,16 +88,30 @@ class TypeArgument(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackExpansion(Expression):
-    """`pattern...` as the argument of a call."""
+    """`pattern...` as the argument of a call or in a list.
+
+    Attributes:
+        pattern: what is expanded.
+        index: of the element that it stands for; -1 for all of them.
+    """
 
     pattern: Expression
+    index: int = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold(Expression):
-    """`(init + ... + pattern)`; the operator is not kept: what it folds is not evaluated."""
+    """`(init + ... + pattern)`.
+
+    Attributes:
+        args: the initial value, if there is one, and the pattern, as they are written.
+        op: the operator.
+        is_left: the first elements are put together first: `(... + pattern)`.
+    """
 
     args: tuple[Expression, ...]
+    op: str = ""
+    is_left: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -119,6 +119,9 @@ def construct_at(
         call = ir.FuncCall(ir.ID(ctype.name, at=node.at), tuple(arguments), at=node.at)
         if inline_named(ev, ctype.name, ctype, call, place.pointer()) is not None:
             return
+    if any(isinstance(a, ir.NamedInitializer) for a in arguments):
+        _initialize_named(ev, place, ctype, arguments)
+        return
     is_braced = any(init_arguments(a) is not None for a in arguments)
     is_list = len(arguments) > 1 or any(isinstance(a, ir.Constant) for a in arguments)
     only = ctype.members[0].type if len(ctype.members) == 1 else None
@@ -143,6 +146,21 @@ def construct_at(
         write_lvalue(ev, LValue(place.object, offset, member.type), value, node)
 
 
+def _initialize_named(
+    ev: Evaluator, place: LValue, ctype: RecordType, arguments: Sequence[ir.Expression]
+) -> None:
+    """Initializes the members that `{.a = 1, .b = {2}}` names."""
+    for argument in arguments:
+        name = argument.name[0] if isinstance(argument, ir.NamedInitializer) else None
+        member = ctype.member(name.name) if isinstance(name, ir.ID) else None
+        if not isinstance(argument, ir.NamedInitializer) or member is None:
+            ev.state.memory.forget(place.object, "is made of a list that is not followed")
+            return
+        offset = ev.state.domain.add(place.offset, offset_of(member.offset))
+        at = LValue(place.object, offset, member.type)
+        _initialize_element(ev, at, argument.expr)
+
+
 def _initialize_by_default(
     ev: Evaluator, place: LValue, ctype: RecordType, without: set[RecordType]
 ) -> None:
@@ -158,7 +176,7 @@ def _initialize_by_default(
     has_any = False
     for member in ctype.members:
         init = ctype.initial.get(member.name)
-        inner = member.type if init is None and not member.name else None
+        inner = member.type if init is None else None
         if init is None and (not isinstance(inner, RecordType) or inner in without):
             continue
         at = LValue(
@@ -296,7 +314,9 @@ def with_extent(ctype: CType, init: ir.Node | None) -> CType:
         return ctype
     is_flat = isinstance(ctype.element, ArrayType | RecordType)
     if any(
-        isinstance(e, ir.NamedInitializer) or (is_flat and isinstance(e, ir.Constant))
+        isinstance(e, ir.NamedInitializer)
+        or _is_open_pack(e)
+        or (is_flat and isinstance(e, ir.Constant))
         for e in init.exprs
     ):
         return ctype
@@ -323,8 +343,15 @@ def fill_array(ev: Evaluator, place: LValue, init: ir.Node) -> None:
             if not isinstance(item, ir.InitList):
                 ev.evaluate(item)
         return
+    if any(map(_is_open_pack, items)):
+        ev.state.memory.forget(place.object, "is made of a pack")
+        return
     for i, item in enumerate(items):
         _initialize_element(ev, _element(ev, place, ctype, i), item)
+
+
+def _is_open_pack(item: ir.Node) -> bool:
+    return isinstance(item, ir.PackExpansion) and item.index < 0
 
 
 def _element(ev: Evaluator, place: LValue, ctype: ArrayType, index: int) -> LValue:

@@ -309,7 +309,7 @@ def _bound_scope(
         operands: of the call, evaluated.
     """
     scope = template_scope(ev, function.template, arguments, function.scope)
-    bind_deduced_packs(function, parameters, len(operands), scope)
+    bind_deduced_packs(ev, function, parameters, operands, scope)
     params = without_packs(function, parameters, len(operands))
     deduce_template_arguments(ev, function, params, operands, scope)
     return scope, params

@@ -5,21 +5,28 @@ The operands that a pack takes are bound one by one under names that C++ cannot 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import takewhile
 
-from smemlint.analysis.simt.domain.environment import Scope
-from smemlint.analysis.simt.domain.values import number
+from smemlint.analysis.simt.domain.ctypes import CType, UnreadTemplate, is_opaque, unreferenced
+from smemlint.analysis.simt.domain.environment import Operand, Scope
+from smemlint.analysis.simt.domain.values import AffineInt, number
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.types.overloads import type_words
+from smemlint.analysis.simt.types.overloads import signature_of, type_words
 from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
 from smemlint.frontend import ir
+from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
 
 _REFERRING = frozenset(("forward", "move"))
 """Functions whose result is their argument."""
+_SEQUENCES = frozenset(("integer_sequence", "index_sequence"))
+_MADE = frozenset(("make_integer_sequence", "make_index_sequence"))
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def without_packs(function: Function, params: Sequence[ir.Decl], count: int) -> tuple[ir.Decl, ...]:
@@ -42,29 +49,113 @@ def without_packs(function: Function, params: Sequence[ir.Decl], count: int) -> 
 
 
 def bind_deduced_packs(
-    function: Function, params: Sequence[ir.Decl], count: int, scope: Scope
+    ev: Evaluator,
+    function: Function,
+    params: Sequence[ir.Decl],
+    operands: Sequence[Operand],
+    scope: Scope,
 ) -> None:
-    """Binds how many operands a pack of parameters takes: template arguments do not say it all."""
-    if not params:
+    """Binds what the operands say of packs: template arguments do not say it all.
+
+    A pack of parameters takes those that are left, and `std::index_sequence<I...>` has numbers.
+
+    Args:
+        ev: the evaluator.
+        function: what is called.
+        params: as it declares them.
+        operands: of the call, evaluated.
+        scope: template arguments that are known; takes those that are found.
+    """
+    packs = [p.name for p in function.template if p.is_pack]
+    if not params or not packs:
         return
     *first, last = params
-    elements = number(max(count - len(first), 0))
-    for pack in (p.name for p in function.template if p.is_pack):
+    given = operands[len(first) :]
+    for pack in packs:
         if pack in type_words(last.type):
-            scope[pack_size(pack)] = elements
-            scope[pack_size(last.name or "")] = elements
+            scope[pack_size(pack)] = scope[pack_size(last.name or "")] = number(len(given))
+            for k, operand in enumerate(given[:MAX_PACK_ELEMENTS]):
+                if not is_opaque(operand.type) and type_words(last.type) == [pack]:
+                    scope.setdefault(pack_element(pack, k), unreferenced(operand.type))
+    for spelling, operand in zip(signature_of(function).classes, operands, strict=False):
+        name, arguments = template_arguments(spelling)
+        for pack in (p for p in packs if p in _WORD.findall(spelling) and p != spelling):
+            if scope.get(pack_element(pack, 0)) is None:
+                scope.pop(pack_size(pack), None)  # what is not written out is deduced
+        pack = arguments[-1].removesuffix("...").strip() if arguments else ""
+        node = operand.node
+        made = ev.types.resolve(node.type) if isinstance(node, ir.Construct) else operand.type
+        values = _sequence_of(made) if pack in packs else None
+        if values is not None and name.rpartition("::")[2] in _SEQUENCES:
+            scope[pack_size(pack)] = number(len(values))
+            scope.update((pack_element(pack, k), number(v)) for k, v in enumerate(values))
+
+
+def _sequence_of(ctype: CType) -> Sequence[int] | None:
+    """Returns the numbers of `std::make_index_sequence<N>` and its like; None of other types."""
+    if not isinstance(ctype, UnreadTemplate):
+        return None
+    found = ctype.arguments[1:] if "integer" in ctype.template else ctype.arguments
+    values = [value for value in found if isinstance(value, int)]
+    if len(values) != len(found):
+        return None
+    if ctype.template in _SEQUENCES:
+        return values
+    is_made = ctype.template in _MADE and len(values) == 1 and 0 <= values[0] <= MAX_PACK_ELEMENTS
+    return range(values[0]) if is_made else None
 
 
 def expanded(ev: Evaluator, node: ir.FuncCall) -> ir.FuncCall:
     """Returns a call with the elements of packs for `args...` and `std::forward<Args>(args)...`."""
-    if not any(argument.__class__ is ir.PackExpansion for argument in node.args):
-        return node
-    arguments: list[ir.Expression] = []
-    for argument in node.args:
-        pack = _pack_of(argument) if isinstance(argument, ir.PackExpansion) else None
+    arguments = expanded_list(ev, node.args)
+    return node if arguments is node.args else ir.FuncCall(node.name, arguments, at=node.at)
+
+
+def expanded_list(ev: Evaluator, items: tuple[ir.Expression, ...]) -> tuple[ir.Expression, ...]:
+    """Returns operands with the elements of packs for `pattern...`, where their number is known."""
+    if not any(item.__class__ is ir.PackExpansion for item in items):
+        return items
+    found: list[ir.Expression] = []
+    for item in items:
+        if not isinstance(item, ir.PackExpansion) or item.index >= 0:
+            found.append(item)
+            continue
+        pack = _pack_of(item)
         elements = _elements(ev, pack) if pack is not None else []
-        arguments += elements or [argument]
-    return ir.FuncCall(node.name, tuple(arguments), at=node.at)
+        found += elements or expansion(ev, item.pattern) or [item]
+    return tuple(found)
+
+
+def expansion(ev: Evaluator, pattern: ir.Expression) -> list[ir.Expression] | None:
+    """Returns what stands for each element of the packs in a pattern; None where one is open."""
+    packs = _packs_in(ev, pattern)
+    counts = {size.constant for size in packs.values()}
+    count = counts.pop() if len(counts) == 1 else None
+    if count is None or count > MAX_PACK_ELEMENTS:
+        return None
+    if any(ev.state.lookup(pack_element(p, k)) is None for p in packs for k in range(count)):
+        return None
+    return [ir.PackExpansion(pattern, k, at=pattern.at) for k in range(count)]
+
+
+def _packs_in(ev: Evaluator, pattern: ir.Expression) -> dict[str, AffineInt]:
+    """Returns the numbers of elements of the packs that a pattern names."""
+    state = ev.state
+    words = {*_WORD.findall(state.source_text(pattern)), *state.node_facts.names_in(pattern)}
+    sizes = ((word, state.lookup(pack_size(word))) for word in sorted(words))
+    return {word: size for word, size in sizes if isinstance(size, AffineInt)}
+
+
+@contextmanager
+def element_bound(ev: Evaluator, node: ir.PackExpansion) -> Iterator[None]:
+    """Gives the packs of a pattern the meaning that they have for one element."""
+    state = ev.state
+    bound = ((p, state.lookup(pack_element(p, node.index))) for p in _packs_in(ev, node.pattern))
+    state.frame.enter_scope({pack: element for pack, element in bound if element is not None})
+    try:
+        yield
+    finally:
+        state.frame.leave_scope()
 
 
 def _pack_of(node: ir.PackExpansion) -> ir.ID | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smemlint.analysis.simt.builtins.containers import list_type
 from smemlint.analysis.simt.calls.construction import (
     construct_at,
@@ -10,6 +12,7 @@ from smemlint.analysis.simt.calls.construction import (
     with_extent,
     zero_value,
 )
+from smemlint.analysis.simt.calls.packs import expanded_list
 from smemlint.analysis.simt.calls.unfollowed import given_values, note_shared_argument
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import (
@@ -64,6 +67,10 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
     storage = set(node.storage)
     if isinstance(node.type, ir.FuncDecl):
         return
+    if isinstance(node.init, ir.InitList):
+        items = expanded_list(ev, node.init.exprs)
+        if items is not node.init.exprs:
+            node = replace(node, init=ir.InitList(items, at=node.init.at))
     ctype = with_extent(ev.types.resolve(node.type), node.init)
     if not node.name:
         return

@@ -21,6 +21,7 @@ from smemlint.analysis.simt.interpreter import (
     lvalues,
     names,
     operators,
+    pack_expansions,
     requires_expressions,
     statements,
     switches,
@@ -39,8 +40,8 @@ from smemlint.reasons import ReasonCode
 
 HANDLERS = (
     bindings, branches, calls, conditional, conversions, declarations, elements,
-    expressions, jumps, loops, lvalues, names, operators, requires_expressions, statements,
-    switches, unfollowed,
+    expressions, jumps, loops, lvalues, names, operators, pack_expansions,
+    requires_expressions, statements, switches, unfollowed,
 )  # fmt: skip
 """The modules whose functions handle nodes; they register when they are imported."""
 

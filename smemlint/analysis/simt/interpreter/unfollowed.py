@@ -17,7 +17,6 @@ _WITHOUT_VALUE = {
 }
 _WITH_OPERANDS = {
     ir.BraceList: "a braced list",
-    ir.Fold: "a fold expression",
     ir.DirectInit: "an initializer",
 }
 
@@ -29,7 +28,7 @@ def evaluate_without_value(ev: Evaluator, node: ir.Expression) -> Value:
 
 
 @evaluates(*_WITH_OPERANDS)
-def evaluate_operands(ev: Evaluator, node: ir.BraceList | ir.Fold | ir.DirectInit) -> Value:
+def evaluate_operands(ev: Evaluator, node: ir.BraceList | ir.DirectInit) -> Value:
     """Returns an unknown value: the operands are evaluated, what is made of them is not known."""
     return unfollowed_construct(ev, _WITH_OPERANDS[type(node)], node.args, node)
 
@@ -38,12 +37,6 @@ def evaluate_operands(ev: Evaluator, node: ir.BraceList | ir.Fold | ir.DirectIni
 def evaluate_opaque(ev: Evaluator, node: ir.Opaque) -> Value:
     """Returns an unknown value: what Python computes there has no counterpart in C."""
     return unfollowed_construct(ev, f"`{node.text}`", node.args, node)
-
-
-@evaluates(ir.PackExpansion)
-def evaluate_pack_expansion(ev: Evaluator, node: ir.PackExpansion) -> Value:
-    """Returns an unknown value: packs are not followed."""
-    return unfollowed_construct(ev, "a pack expansion", (node.pattern,), node)
 
 
 @evaluates(ir.RangeElement)

@@ -79,19 +79,23 @@ def desugar_arguments(g: Grammar, words: Sequence[Word]) -> None:
 
 
 def _fold(g: Grammar, inner: Sequence[Word], at: Word) -> None:
-    """Desugars `(init + ... + pack)` as `(<fold>(init, pack))`."""
+    """Desugars `(init + ... + pack)` as `(<fold>("+", 0, init, pack))`; 1 of `(... + pack)`."""
     dots = next(k for k, word in enumerate(inner) if word.text == "...")
     left, right = inner[:dots], inner[dots + 1 :]
+    op = ""
     if left and left[-1].kind == "operator" and left[-1].text not in (")", "]", "}"):
-        left = left[:-1]  # the operator is not kept: what it folds is not evaluated
+        op, left = left[-1].text, left[:-1]
     if right and right[0].kind == "operator" and right[0].text in (*OPERATORS, ","):
-        right = right[1:]
+        op, right = right[0].text, right[1:]
     g.name(markers.FOLD, at)
     g.op("(", at)
-    g.expression(left)
-    if left and right:
-        g.op(",", at)
-    g.expression(right)
+    g.emit("STRING_LITERAL", f'"{op}"', at)
+    g.op(",", at)
+    g.emit("INT_CONST_DEC", str(int(not left)), at)
+    for part in (left, right):
+        if part:
+            g.op(",", at)
+            g.expression(part)
     g.op(")", at)
 
 

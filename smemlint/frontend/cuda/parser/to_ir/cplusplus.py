@@ -103,7 +103,6 @@ def _literal(node: c_ast.Node) -> str:
 _OF_ARGUMENTS: dict[str, Callable[..., ir.Node]] = {
     markers.BRACES: ir.BraceList,
     markers.DIRECT_INIT: ir.DirectInit,
-    markers.FOLD: ir.Fold,
     markers.REQUIRES: ir.Requires,
 }
 _OF_OPERAND: dict[str, Callable[..., ir.Node]] = {
@@ -116,6 +115,13 @@ _OF_OPERAND: dict[str, Callable[..., ir.Node]] = {
 @converts_marked(*_OF_ARGUMENTS)
 def _from_arguments(node: c_ast.FuncCall) -> ir.Node:
     return _OF_ARGUMENTS[node.name.name](arguments(node), at=place_of(node))
+
+
+@converts_marked(markers.FOLD)
+def _fold(node: c_ast.FuncCall) -> ir.Node:
+    op, is_left, *parts = node.args.exprs
+    values = tuple(map(expression, parts))
+    return ir.Fold(values, op.value.strip('"'), is_left.value == "1", at=place_of(node))
 
 
 @converts_marked(*_OF_OPERAND)
