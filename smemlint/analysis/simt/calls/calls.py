@@ -266,8 +266,9 @@ def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.
     if called is not None:
         return called
     spelling = ev.state.source_text(callee)
-    named = ev.state.unit.template_arguments(str(place.type))[0].rpartition("::")[2]
-    if isinstance(place.type, OpaqueType) and declares_shared(ev, callee.field.name, named):
+    unread = place.type.spelling if isinstance(place.type, OpaqueType) else ""
+    named = ev.state.unit.template_arguments(unread)[0].rpartition("::")[2]
+    if named and declares_shared(ev, callee.field.name, named):
         why = f"the call of `{spelling}` is not followed: {WHICH}"
         return ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, why))
     if _binds_to_atom(ev, callee.field.name):
