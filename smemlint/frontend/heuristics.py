@@ -112,12 +112,47 @@ def has_no_lanes(name: str) -> bool:
     return any(part in name for part in _LANELESS)
 
 
+_C_LIBRARY = re.compile(
+    r"[a-z]*printf|f?puts|put(?:s|char)|exit|abort|assert|free|[mc]alloc|mem(?:set|cpy|move|cmp)|s?rand"
+    r"|u?sleep|perror|str\w+|ato[filq]+|f?(?:open|close|read|write|seek)|hip[A-Z]\w*"
+    r"|(?:cublas|cusparse|cusolver|cufft|curand|cudnn|nccl|nvtx|nvml|omp|MPI|gsl|fftw[fl]?|H5\w?)_?[A-Z_]?\w*"
+)
+_STANDARD_WRITERS = frozenset(("swap", "tie", "exchange", "ref", "getline", "from_chars", "apply"))
+_CONTAINER_METHODS = frozenset(
+    (
+        "append", "assign", "at", "begin", "capacity", "contains", "count", "data", "dim",
+        "emplace", "emplace_back", "empty", "end", "erase", "fill", "find", "front", "insert",
+        "length", "numel", "pop_back", "push", "push_back", "reserve", "reset", "resize", "size",
+        "stride",
+    )
+)  # fmt: skip
 _COPY_INSTRUCTION = re.compile(r"(?:^|::)(?:SM\d+_\w+|UniversalCopy)(?:<.*>)?::copy$")
 
 
 def is_macro_name(name: str) -> bool:
     """Returns whether a callee is a macro: C++ writes functions in lower or mixed case."""
     return name.isupper()
+
+
+def writes_arguments(name: str, *, is_object: bool, is_used: bool) -> bool:
+    """Returns whether a host function that was not read may write to a variable that it is given.
+
+    Functions of C take values, and so do those of the standard library but for a few, macros, which
+    check, and methods of containers. Of others an object may be filled in; a number where the
+    call's value is not used: `parse(argc, argv, threads)`.
+
+    Args:
+        name: of the function as the call spells it.
+        is_object: the variable is an object of a class, as a `dim3` is.
+        is_used: whether the call's value is.
+    """
+    parts = name.replace("->", "::").replace(".", "::").split("::")
+    last = parts[-1]
+    if parts[0] == "std":
+        return last in _STANDARD_WRITERS
+    is_c = len(parts) == 1 and (_C_LIBRARY.fullmatch(last) is not None or is_cuda_call(last))
+    takes_values = is_c or is_macro_name(last) or last in _CONTAINER_METHODS
+    return not takes_values and (is_object or not is_used)
 
 
 def is_copy_instruction(name: str) -> bool:

@@ -291,6 +291,21 @@ class Declaration(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """What a declaration without a body tells of calls.
+
+    Attributes:
+        scope: names of the enclosing namespaces and records, outermost first.
+        writes: of each parameter, whether it is a reference to what the function may write.
+        keeps_object: a method that is `const` or `static`.
+    """
+
+    scope: tuple[str, ...]
+    writes: tuple[bool, ...]
+    keeps_object: bool
+
+
 class Unit(Protocol):
     """A translation unit."""
 
@@ -346,6 +361,10 @@ class Unit(Protocol):
 
     def functions_named(self, name: str) -> Sequence[Function]:
         """Returns the definitions with this last component."""
+        ...
+
+    def prototypes(self, name: str) -> Sequence[Prototype]:
+        """Returns the declarations without a body of functions with this last component."""
         ...
 
     def is_scattered(self, name: str) -> bool:

@@ -144,6 +144,7 @@ def test_every_guess_is_tested_and_gives_its_reason():
         "declares_variable",
         "defines_kernel",
         "library_kernels",
+        "writes_arguments",
         "instantiated_includes",
         "launched_and_not_defined",
         "may_launch",
@@ -196,3 +197,24 @@ def test_what_a_file_means_by_the_name_of_a_kernel(text, expected):
 )
 def test_built_includes(path, text, expected):
     assert heuristics.built_includes(path, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "is_object", "is_used", "expected"),
+    [
+        ("parse", False, False, True),
+        ("args.get", False, False, True),
+        ("args.get", True, True, True),
+        ("div_up", False, True, False),
+        ("printf", True, False, False),
+        ("cudaMemset", True, False, False),
+        ("CHECK", True, False, False),
+        ("v.push_back", True, False, False),
+        ("std::max", True, False, False),
+        ("std::swap", False, False, True),
+        ("std::tie", False, True, True),
+    ],
+)
+def test_unread_host_functions_that_write_what_they_are_given(name, is_object, is_used, expected):
+    found = heuristics.writes_arguments(name, is_object=is_object, is_used=is_used)
+    assert found == expected

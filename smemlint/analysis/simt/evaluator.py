@@ -101,6 +101,18 @@ class Policy:
         """
         return False
 
+    def may_write(self, name: str, type: CType, *, is_used: bool) -> bool:
+        """Returns whether a function of which nothing was read may write a variable given to it.
+
+        Helpers of kernels take numbers by value. Host code asks for shapes by reference.
+
+        Args:
+            name: of the function.
+            type: of the variable.
+            is_used: whether the call's value is.
+        """
+        return False
+
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""
         return None

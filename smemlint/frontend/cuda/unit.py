@@ -11,6 +11,7 @@ from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
+from smemlint.frontend.cuda.scanner.declarators import prototype
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
 from smemlint.frontend.cuda.scanner.definitions import (
     FoundDeclaration,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from smemlint.facts import Span
     from smemlint.frontend import ir
     from smemlint.frontend.cuda.parser.spans import SpanTable
-    from smemlint.frontend.program import Dropped, ParsedFunction, TemplateParameter
+    from smemlint.frontend.program import Dropped, ParsedFunction, Prototype, TemplateParameter
 
 __all__ = ["LoadOptions", "load_unit"]
 
@@ -351,6 +352,7 @@ class CudaUnit:
         self._are_types: dict[str, bool] = {}
         self._texts: dict[Span, str] = {}
         self._instantiations: dict[tuple[str, tuple[str, ...]], ir.ID | None] = {}
+        self._prototypes: dict[str, list[Prototype]] = {}
         self._meant: dict[tuple[tuple[str, ...], tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
 
     @cached_property
@@ -465,6 +467,13 @@ class CudaUnit:
     def functions_named(self, name: str) -> Sequence[CudaFunction]:
         """Returns the definitions with this last component."""
         return self._by_name.get(name, [])
+
+    def prototypes(self, name: str) -> Sequence[Prototype]:
+        """Returns the declarations without a body of functions with this last component."""
+        if name not in self._prototypes:
+            read = (prototype(h, scope) for scope, h in self._found.prototypes.get(name, ()))
+            self._prototypes[name] = [p for p in read if p is not None]
+        return self._prototypes[name]
 
     def token_span(self, token: Token) -> Span:
         """Returns the source range of a token."""

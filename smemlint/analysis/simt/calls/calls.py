@@ -23,9 +23,15 @@ from smemlint.analysis.simt.calls.inlining import (
     inline_named,
 )
 from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda
-from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.calls.operands import argument_values, operand_of, operand_values
 from smemlint.analysis.simt.calls.packs import expanded
-from smemlint.analysis.simt.calls.unfollowed import note_shared_argument, unfollowed_call
+from smemlint.analysis.simt.calls.unfollowed import (
+    forget_place,
+    forget_written,
+    note_shared_argument,
+    prototypes_of,
+    unfollowed_call,
+)
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
 from smemlint.analysis.simt.domain.ctypes import (
@@ -105,13 +111,13 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     node = expanded(ev, node)
     callee = node.name
     if isinstance(callee, ir.StructRef):
-        return _call_method(ev, callee, node)
+        return _call_method(ev, callee, node, is_used=is_used)
     if not isinstance(callee, ir.ID):
-        return _call_object(ev, node)
+        return _call_object(ev, node, is_used=is_used)
     spelling = callee.name
     local = state.lookup(spelling)
     if local is not None and not isinstance(local, CTYPES):
-        return _call_object(ev, node)
+        return _call_object(ev, node, is_used=is_used)
     name, arguments = state.unit.template_arguments(spelling)
     arguments = expanded_arguments(ev, arguments)
     found = call_builtin(ev, name, arguments, node, is_used=is_used)
@@ -140,8 +146,12 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
         return number(WARP)
     binding = find_global(ev, name)
     if isinstance(binding, Variable):
-        return _call_object(ev, node)
-    return unfollowed_call(ev, name, node)
+        return _call_object(ev, node, is_used=is_used)
+    this = state.frame.this
+    if this is not None and enclosing is not None and not prefix:
+        place = LValue(this.object, this.offset, enclosing)
+        _forget_object(ev, place, name, node, is_used=is_used)
+    return unfollowed_call(ev, name, node, is_used=is_used)
 
 
 @evaluates(ir.Launch)
@@ -158,17 +168,17 @@ def evaluate_launch(ev: Evaluator, node: ir.Launch) -> Value:
 # ---- what is called
 
 
-def _call_object(ev: Evaluator, node: ir.FuncCall) -> Value:
+def _call_object(ev: Evaluator, node: ir.FuncCall, *, is_used: bool) -> Value:
     """Calls what an expression gives; an object of a class in its place, without a copy of it."""
     place = ev.lvalue(node.name) if may_be_place(node.name) else None
     if isinstance(place, LValue):
         found = inline_member(ev, "operator()", place, node)
         if found is not None:
             return found
-    return _call_value(ev, ev.evaluate(node.name), node)
+    return _call_value(ev, ev.evaluate(node.name), node, is_used=is_used)
 
 
-def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
+def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall, *, is_used: bool) -> Value:
     if isinstance(value, CallableValue) and isinstance(value.payload, Closure):
         return call_lambda(ev, value.payload, node)
     if isinstance(value, CallableValue) and isinstance(value.payload, CTYPES):
@@ -179,7 +189,7 @@ def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
         return _call_operator(ev, value, node)
     if isinstance(value, Cute):
         return evaluate_coordinate(ev, value, node)
-    return unfollowed_call(ev, ev.state.source_text(node.name), node)
+    return unfollowed_call(ev, ev.state.source_text(node.name), node, is_used=is_used)
 
 
 def _call_operator(ev: Evaluator, value: Aggregate, node: ir.FuncCall) -> Value:
@@ -192,7 +202,7 @@ def _call_operator(ev: Evaluator, value: Aggregate, node: ir.FuncCall) -> Value:
     return unfollowed_call(ev, f"{record.name}::operator()", node)
 
 
-def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Value:
+def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall, *, is_used: bool) -> Value:
     state = ev.state
     found = call_array_method(ev, callee)
     if found is not None:
@@ -206,7 +216,7 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     if isinstance(place, Pointer):
         return place
     if isinstance(place, Unknown):
-        return _call_on_unknown(ev, place, callee, node)
+        return _call_on_unknown(ev, place, callee, node, is_used=is_used)
     record = place.type
     found = call_container_method(ev, place, name, node)
     if found is not None:
@@ -225,7 +235,9 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall) -> Valu
     if value is not None:
         return value
     elements = elements_of_unread(ev, name, arguments, node)
-    return _unread_method(ev, place, callee, node) if elements is None else elements
+    if elements is not None:
+        return elements
+    return _unread_method(ev, place, callee, node, is_used=is_used)
 
 
 def _call_member(ev: Evaluator, place: LValue, name: str, node: ir.FuncCall) -> Value | None:
@@ -237,7 +249,9 @@ def _call_member(ev: Evaluator, place: LValue, name: str, node: ir.FuncCall) -> 
     return inline_member(ev, "operator()", member, node) if isinstance(member, LValue) else None
 
 
-def _call_on_unknown(ev: Evaluator, of: Unknown, callee: ir.StructRef, node: ir.FuncCall) -> Value:
+def _call_on_unknown(
+    ev: Evaluator, of: Unknown, callee: ir.StructRef, node: ir.FuncCall, *, is_used: bool
+) -> Value:
     """Calls a method of what is not known: what it is given is evaluated, which it may write."""
     name, arguments = ev.state.unit.template_arguments(callee.field.name)
     if _binds_to_atom(ev, name):
@@ -245,13 +259,15 @@ def _call_on_unknown(ev: Evaluator, of: Unknown, callee: ir.StructRef, node: ir.
     elements = elements_of_unread(ev, name, arguments, node)
     if elements is not None:
         return elements
-    values = argument_values(ev, node)
+    operands = [operand_of(ev, argument) for argument in node.args]
+    values = operand_values(ev, operands)
     spelling = ev.state.source_text(callee)
     if any(shared_tensor_of(value) is not None for value in values):
         note_shared_argument(ev, spelling, node)
     for value in values:
         if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
             ev.state.memory.forget(value.object, f"was given to `{spelling}`")
+    forget_written(ev, spelling, node, operands, is_used=is_used)
     return of
 
 
@@ -260,7 +276,9 @@ def _binds_to_atom(ev: Evaluator, name: str) -> bool:
     return name == "with" and uses_cute(ev)
 
 
-def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.FuncCall) -> Value:
+def _unread_method(
+    ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.FuncCall, *, is_used: bool
+) -> Value:
     """Calls a member, or a method that was not read; an extent of what threads share they share."""
     called = _call_member(ev, place, callee.field.name, node)
     if called is not None:
@@ -287,7 +305,33 @@ def _unread_method(ev: Evaluator, place: LValue, callee: ir.StructRef, node: ir.
     is_shared_array = place.object.space is Space.SHARED and array_member(place.type) is not None
     if is_shared_array or _refers_to_shared(ev, place):
         note_shared_argument(ev, spelling, node)
-    return unfollowed_call(ev, spelling, node)
+    value = unfollowed_call(ev, spelling, node, is_used=is_used)
+    _forget_object(ev, place, spelling, node, is_used=is_used)
+    return value
+
+
+def _forget_object(
+    ev: Evaluator, place: LValue, name: str, node: ir.FuncCall, *, is_used: bool
+) -> None:
+    """Forgets an object of a class that was read, of which a method was not.
+
+    Args:
+        ev: the evaluator.
+        place: the object.
+        name: of the method.
+        node: the call.
+        is_used: whether its value is.
+    """
+    record = place.type
+    if place.object.space is not Space.LOCAL or not isinstance(record, RecordType):
+        return
+    classes = {owner.name for owner in record.with_bases() if owner.record is not None}
+    declared = [p for p in prototypes_of(ev, node) if p.scope and p.scope[-1] in classes]
+    may_write = any(not p.keeps_object for p in declared)
+    if not declared and classes and isinstance(node.name, ir.StructRef):
+        may_write = ev.policy.may_write(name, record, is_used=is_used)
+    if may_write:
+        forget_place(ev, place, f"the call of `{name}` is not followed")
 
 
 def _refers_to_shared(ev: Evaluator, place: LValue) -> bool:

@@ -6,44 +6,75 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.cute.values import shared_tensor_of
-from smemlint.analysis.simt.domain.ctypes import CType, RecordType, is_opaque
-from smemlint.analysis.simt.domain.environment import LValue
+from smemlint.analysis.simt.domain.ctypes import CType, IntType, RecordType, is_opaque
+from smemlint.analysis.simt.domain.environment import LValue, Operand
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_copy_instruction, is_macro_name
+from smemlint.frontend.program import Prototype
 from smemlint.reasons import Reason, ReasonCode
 
 
-def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall) -> Value:
-    """Returns a call of what is not known: its value, and what it may have changed."""
+def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall, *, is_used: bool = True) -> Value:
+    """Returns a call of what is not known: its value, and what it may have changed.
+
+    Args:
+        ev: the evaluator.
+        name: of what is called, as it is printed.
+        node: the call.
+        is_used: whether its value is: a function that gives nothing else writes to what it takes.
+    """
     takes_places = is_macro_name(name) or is_copy_instruction(name)
-    values, is_shared = given_values(ev, node.args, takes_places=takes_places)
-    _forget_references(ev, name, node)
+    values, is_shared, operands = _given(ev, node.args, takes_places=takes_places)
     if is_shared:
         note_shared_argument(ev, name, node)
-    return unfollowed_values(ev, name, values, node, "no definition was read")
+    value = unfollowed_values(ev, name, values, node, "no definition was read")
+    forget_written(ev, name, node, operands, is_used=is_used)
+    return value
 
 
-_WRITERS = frozenset(("swap", "iter_swap", "exchange", "tie", "getline", "ref"))
-"""Functions of the standard library that take numbers by reference to change them."""
+def forget_written(
+    ev: Evaluator, name: str, node: ir.FuncCall, operands: Sequence[Operand], *, is_used: bool
+) -> None:
+    """Forgets the numbers and objects that a function may write which takes them by reference.
 
-
-def _forget_references(ev: Evaluator, name: str, node: ir.FuncCall) -> None:
-    """Forgets what unread code may take by reference: of host code objects of classes, too."""
-    is_writer = name.split("<", 1)[0].rpartition("::")[2] in _WRITERS
-    if not (is_writer or ev.policy.follows_lists):
-        return
-    for argument in node.args:
-        place = ev.lvalue(argument) if isinstance(argument, _PLACES) else None
-        if not isinstance(place, LValue) or place.object.space is not Space.LOCAL:
+    Args:
+        ev: the evaluator.
+        name: of the function.
+        node: the call.
+        operands: what it is given.
+        is_used: whether its value is.
+    """
+    declared = [p for p in prototypes_of(ev, node) if len(p.writes) >= len(operands)]
+    for i, operand in enumerate(operands):
+        place = operand.place
+        if place is None or place.object.space is not Space.LOCAL:
             continue
-        if is_writer or isinstance(place.type, RecordType):
-            ev.state.memory.forget(place.object, f"was given to `{name}`")
+        if not isinstance(place.type, IntType | RecordType):
+            continue
+        if declared:
+            is_written = any(prototype.writes[i] for prototype in declared)
+        else:
+            is_written = ev.policy.may_write(name, place.type, is_used=is_used)
+        if is_written:
+            forget_place(ev, place, f"`{ev.state.source_text(operand.node)}` was given to `{name}`")
 
 
-_PLACES = (ir.ID, ir.StructRef, ir.ArrayRef)
+def forget_place(ev: Evaluator, place: LValue, why: str) -> None:
+    """Makes what lies in a place unknown."""
+    unknown = Unknown.because(ReasonCode.NOT_DECLARED, why)
+    ev.state.memory.write(place.object, place.offset, place.type, unknown, ev.state.mask)
+
+
+def prototypes_of(ev: Evaluator, node: ir.FuncCall) -> list[Prototype]:
+    """Returns the declarations without a body that a call may mean by its function's name."""
+    callee = node.name.field if isinstance(node.name, ir.StructRef) else node.name
+    if not isinstance(callee, ir.ID):
+        return []
+    last = ev.state.unit.template_arguments(callee.name)[0].rsplit("::", 1)[-1]
+    return [p for unit in ev.policy.units(ev) for p in unit.prototypes(last)]
 
 
 def unfollowed_values(
@@ -111,16 +142,24 @@ def given_values(
     Macros often view their argument as something wider (`FLOAT4(s[i])`), copies and what takes
     objects of classes take references.
     """
-    values, is_shared = [], False
+    values, is_shared, _ = _given(ev, arguments, takes_places=takes_places)
+    return values, is_shared
+
+
+def _given(
+    ev: Evaluator, arguments: Sequence[ir.Expression], *, takes_places: bool = False
+) -> tuple[list[Value], bool, list[Operand]]:
+    values, is_shared, operands = [], False, []
     for argument in arguments:
         operand = operand_of(ev, argument)
+        operands.append(operand)
         place = operand.place
         lies_shared = place is not None and place.object.space is Space.SHARED
         if lies_shared and (takes_places or _is_of_class(operand.type)):
             is_shared = True
         else:
             values.append(operand_value(ev, operand))
-    return values, is_shared
+    return values, is_shared, operands
 
 
 def _is_of_class(ctype: CType) -> bool:

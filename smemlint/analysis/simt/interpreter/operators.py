@@ -9,6 +9,7 @@ import numpy as np
 from smemlint.analysis.simt.builtins.cute_functions import assign_data
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
+from smemlint.analysis.simt.calls.unfollowed import forget_place
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.affine import COMPARISONS
@@ -170,29 +171,28 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     """Returns the value of a binary operator."""
     if node.op in ("&&", "||"):
         return _evaluate_logical(ev, node)
-    left, right = ev.evaluate(node.left), ev.evaluate(node.right)
+    left = ev.evaluate(node.left)
+    if node.op == ">>" and isinstance(left, Unknown) and _is_read_from_stream(ev, node):
+        return left
+    right = ev.evaluate(node.right)
     if node.op not in COMPARISONS:
         left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
     if node.op in ("+", "-", "^"):
         _note_sum(ev, node, left, right)
-    if node.op == ">>" and ev.policy.follows_lists and _is_of_stream(ev, node):
-        place = ev.lvalue(node.right)
-        if isinstance(place, LValue) and place.object.space is Space.LOCAL:
-            ev.state.memory.forget(place.object, "was read from a stream")
     return apply_binary(ev, node.op, left, right, node)
 
 
-def _is_of_stream(ev: Evaluator, node: ir.BinaryOp) -> bool:
-    """Returns whether `cin >> a >> b` may read into its last operand: it begins with no number."""
+def _is_read_from_stream(ev: Evaluator, node: ir.BinaryOp) -> bool:
+    """Returns whether what is no number gives a variable its value: `std::cin >> threads`."""
     if not isinstance(node.right, ir.ID | ir.StructRef | ir.ArrayRef):
         return False
-    first = node.left
-    while isinstance(first, ir.BinaryOp) and first.op == ">>":
-        first = first.left
-    if not isinstance(first, ir.ID | ir.StructRef):
+    place = ev.lvalue(node.right)
+    if isinstance(place, Unknown) or place.object.space is not Space.LOCAL:
         return False
-    place = ev.lvalue(first)
-    return isinstance(place, Unknown) or not isinstance(place.type, IntType | FloatType)
+    if not ev.policy.may_write("operator>>", place.type, is_used=False):
+        return False
+    forget_place(ev, place, f"`{ev.state.source_text(node.right)}` is read from a stream")
+    return True
 
 
 def _note_sum(ev: Evaluator, node: ir.BinaryOp, left: Value, right: Value) -> None:

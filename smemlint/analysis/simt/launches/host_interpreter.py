@@ -44,6 +44,7 @@ from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
 from smemlint.limits.budgets import (
     MAX_HELPER_STEPS,
@@ -179,6 +180,10 @@ class HostPolicy(Policy):
         """Returns a fresh symbol, which a `case` can name."""
         ev.state.sequence += 1
         return self.domain.symbol(f"host{ev.state.sequence}", value.reason.text, type)
+
+    def may_write(self, name: str, type: CType, *, is_used: bool) -> bool:
+        """Returns whether a function that was not read may write a shape, or a number for it."""
+        return writes_arguments(name, is_object=isinstance(type, RecordType), is_used=is_used)
 
     # ---- budgets
 

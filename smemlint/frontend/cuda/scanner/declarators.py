@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, words
-from smemlint.frontend.cuda.scanner.definition_heads import ATTRIBUTE_WORDS, NOT_NAMES, RECORD_WORDS
+from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, split_commas, words
+from smemlint.frontend.cuda.scanner.definition_heads import (
+    ATTRIBUTE_WORDS,
+    NOT_NAMES,
+    RECORD_WORDS,
+    function_head,
+)
+from smemlint.frontend.program import Prototype
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_COMPARISONS
 
@@ -73,6 +79,19 @@ def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
             continue  # a macro call or an expression: nothing stands before the name
         tokens = h[:begin] + h[first:last]
         yield Declared(kind, h[at], tokens, _qualifiers(h, at))
+
+
+def prototype(h: Sequence[Token], scope: tuple[str, ...]) -> Prototype | None:
+    """Reads the tokens of a function's declaration without a body; None where they are none."""
+    head = function_head(h, frozenset())
+    if head is None:
+        return None
+    spelled = [[token.text for token in part] for part in split_commas(head.params)]
+    written = (("&" in part or "&&" in part) and "const" not in part for part in spelled)
+    keeps_object = any(token.text == "const" for token in head.tail)
+    return Prototype(
+        scope, tuple(written), keeps_object or any(t.text == "static" for t in head.result)
+    )
 
 
 def _enum(h: list[Token]) -> Iterator[Declared]:

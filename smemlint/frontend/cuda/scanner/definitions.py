@@ -63,6 +63,7 @@ class Scanned:
     """What a token stream defines.
 
     Attributes:
+        prototypes: declarations of functions without a body by name: scope and tokens.
         types, templates: names as in `pieces.KnownNames`, those only declared too.
         local_records: those inside of functions, whose methods are among `functions`.
     """
@@ -71,6 +72,7 @@ class Scanned:
     records: list[FoundRecord] = field(default_factory=list)
     local_records: list[FoundRecord] = field(default_factory=list)
     declarations: list[FoundDeclaration] = field(default_factory=list)
+    prototypes: dict[str, list[tuple[tuple[str, ...], list[Token]]]] = field(default_factory=dict)
     types: set[str] = field(default_factory=set)
     templates: set[str] = field(default_factory=set)
     scopes: Scopes = field(default_factory=Scopes)

@@ -366,6 +366,8 @@ class _Scanner:
             self.found.types.add(name.token.text)
         if is_template:
             self.found.templates.add(name.token.text)
+        if name.kind == "function":
+            self.found.prototypes.setdefault(name.token.text, []).append((scope.names, name.tokens))
         if name.kind in ("type", "function"):
             return
         self.found.declarations.append(

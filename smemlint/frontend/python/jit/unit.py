@@ -16,6 +16,7 @@ from smemlint.frontend.cuda.scanner.template_ids import TemplateId
 from smemlint.frontend.program import (
     Dropped,
     ParsedFunction,
+    Prototype,
     Record,
     ScopedT,
     TemplateParameter,
@@ -234,6 +235,10 @@ class PythonUnit:
     def functions_named(self, name: str) -> Sequence[PythonFunction]:
         """Returns functions of this name, or the one of this unique name."""
         return self._by_name.get(name, ())
+
+    def prototypes(self, name: str) -> Sequence[Prototype]:
+        """Returns none: every function of Python has a body."""
+        return ()
 
     def is_scattered(self, name: str) -> bool:
         """Returns False: a module has one scope."""

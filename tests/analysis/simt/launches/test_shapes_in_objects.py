@@ -63,3 +63,31 @@ def test_what_a_call_that_is_not_run_may_write_is_not_known(helper, body, block)
     text = "__global__ void k(float *o) { __shared__ float s[256]; s[threadIdx.x] = o[0]; }\n"
     text += f"{helper}\nvoid go(float *o, int n) {{ int t = 32; {body} k<<<1, t>>>(o); }}"
     assert {kernel.instance.block for kernel in facts_of(text).kernels} == {(block, 1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "block"),
+    [
+        ("void set(int n, int &t);", "int t = 1; set(n, t);", 256),
+        ("void set(int n, int const &t);", "int t = 32; set(n, t);", 32),
+        ("void set(int n, int t); ", "int t = 32; set(n, t);", 32),
+        ("bool set(int n, int &t);", "int t = 32; if (set(n, t)) n++;", 256),
+        ("", "int t = 1; set(n, t);", 256),  # by reference, perhaps: nothing else is of use
+        ("", "int t = 32; int g = div_up(n, t);", 32),
+        ("", 'int t = 32; printf("%d", t);', 32),
+        ("", "int t = 1; std::swap(t, n);", 256),
+        ("", "int t = 1, u; std::tie(t, u) = set(n);", 256),
+        ("", "int t = 1; std::cin >> t;", 256),
+        ("", "int t = 1; if (!(file >> n >> t)) return;", 256),
+        ("", "dim3 t; options.get(t);", 256),
+        ("struct C { dim3 b; void set(int n); };", "C c; c.set(n); dim3 t = c.b;", 256),
+        ("struct C { int t = 32; void log(int n) const; };", "C c; c.log(n); int t = c.t;", 32),
+        ("struct C { int t = 32; static void log(int n); };", "C c; c.log(n); int t = c.t;", 32),
+        ("struct C { int t = 1; C() { set(); } void set(); };", "C c; int t = c.t;", 256),
+        ("struct C { int t = 1; }; void set(C &c);", "C c; set(c); int t = c.t;", 256),
+    ],
+)
+def test_a_function_without_a_body_writes_what_it_takes_by_reference(declared, body, block):
+    text = "__global__ void k(float *o) { __shared__ float s[256]; s[threadIdx.x] = o[0]; }\n"
+    text += f"{declared}\nvoid go(float *o, int n) {{ {body} k<<<1, t>>>(o); }}"
+    assert {kernel.instance.block for kernel in facts_of(text).kernels} == {(block, 1, 1)}
