@@ -143,6 +143,8 @@ MAX_TOKENS_TO_NAME = 200
 """From `__global__` to the name of a kernel in a branch that is not read."""
 MAX_NOTICES = 50
 """Places of a unit that are named one by one; the next one has the number of the others."""
+MAX_KERNEL_STRINGS = 50
+"""Texts of kernels in the strings of one C++ file; the others are named as not analysed."""
 MAX_SCAN_NOTICES = 20
 """The same for brackets without a partner and scopes that are too deep."""
 MAX_ANGLES = 3_000

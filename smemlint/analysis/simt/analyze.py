@@ -30,6 +30,8 @@ from smemlint.analysis.simt.unreached import reaches_nothing, unreached, unreach
 from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.config.settings import Settings
 from smemlint.facts import Facts, KernelFacts, LayoutUse, NotAnalysed, Span
+from smemlint.frontend.cuda.kernel_strings import KernelString, kernel_strings
+from smemlint.frontend.cuda.lexer.tokens import LineMap
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.unit import load_unit
 from smemlint.frontend.heuristics import (
@@ -63,6 +65,7 @@ class Project:
         notes_passed: whether to note what launches pass, for the compiled code of the run.
         document: the only file of interest; empty for all. Kernels of other files that cannot
             come to its code are not evaluated, unless it is the main file.
+        reads_strings: whether kernels in strings of the files are evaluated, too.
 
     Attributes:
         index: the files and units of the run.
@@ -80,10 +83,12 @@ class Project:
         *,
         notes_passed: bool = False,
         document: str = "",
+        reads_strings: bool = True,
     ) -> None:
         self._scope = scope
         self._document = posixpath.normpath(document) if document else ""
         self._notes_passed = notes_passed
+        self._reads_strings = reads_strings
         self._memo = memo or DIRECT
         self._seen: set[tuple[Span, object, object]] = set()
         self._set_index(ProgramIndex(sources, settings, self._memo.load))
@@ -117,14 +122,16 @@ class Project:
             return mains
         written = (p for p in self.index.sources if self._writes_layouts(p))
         launching = (p for p in self.index.sources if self._launches_others(p))
-        return list(dict.fromkeys((*mains, *written, *launching)))
+        strings = (p for p in self.index.sources if self._kernel_strings(p))
+        return list(dict.fromkeys((*mains, *written, *launching, *strings)))
 
     def is_task(self, path: str) -> bool:
         """Returns whether a file is one of `tasks`."""
         is_main = path in self.main_files.paths
         if is_main or self._scope is not None:
             return is_main
-        return self._writes_layouts(path) or self._launches_others(path)
+        has_layouts = self._writes_layouts(path) or self._launches_others(path)
+        return has_layouts or bool(self._kernel_strings(path))
 
     def instances_of(self, kernel: Span) -> list[tuple[Unit, KernelTask]]:
         """Returns the instances of the kernel whose name stands there, in all its units."""
@@ -161,6 +168,11 @@ class Project:
             with self.guard.protect(where):
                 written = written_layouts(self.index.unit(path))
                 layouts += (u for u in written if self._is_of_the_run(u.span))
+        with self.guard.protect(where):
+            for found in self._kernel_strings(path):
+                facts = self._facts_of_string(path, found)
+                kernels += facts.kernels
+                notes += facts.not_analysed
         notes += self.guard.taken_notes()
         return Facts(tuple(kernels), tuple(dict.fromkeys(notes)), tuple(layouts))
 
@@ -181,6 +193,25 @@ class Project:
         facts = self.facts_of(path)
         self.index.dependencies = Dependencies()
         return facts, dependencies
+
+    def _kernel_strings(self, path: str) -> list[KernelString]:
+        """Returns the texts of kernels in the strings of a file."""
+        return list(kernel_strings(self.index.read(path) or "")) if self._reads_strings else []
+
+    def _facts_of_string(self, path: str, found: KernelString) -> Facts:
+        """Returns the facts of the kernels of a string, at their places in the file."""
+        if found.program is None:
+            at = LineMap(self.index.read(path) or "")(found.start)
+            text = "a kernel in a string that the program puts together at run time"
+            where = Span(path, *at, *at)
+            note = NotAnalysed(where, "", Reason(ReasonCode.NOT_MODELLED, text))
+            return Facts(not_analysed=(note,))
+        below = self.index.sources[path].below if path in self.index.sources else ""
+        source = Source(path, found.program, below=below)
+        program = Project([source], self.index.settings, self.guard.crashed, reads_strings=False)
+        facts, dependencies = program.alone(path)
+        self.index.dependencies.add(dependencies)
+        return facts
 
     def _writes_layouts(self, path: str) -> bool:
         return describes_swizzle(self.index.read(path) or "")

@@ -189,6 +189,8 @@ class Memory:
         cells = {o - at: v for o, v in obj.cells.items() if at <= o < at + size}
         if not cells and obj.default is not None:
             return obj.default
+        if isinstance(obj.default, Unknown) and isinstance(type, RecordType):
+            cells = dict.fromkeys(_scalars(type), obj.default) | cells
         return Aggregate(type, cells)
 
     def _read_cell(self, obj: Object, at: int) -> Value:

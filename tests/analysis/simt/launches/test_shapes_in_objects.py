@@ -91,3 +91,14 @@ def test_a_function_without_a_body_writes_what_it_takes_by_reference(declared, b
     text = "__global__ void k(float *o) { __shared__ float s[256]; s[threadIdx.x] = o[0]; }\n"
     text += f"{declared}\nvoid go(float *o, int n) {{ {body} k<<<1, t>>>(o); }}"
     assert {kernel.instance.block for kernel in facts_of(text).kernels} == {(block, 1, 1)}
+
+
+def test_what_was_not_written_of_an_object_that_is_not_known_is_not_one():
+    text = """
+    __global__ void k(float *o) { __shared__ float s[1024]; s[threadIdx.y * 32 % 1024] = o[0]; }
+    struct R {
+        dim3 block;
+        void resize(int n) { block.y = n; }
+        void run(float *o) { block.x = 1; k<<<1, block>>>(o); }
+    };"""
+    assert {kernel.instance.block for kernel in facts_of(text).kernels} != {(1, 1, 1)}

@@ -1,0 +1,108 @@
+"""Kernels in strings of C++, which a program hands to a compiler at run time, as to NVRTC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token, lex
+from smemlint.frontend.heuristics import may_touch_shared
+from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_KERNEL_STRINGS
+
+_KERNEL = "__global__"
+_IN_A_STRING = re.compile(rf'\b(?:u8|[uUL])?R"|"[^"\n]*{_KERNEL}')
+_RAW = re.compile(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\(')
+_PLAIN = re.compile(r'(?:u8|[uUL])?"')
+_JOINED = frozenset(("+", "+=", "<<"))
+_ENDS_LINE = re.compile(r'"[ \t]*+\\?[ \t]*+(?://[^\r\n]*+)?[\r\n]')
+_NOT_BLANK = re.compile(r"[^\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelString:
+    """A text of CUDA in the strings of a file.
+
+    Attributes:
+        start: offset of the first string in the file's text.
+        program: the file's text with blanks in place of all that stands outside of the strings, so
+            that lines and columns are those of the file; None where the text is not the string
+            alone: something is put in at run time, or an escape stands for a line's end.
+    """
+
+    start: int
+    program: str | None
+
+
+def kernel_strings(text: str) -> Iterator[KernelString]:
+    """Yields the texts of kernels with shared memory in the strings of a file, first come first."""
+    if _KERNEL not in text or _IN_A_STRING.search(text) is None:
+        return
+    tokens = lex(text)
+    found = 0
+    for is_string, group in groupby(range(len(tokens)), lambda i: tokens[i].kind == "string"):
+        indices = list(group)
+        if not is_string:
+            continue
+        strings = [tokens[i] for i in indices]
+        joined = "".join(token.text for token in strings)
+        if _KERNEL not in joined or "{" not in joined or not may_touch_shared(joined):
+            continue
+        found += 1
+        around = {tokens[i].text for i in (indices[0] - 1, indices[-1] + 1) if 0 <= i < len(tokens)}
+        is_alone = around.isdisjoint(_JOINED) and found <= MAX_KERNEL_STRINGS
+        yield KernelString(strings[0].start, _program(text, strings) if is_alone else None)
+
+
+def _program(text: str, strings: Sequence[Token]) -> str | None:
+    """Returns the contents of neighbouring strings where they stand, and blanks around them."""
+    pieces: list[str] = []
+    end = 0
+    for token in strings:
+        raw = _RAW.match(token.text)
+        if raw is not None:
+            first, last = token.start + raw.end(), token.end - len(raw[1]) - 2
+            content = text[first:last]
+        else:
+            plain = _PLAIN.match(token.text)
+            first, last = token.start + (plain.end() if plain is not None else 1), token.end - 1
+            is_last = _ENDS_LINE.match(text, last) is not None
+            unescaped = _unescaped(text[first:last], is_last_of_line=is_last)
+            if unescaped is None:
+                return None
+            content = unescaped
+        pieces += [_NOT_BLANK.sub(" ", text[end:first]), content]
+        end = last
+    program = "".join(pieces)
+    return program if _is_balanced(program) else None
+
+
+def _unescaped(content: str, *, is_last_of_line: bool) -> str | None:
+    r"""Returns a plain string's characters, as many as its spelling has; None where lines differ.
+
+    `\n` at the end of a string at the end of a line is that line's end.
+    """
+    ends = content.endswith(r"\n") and not content.endswith(r"\\n")
+    body = content[:-2] if ends else content
+    if not (ends and is_last_of_line) and ("#" in body or "//" in body):
+        return None
+    parts = re.split(r"\\(.)", body)
+    if any(escape not in "\"'\\t" for escape in parts[1::2]):
+        return None
+    escaped = {"t": "  ", "\\": " \\", '"': ' "', "'": " '"}
+    parts[1::2] = [escaped[escape] for escape in parts[1::2]]
+    return "".join(parts) + ("  " if ends else "")
+
+
+def _is_balanced(program: str) -> bool:
+    """Returns whether every bracket is closed: what is open goes on elsewhere."""
+    closers: list[str] = []
+    for token in lex(program):
+        if token.kind != "operator":
+            continue
+        if token.text in OPENING:
+            closers.append(OPENING[token.text])
+        elif token.text in CLOSING and (not closers or closers.pop() != token.text):
+            return False
+    return not closers
