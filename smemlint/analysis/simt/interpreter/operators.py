@@ -8,6 +8,7 @@ import numpy as np
 
 from smemlint.analysis.simt.builtins.cute_functions import assign_data
 from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
 from smemlint.analysis.simt.calls.unfollowed import forget_place
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path
@@ -306,7 +307,7 @@ def evaluate_assignment(ev: Evaluator, node: ir.Assignment) -> Value:
 
 def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     if node.op == "=":
-        value = ev.evaluate(node.rvalue)
+        value = _assigned_value(ev, node)
         if isinstance(node.lvalue, ir.FuncCall) and assign_data(ev, node, value):
             return value
         place = ev.lvalue(node.lvalue)
@@ -360,6 +361,15 @@ def _assigned_by_class(
     if not candidates:
         return None
     return inline_best(ev, taking or candidates, (), call, place.pointer(), record)
+
+
+def _assigned_value(ev: Evaluator, node: ir.Assignment) -> Value:
+    """Returns what is assigned: an object of the left operand's class of `x = {a, b}`."""
+    if isinstance(node.rvalue, ir.BraceList) and isinstance(node.lvalue, ir.ID):
+        place = ev.lvalue(node.lvalue)
+        if isinstance(place, LValue) and isinstance(place.type, RecordType):
+            return construct(ev, place.type, node.rvalue.args, node.rvalue)
+    return ev.evaluate(node.rvalue)
 
 
 def _note_copy(ev: Evaluator, source: ir.Node, value: Value, ctype: CType) -> None:

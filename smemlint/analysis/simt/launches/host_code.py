@@ -94,7 +94,8 @@ class HostCode:
     def callers(self, function: Function) -> list[Function]:
         """Returns the other functions that name a function, and not another one of the name.
 
-        A qualified name means the function of that namespace or class, where there is one.
+        A qualified name means the function of that namespace or class, where there is one. Of an
+        `operator()`, they are those that name its class and call an object.
         """
         if function in self._callers:
             return self._callers[function]
@@ -107,6 +108,8 @@ class HostCode:
             return not qualifiers or not qualifiers <= others
 
         found = [f for f in units.naming(name) if f is not function and may_mean(f)]
+        if name == "operator()" and function.record is not None:
+            found += units._calling_objects_of(function.record)
         self._callers[function] = found
         return found
 
@@ -117,8 +120,22 @@ class HostCode:
         found: set[str] = set()
         while worklist:
             found |= worklist
-            worklist = {f.name for name in worklist for f in self.naming(name)} - found
+            callers = {f.name for name in worklist for f in self.naming(name)}
+            if "operator()" in worklist:
+                of_objects = map(self._calling_objects_of, self._launching_classes)
+                callers |= {f.name for functions in of_objects for f in functions}
+            worklist = callers - found
         return frozenset(found)
+
+    @cached_property
+    def _launching_classes(self) -> frozenset[str]:
+        """Classes whose `operator()` launches."""
+        starters = (f for u in self._units for f in u.starters if f.name == "operator()")
+        return frozenset(f.record for f in starters if f.record is not None)
+
+    def _calling_objects_of(self, record: str) -> list[Function]:
+        """Returns the functions that name a class from outside, and may call an object of it."""
+        return [f for f in self.naming(record) if f.called_objects and f.record != record]
 
     def launchers_of(self, kernel: str) -> tuple[list[Function], frozenset[str]]:
         """Returns the functions nearest to a kernel's name that come to a launch, and their givers.
@@ -151,6 +168,8 @@ class HostCode:
         while worklist:
             function = worklist.pop()
             new = (function.words & self.launching) - found - {function.name}
+            if not function.words.isdisjoint(self._launching_classes) and function.called_objects:
+                new |= {"operator()"} - found
             found |= new
             worklist += (f for name in new for f in self.named(name))
         return frozenset(found)

@@ -1,0 +1,67 @@
+"""Launches by objects: an `operator()` that launches, a kernel in a member that a list assigns."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import facts_of
+
+KERNEL = """
+template <class T, int N> __global__ void k(T *o) { __shared__ T s[N]; s[threadIdx.x * 2] = o[0]; }
+struct Shape { int threads; };
+struct Plan { void *kernel; int threads; };
+"""
+LAUNCHER = """
+template <class T> struct Stencil {
+    int threads;
+    Stencil(int t) : threads(t) {}
+    void operator()(T *o) { k<T, 512><<<1, threads>>>(o); }
+};
+"""
+CHOICE = """
+template <class T> Plan choose(int n) {
+    Plan plan = {(void *)k<T, 512>, 64};
+    if (n > 3) plan = {(void *)k<T, 1024>, 64};
+    return plan;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            LAUNCHER + "void run(double *o) { Stencil<double> st(64); st(o); }",
+            {("double", "512", (64, 1, 1), 4.0)},
+        ),
+        (
+            LAUNCHER + "void run(float *o) { Stencil<float> st(32); st(o); }",
+            {("float", "512", (32, 1, 1), 2.0)},
+        ),
+        (
+            "void run(int n) { Plan p; p = {(void *)k<float, 512>, 64};"
+            " cudaLaunchKernel(p.kernel, 1, p.threads, 0, 0, 0); }",
+            {("float", "512", (64, 1, 1), 2.0)},
+        ),
+        (
+            CHOICE + "void run(int n) { Plan p = choose<double>(n);"
+            " cudaLaunchKernel(p.kernel, 1, p.threads, 0, 0, 0); }",
+            {("double", "512", (64, 1, 1), 4.0), ("double", "1024", (64, 1, 1), 4.0)},
+        ),
+        (
+            "void run(float *o) { Shape s; s = {32}; k<float, 512><<<1, s.threads>>>(o); }",
+            {("float", "512", (32, 1, 1), 2.0)},
+        ),
+    ],
+)
+def test_what_objects_launch(text, expected):
+    found = {
+        (
+            dict(kernel.instance.template)["T"],
+            dict(kernel.instance.template)["N"],
+            kernel.instance.block,
+            access.wavefronts.mean,
+        )
+        for kernel in facts_of(KERNEL + text).kernels
+        for access in kernel.accesses
+    }
+    assert found == expected
