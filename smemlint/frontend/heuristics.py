@@ -112,6 +112,7 @@ def has_no_lanes(name: str) -> bool:
     return any(part in name for part in _LANELESS)
 
 
+KERNEL_LAUNCHERS = frozenset(("LaunchKernel", "launchKernel", "launch_kernel"))
 _C_LIBRARY = re.compile(
     r"[a-z]*printf|f?puts|put(?:s|char)|exit|abort|assert|free|[mc]alloc|mem(?:set|cpy|move|cmp)|s?rand"
     r"|u?sleep|perror|str\w+|ato[filq]+|f?(?:open|close|read|write|seek)|hip[A-Z]\w*"
@@ -153,6 +154,14 @@ def writes_arguments(name: str, *, is_object: bool, is_used: bool) -> bool:
     is_c = len(parts) == 1 and (_C_LIBRARY.fullmatch(last) is not None or is_cuda_call(last))
     takes_values = is_c or is_macro_name(last) or last in _CONTAINER_METHODS
     return not takes_values and (is_object or not is_used)
+
+
+def launches_kernel(name: str) -> bool:
+    """Returns whether a function of an unread header launches the kernel that it takes first.
+
+    `gpu::LaunchKernel(kernel, grid, block, bytes, stream, ..)`: in the order of `<<<..>>>`.
+    """
+    return name in KERNEL_LAUNCHERS
 
 
 def is_copy_instruction(name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from smemlint.analysis.program.units import ProgramIndex, reachable
 from smemlint.frontend.heuristics import (
+    KERNEL_LAUNCHERS,
     calls_hip_alone,
     instantiated_includes,
     is_hip_file,
@@ -22,7 +23,9 @@ from smemlint.sources.languages import is_python_path
 
 _OF_NVCC = ".cu"
 """How the names of files end that a compiler takes for CUDA without an option."""
-_LAUNCHES = re.compile(LAUNCH + r"|cudaLaunch\w*Kernel|hipLaunchKernelGGL")
+_LAUNCHES = re.compile(
+    "|".join((LAUNCH, r"cudaLaunch\w*Kernel", "hipLaunchKernelGGL", *sorted(KERNEL_LAUNCHERS)))
+)
 _WORD = re.compile(r"\w+")
 _Rank: TypeAlias = tuple[bool, bool]
 

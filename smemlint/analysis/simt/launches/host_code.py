@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from smemlint.facts import Span
+from smemlint.frontend.heuristics import KERNEL_LAUNCHERS
 from smemlint.frontend.program import Function, Unit
 
 LAUNCH_WORDS = frozenset(
@@ -17,6 +18,7 @@ LAUNCH_WORDS = frozenset(
         "cudaLaunchKernelEx",
         "cudaLaunchKernelExC",
         "launch_kernel_on_cluster",
+        *KERNEL_LAUNCHERS,
     )
 )
 

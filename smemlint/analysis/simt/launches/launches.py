@@ -40,6 +40,7 @@ from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.facts import Span
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import launches_kernel
 from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode
@@ -171,6 +172,8 @@ class LaunchPolicy(HostPolicy):
         if isinstance(name, str):
             last = ev.state.unit.template_arguments(name)[0].rsplit("::", 1)[-1]
             positions, items = LAUNCHERS.get(last), node.args
+            if launches_kernel(last) and not any(self.functions(ev, last)):
+                positions = LAUNCHERS["hipLaunchKernelGGL"]
             if positions is not None and len(items) > max(positions[:2]):
                 kernel, block, shared = positions
                 given, more = ev.evaluate(items[block]), _at(items, shared)

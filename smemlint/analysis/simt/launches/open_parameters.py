@@ -15,6 +15,7 @@ from smemlint.analysis.simt.launches.host_interpreter import CONFIGURED_LAUNCHER
 from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import launches_kernel
 from smemlint.frontend.program import Function
 from smemlint.lazy_dataclasses import dataclass
 
@@ -213,6 +214,8 @@ class _Reading:
         given = call.args
         name = ir.called_name(call.name)
         positions = (0, 1) if name in CONFIGURED_LAUNCHERS else LAUNCHERS.get(name)
+        if launches_kernel(name) and not any(self.functions_named(name)):
+            positions = LAUNCHERS["hipLaunchKernelGGL"]
         if positions is not None:
             return words.of(*_picked(given, positions[:2])), words.of(*given)
         shape: set[str] = set()
@@ -359,7 +362,8 @@ class _Flow:
     def _read_call(self, node: ir.FuncCall, control: Control) -> None:
         inner = node.name
         name = ir.called_name(inner)
-        if name in LAUNCHERS or name in CONFIGURED_LAUNCHERS or name in self._launching:
+        is_launcher = name in LAUNCHERS or name in CONFIGURED_LAUNCHERS or launches_kernel(name)
+        if is_launcher or name in self._launching:
             self.launches.append(node)
             return
         words = self._words.of(node)
