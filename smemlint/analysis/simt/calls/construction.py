@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
+from smemlint.analysis.simt.calls.class_deduction import deduced_class
 from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.calls.unfollowed import (
@@ -78,6 +79,8 @@ def construct(
                 note_shared_argument(ev, ctype.spelling, node)
             return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{ctype.spelling}` is not known")
         return convert(ev, values[0], ctype) if values else zero_value(ctype)
+    ctype = deduced_class(ev, ctype, arguments)
+    assert isinstance(ctype, RecordType)
     obj = state.new_local(ctype.name, ctype, state.key(node, ctype.name))
     place = LValue(obj, offset_of(0), ctype)
     construct_at(ev, place, arguments, node)

@@ -51,14 +51,20 @@ from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.analysis.simt.state import Frame, State
-from smemlint.analysis.simt.types.overloads import best_fit, parameters_of, signature_of, type_words
+from smemlint.analysis.simt.types.overloads import (
+    best_fit,
+    class_spelling,
+    parameters_of,
+    signature_of,
+    type_words,
+)
 from smemlint.analysis.simt.types.patterns import Match
 from smemlint.analysis.simt.types.records import is_specialization_open
 from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope, value_argument
 from smemlint.frontend import ir
-from smemlint.frontend.program import Function
+from smemlint.frontend.program import Function, TemplateParameter
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
 
@@ -476,21 +482,40 @@ def deduce_template_arguments(
         operands: the arguments, evaluated.
         scope: template arguments that are known; takes those that are found.
     """
-    open_parameters = (p for p in function.template if p.name and not p.is_pack)
+    deduce(ev, function.template, params, operands, scope)
+
+
+def deduce(
+    ev: Evaluator,
+    template: Sequence[TemplateParameter],
+    params: Sequence[ir.Decl],
+    operands: Sequence[Operand],
+    scope: Scope,
+) -> None:
+    """Binds parameters of a function's or a class's template that arguments determine.
+
+    Args:
+        ev: the evaluator.
+        template: its parameters.
+        params: of the function or the constructor.
+        operands: the arguments, evaluated.
+        scope: template arguments that are known; takes those that are found.
+    """
+    open_parameters = (p for p in template if p.name and not p.is_pack)
     missing = {p.name: p for p in open_parameters if p.name not in scope}
     explicit = set(scope)
-    defaults = {p.name for p in function.template if p.default is not None}
+    defaults = {p.name for p in template if p.default is not None}
     for param, operand in zip(params, operands, strict=False):
         ctype = operand.type
         for name, found in _unify(param.type, ctype, {*missing, *defaults}):
             if name not in explicit or name in missing:
                 scope.setdefault(name, found)
-    _deduce_from_classes(ev, function, operands, missing, scope)
+    _deduce_from_classes(ev, params, operands, missing, scope)
 
 
 def _deduce_from_classes(
     ev: Evaluator,
-    function: Function,
+    params: Sequence[ir.Decl],
     operands: Sequence[Operand],
     missing: Collection[str],
     scope: Scope,
@@ -499,7 +524,8 @@ def _deduce_from_classes(
     if not missing:
         return
     match = Match(frozenset(missing), ev)
-    for spelling, operand in zip(signature_of(function).classes, operands, strict=False):
+    for param, operand in zip(params, operands, strict=False):
+        spelling = class_spelling(param.type)
         if match.is_open(spelling) and spelling not in missing:
             match.fits(spelling, unreferenced(operand.type))
     for name, found in match.bound.items():

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smemlint.analysis.simt.builtins.containers import list_type
+from smemlint.analysis.simt.calls.class_deduction import deduced_class
 from smemlint.analysis.simt.calls.construction import (
     construct_at,
     fill_array,
     first_argument,
+    init_arguments,
     with_extent,
     zero_value,
 )
@@ -74,6 +76,8 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
     ctype = with_extent(ev.types.resolve(node.type), node.init)
     if not node.name:
         return
+    if isinstance(ctype, RecordType) and node.init is not None:
+        ctype = deduced_class(ev, ctype, init_arguments(node.init) or ())
     if "__shared__" in storage:
         state.bind(node.name, Variable(shared_object(ev, node, ctype), ctype))
         return

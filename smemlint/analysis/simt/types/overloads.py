@@ -75,7 +75,7 @@ def _read(function: Function) -> Signature:
     return Signature(
         parameters,
         tuple(_shape(p.type) for p in parameters),
-        tuple(_class_spelling(p.type) for p in parameters),
+        tuple(class_spelling(p.type) for p in parameters),
         0 if takes_any else required,
         UNBOUNDED if takes_any else len(parameters),
         _is_reference(tree.type.type),
@@ -153,7 +153,8 @@ def _shape(node: ir.Node) -> Shape:
     return Shape.OTHER if _FLOATING.isdisjoint(words) else Shape.FLOATING
 
 
-def _class_spelling(node: ir.Node) -> str:
+def class_spelling(node: ir.Node) -> str:
+    """Returns what a parameter calls its class; empty for a built-in type."""
     words = type_words(node) if _shape(node) is Shape.OTHER else []
     return words[0] if len(words) == 1 else ""
 
