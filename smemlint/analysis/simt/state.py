@@ -31,7 +31,7 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.analysis.simt.domain.affine import AffineDomain
@@ -315,7 +315,7 @@ class State:
         constexpr_conditions: those of them that the compiler decides and this evaluation cannot.
         declared_swizzle: returns the swizzle that the user declares for a shared array.
         trial: another layout that CuTe tensors get; None for their own.
-        grid: what is known of the grid's extents, by name: `gridDim.x`.
+        extent_of: returns an extent of the grid by name, as `gridDim.x`; None if it is not known.
         layouts: swizzled layouts of shared memory, by what names them.
         loop_values: loop variables and their values, for messages.
         arrays: shared arrays by key.
@@ -353,7 +353,7 @@ class State:
     constexpr_conditions: set[Assumption] = field(default_factory=set)
     declared_swizzle: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
     trial: LayoutTrial | None = None
-    grid: Mapping[str, AffineInt] = field(default_factory=dict)
+    extent_of: Callable[[str], AffineInt | None] = lambda name: None
     layouts: dict[str, LayoutUse] = field(default_factory=dict)
     loop_values: list[tuple[str, int]] = field(default_factory=list)
     arrays: dict[str, Object] = field(default_factory=dict)

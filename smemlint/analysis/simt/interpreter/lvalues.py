@@ -174,7 +174,7 @@ def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:
             return AffineInt(g.block[at], U32, form=atom(f"{name}.{axis}"))
         case "clusterDim":
             return state.domain.symbol(f"{name}.{axis}", f"{name}.{axis}", U32)
-    extent = state.grid.get(f"gridDim.{axis}")
+    extent = state.extent_of(f"gridDim.{axis}")
     if extent is not None and (name == "gridDim" or extent.base == 1):
         return AffineInt(extent.base if name == "gridDim" else 0, U32, form=atom(f"{name}.{axis}"))
     return state.domain.symbol(f"{name}.{axis}", f"{name}.{axis}", U32, nonnegative=True)

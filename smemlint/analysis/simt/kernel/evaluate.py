@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import product
 
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
@@ -60,6 +60,7 @@ from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
 _STEPS_TO_BEGIN = 50
 
 _WORD = re.compile(r"\w+")
+_EXTENTS = frozenset(("gridDim.x", "gridDim.y", "gridDim.z"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +82,25 @@ class Passed:
         """The values that are integers."""
         known = ((name, value.constant) for name, value in self.values.items())
         return {name: number for name, number in known if number is not None}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Given:
+    """What a kernel is evaluated with.
+
+    Attributes:
+        values: what the launch passes, as far as it is taken for known.
+        extents_read: the extents of the grid that the evaluation read so far, by name.
+    """
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    extents_read: set[str] = field(default_factory=set)
+
+    def extent(self, name: str) -> AffineInt | None:
+        """Returns an extent of the grid, if it is known, and notes that it was read."""
+        self.extents_read.add(name)
+        value = self.values.get(name)
+        return value if isinstance(value, AffineInt) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +154,7 @@ def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
     """
     facts, arguments = _under_arguments(unit, task, arch)
     return with_layout_advice(
-        facts, lambda trial: _evaluated(unit, replace(task, trial=trial), arch, arguments)
+        facts, lambda trial: _evaluated(unit, replace(task, trial=trial), arch, _Given(arguments))
     )
 
 
@@ -145,11 +165,12 @@ def _under_arguments(
     if task.needs_arguments:
         known = task.arguments()[0]
         return _under(unit, task, arch, known), known.values
-    facts = _evaluated(unit, task, arch, {})
+    given = _Given()
+    facts = _evaluated(unit, task, arch, given)
     is_open = any(map(_may_hang_on_an_argument, facts.accesses))
     conflicting = [a for a in facts.accesses if a.conditions and _conflicts(a)]
     passed = next(iter(task.arguments()), None) if is_open or conflicting else None
-    if passed is None or not passed.values:
+    if passed is None or passed.values.keys() <= _EXTENTS - given.extents_read:
         return facts, {}
     confined = [access for access in conflicting if _is_confined(access, passed)]
     if not is_open and not confined:
@@ -171,7 +192,7 @@ def _under(unit: Unit, task: KernelTask, arch: str, passed: Passed) -> KernelFac
     text = f"{shown} as passed at the launch at {PLACE}"
     assumed = Assumption(Topic.ARGUMENT, text, place=passed.place)
     assuming = replace(task, assumptions=(*task.assumptions, assumed))
-    return replace(_evaluated(unit, assuming, arch, passed.values), hangs_on_launch=True)
+    return replace(_evaluated(unit, assuming, arch, _Given(passed.values)), hangs_on_launch=True)
 
 
 def _conflicts(access: Access) -> bool:
@@ -198,15 +219,13 @@ def _may_hang_on_an_argument(access: Access) -> bool:
     return is_open and not (access.reason is not None and access.reason.code.ends_evaluation)
 
 
-def _evaluated(
-    unit: Unit, task: KernelTask, arch: str, arguments: Mapping[str, Value]
-) -> KernelFacts:
+def _evaluated(unit: Unit, task: KernelTask, arch: str, given: _Given) -> KernelFacts:
     assert task.instance.block is not None
     geometry = Geometry.of(task.instance.block, arch)
-    first, lost = _first_run(unit, task, geometry, arguments)
+    first, lost = _first_run(unit, task, geometry, given)
     runs = [first]
     if first.ev.state.split_requests and first.trace.events <= MAX_EVENTS_TO_SPLIT:
-        runs = _split_runs(unit, task, geometry, arguments, first)
+        runs = _split_runs(unit, task, geometry, given, first)
     summarized = _summary(unit, task, arch, runs)
     arrays: dict[str, SharedArray] = {}
     for obj in first.ev.state.arrays.values():
@@ -291,7 +310,7 @@ class _Run:
         unit: Unit,
         task: KernelTask,
         geometry: Geometry,
-        arguments: Mapping[str, Value],
+        given: _Given,
         splits: Mapping[str, tuple[int, int]],
         budget: Budget,
     ) -> None:
@@ -300,40 +319,34 @@ class _Run:
         domain = AffineDomain(splits)
         self.ev = Interpreter(unit, geometry, self.trace, domain=domain, budget=budget)
         self.ev.state.declared_swizzle, self.ev.state.trial = task.declared, task.trial
-        self.ev.state.grid = {
-            name: value
-            for name, value in arguments.items()
-            if name.startswith("gridDim.") and isinstance(value, AffineInt)
-        }
+        self.ev.state.extent_of = given.extent
         self.failure: Reason | None = None
         try:
-            _run(self.ev, task, arguments)
+            _run(self.ev, task, given.values)
         except BudgetExceeded as spent:
             self.failure = spent.reason
         except RecursionError as spent:
             self.failure = stop_reason(spent)
 
 
-def _first_run(
-    unit: Unit, task: KernelTask, geometry: Geometry, arguments: Mapping[str, Value]
-) -> tuple[_Run, int]:
+def _first_run(unit: Unit, task: KernelTask, geometry: Geometry, given: _Given) -> tuple[_Run, int]:
     """Returns a run, and the steps of another one that came to nothing.
 
     Where the budget does not suffice for all iterations of all loops, each loop gets a share of
     it, and one general iteration stands for those that it does not suffice for.
     """
-    run = _Run(unit, task, geometry, arguments, {}, Budget(MAX_STEPS))
+    run = _Run(unit, task, geometry, given, {}, Budget(MAX_STEPS))
     if run.failure is None or run.failure.code is not ReasonCode.STEP_LIMIT:
         return run, 0
     budget = Budget(MAX_STEPS_OF_SHARES, has_shares=True)
-    again = _Run(unit, task, geometry, arguments, {}, budget)
+    again = _Run(unit, task, geometry, given, {}, budget)
     if again.failure is not None:
         return run, again.ev.state.budget.steps
     return again, run.ev.state.budget.steps
 
 
 def _split_runs(
-    unit: Unit, task: KernelTask, geometry: Geometry, arguments: Mapping[str, Value], first: _Run
+    unit: Unit, task: KernelTask, geometry: Geometry, given: _Given, first: _Run
 ) -> list[_Run]:
     """Runs again for every residue of the unknowns that hide an address, within the budget."""
     moduli: dict[str, int] = {}
@@ -353,7 +366,7 @@ def _split_runs(
         requests = {}
         for residues in product(*(range(moduli[k]) for k in keys)):
             splits = {k: (moduli[k], r) for k, r in zip(keys, residues, strict=True)}
-            run = _Run(unit, task, geometry, arguments, splits, first.ev.state.budget.renewed())
+            run = _Run(unit, task, geometry, given, splits, first.ev.state.budget.renewed())
             runs.append(run)
             requests.update(run.ev.state.split_requests)
             if run.failure is not None:
