@@ -8,7 +8,10 @@ from smemlint.analysis.simt.domain.ctypes import FLOAT, ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, is_any
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    CallableValue,
     FloatValue,
+    Object,
+    PartialValue,
     Pointer,
     Space,
     Unknown,
@@ -17,10 +20,13 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
+from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of
 from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
+
+_CONSTANTS = (*CTYPES, AffineInt, FloatValue)
 
 
 def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
@@ -34,9 +40,11 @@ def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
 
 
 def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
-    binding = ev.state.lookup(name)
+    is_local = ev.state.lookup(name) is not None
+    binding = find_binding(ev, name)
     if not isinstance(binding, Variable):
-        return not written and (binding is None or isinstance(binding, (*CTYPES, AffineInt)))
+        kinds = _CONSTANTS if is_local else (*_CONSTANTS, CallableValue, Unknown)
+        return not written and isinstance(binding, kinds)
     obj, ctype = binding.object, binding.type
     value = obj.cells.get(0)
     if isinstance(value, Pointer):
@@ -45,9 +53,17 @@ def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
         return False
     while isinstance(ctype, ArrayType):
         ctype = ctype.element
-    if obj.space is Space.SHARED:
+    if obj.space is Space.SHARED or _leads_to_shared(binding.object) or _leads_to_shared(obj):
         return False
     return not written or obj.space is Space.GLOBAL or is_floating(ctype)
+
+
+def _leads_to_shared(obj: Object) -> bool:
+    """Returns whether an object holds a pointer into shared memory."""
+    if is_floating(obj.type):
+        return False
+    held = (v.value if isinstance(v, PartialValue) else v for v in obj.cells.values())
+    return any(isinstance(v, Pointer) and v.object.space is Space.SHARED for v in held)
 
 
 def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
