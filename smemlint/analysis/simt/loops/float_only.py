@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.builtins.math_functions import pure_functions
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
-from smemlint.analysis.simt.domain.ctypes import FLOAT, ArrayType, PointerType
+from smemlint.analysis.simt.domain.ctypes import (
+    FLOAT,
+    ArrayType,
+    PointerType,
+)
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, is_any
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     CallableValue,
@@ -21,7 +26,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.names import find_binding
-from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of
+from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of, in_one_block
 from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
@@ -53,6 +58,8 @@ def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
         return False
     while isinstance(ctype, ArrayType):
         ctype = ctype.element
+    if written and not is_local:
+        return False
     if obj.space is Space.SHARED or _leads_to_shared(binding.object) or _leads_to_shared(obj):
         return False
     return not written or obj.space is Space.GLOBAL or is_floating(ctype)
@@ -70,29 +77,39 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
     """Runs the body once and the header to its end, for what the iterations cost."""
     state = ev.state
     loop = Loop(state.none_active(), state.none_active(), counter_of(parts.node))
-    entry = state.mask
+    entry, begin = state.mask, len(state.trace.items)
     before = [around.cost for around in state.loops]
     state.loops.append(loop)
-    trips = 0
+    trips = cost = 0
+    is_constant = True
     try:
         while trips < state.budget.max_trips and is_any(state.mask):
             value: Value = number(1)
             if parts.cond is not None and not (parts.first and not trips):
                 value = to_condition(ev.evaluate(parts.cond))
+            is_constant &= isinstance(value, AffineInt) and not scev_of(value).terms
             if not isinstance(value, AffineInt) or value.constant in (0, None):
+                is_constant &= isinstance(value, AffineInt) and value.constant == 0
                 if not trips and isinstance(value, AffineInt) and not value.terms:
                     sunk = state.node_facts.sunk.get(parts.node, ())
                     going = state.mask & (value.base != 0)
                     sink_loads(state.trace, sunk, parts.node, going)
                 break
             if not trips:
+                cost = loop.cost
                 ev.execute(parts.body)
+                cost = loop.cost - cost
             if parts.step is not None:
                 ev.evaluate(parts.step)
             trips += 1
     finally:
         state.loops.pop()
         state.mask = entry
+    cost = loop.cost + cost * max(trips - 1, 0)
+    together = in_one_block(ev, parts, trips, None, cost, is_constant)
+    if trips > together and not state.trace.is_muted:
+        state.trace.fence_between([begin])  # it stays a loop, in blocks of its own
+        state.trace.fence("block")
     for around, cost in zip(state.loops, before, strict=True):
         around.cost = cost + (around.cost - cost) * max(trips, 1)
     effects = state.node_facts.mod_ref(parts.node)

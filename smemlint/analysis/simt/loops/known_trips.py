@@ -132,9 +132,7 @@ def execute_iterations(
     join_at_target(ev, loop.breaks)
     is_constant = run.is_constant and not loop.is_run_time
     if together is None:
-        together = _in_one_block(parts, loop, len(run.starts), foreseen, is_constant=is_constant)
-        if together > MOST_OF_A_TRIANGLE and not parts.node.pragma and _is_triangle(ev, parts):
-            together = 1
+        together = in_one_block(ev, parts, len(run.starts), foreseen, loop.cost, is_constant)
     if run.starts:
         items = state.trace.items[run.starts[0] :]
         mark_induction_pointers(items, run.atoms, parts.node.pragma)
@@ -174,26 +172,29 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
             return
 
 
-def _in_one_block(
-    parts: LoopParts, loop: Loop, run: int, foreseen: int | None, *, is_constant: bool
+def in_one_block(
+    ev: Evaluator, parts: LoopParts, run: int, foreseen: int | None, cost: int, is_constant: bool
 ) -> int:
     """Returns how many iterations the compiler puts into one basic block.
 
     Args:
+        ev: the evaluator.
         parts: of the loop.
-        loop: with the cost of the iterations that were run.
-        run: how many those are.
+        run: iterations that were run.
         foreseen: how many there would be.
+        cost: of those that were run.
         is_constant: the compiler knows their number.
     """
     trips = run if foreseen is None else foreseen
-    return unrolled(
+    together = unrolled(
         trips,
-        loop.cost * trips // max(run, 1),
+        cost * trips // max(run, 1),
         parts.node.pragma,
         is_constant=is_constant,
         is_countable=not _is_geometric(parts.step),
     )
+    is_bounded = together > MOST_OF_A_TRIANGLE and not parts.node.pragma
+    return 1 if is_bounded and _is_triangle(ev, parts) else together
 
 
 def _is_triangle(ev: Evaluator, parts: LoopParts) -> bool:

@@ -28,3 +28,19 @@ def test_each_iteration_loads_with_its_own_stride(outside, body):
     [access] = accesses_of(text)
     ways = [1, 2, 1, 4, 1, 2, 1, 8]
     assert (access.instructions, access.wavefronts.mean) == (len(ways), sum(ways) / len(ways))
+
+
+def test_a_loop_that_stays_one_parts_the_stores_around_it():
+    """Two STS, and the branch between them: nvcc 13.5, -arch=sm_90 -O3."""
+    text = """
+    __global__ void k(const float *in) {
+        __shared__ float s[256];
+        float a = in[threadIdx.x];
+        s[threadIdx.x * 2] = a;
+        for (int i = 0; i < 3000; ++i) a += a * in[i];
+        s[threadIdx.x * 2 + 1] = a;
+    }
+    void f(const float *i) { k<<<1, 32>>>(i); }
+    """
+    found = [(a.instructions, a.wavefronts.mean) for a in accesses_of(text)]
+    assert found == [(1, 2), (1, 2)]
