@@ -72,7 +72,7 @@ def value_without_running(
     if any(parameter.is_pack for parameter in function.template):
         return None
     value = _floating_value(ctype)
-    if value is None or not _is_pure(ev.state.unit, function):
+    if value is None or not is_pure(ev.state.unit, function):
         return None
     bound = [(frame.scopes[-1].get(param.name), param) for param in params if param.name]
     if not all(_is_harmless(ev.state, binding, param) for binding, param in bound):
@@ -160,7 +160,7 @@ def _holds_address(state: State, obj: Object) -> bool:
 # ---- what a function's text says
 
 
-def _is_pure(unit: Unit, function: Function) -> bool:
+def is_pure(unit: Unit, function: Function) -> bool:
     """Returns whether a function, and all that it may call, computes and does nothing else."""
     known: dict[Function, bool] = unit.memory.setdefault("pure functions", {})  # type: ignore[assignment]
     if function not in known:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.builtins.math_functions import pure_functions
+from smemlint.analysis.simt.builtins.table import BUILTINS
+from smemlint.analysis.simt.calls.candidates import takes_by_value
+from smemlint.analysis.simt.calls.pure_calls import is_pure
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
     ArrayType,
+    FloatType,
+    IntType,
     PointerType,
+    unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, is_any
 from smemlint.analysis.simt.domain.integer_scev import scev_of
@@ -27,6 +33,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of, in_one_block
+from smemlint.analysis.simt.loops.mod_ref import Escape, ModRef
 from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
@@ -39,9 +46,38 @@ def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
     effects = ev.state.node_facts.mod_ref(node)
     if effects is None or not effects.is_arithmetic:
         return False
-    if not effects.callees <= pure_functions():
+    if not all(_only_computes(ev, callee) for callee in effects.callees - pure_functions()):
         return False
-    return all(_is_harmless(ev, n, written=n in effects.modified) for n in effects.referenced)
+    written = _written(ev, effects)
+    return all(_is_harmless(ev, n, written=n in written) for n in effects.referenced)
+
+
+def _only_computes(ev: Evaluator, callee: str) -> bool:
+    """Returns whether each function that a name may mean only computes."""
+    name, _ = ev.state.unit.template_arguments(callee)
+    functions = list(ev.policy.functions(ev, name))
+    return (
+        ev.policy.tracks_scev  # what host code does otherwise is not read off its text
+        and ev.state.lookup(callee) is None
+        and name not in BUILTINS
+        and all(f.record is None and is_pure(ev.state.unit, f) for f in functions)
+        and bool(functions)
+    )
+
+
+def _written(ev: Evaluator, effects: ModRef) -> frozenset[str]:
+    """Returns the variables that a loop, or a function that it calls, may write."""
+    given = (e for e in effects.escapes if e.callee not in pure_functions())
+    return effects.modified.union(e.name for e in given if _may_write(ev, e))
+
+
+def _may_write(ev: Evaluator, given: Escape) -> bool:
+    """Returns whether a call may write a variable that it is given, or what that leads to."""
+    binding = find_binding(ev, given.name)
+    if not isinstance(binding, Variable):
+        return False
+    is_number = isinstance(unreferenced(binding.type), IntType | FloatType)
+    return not is_number or (given.is_lvalue and not takes_by_value(ev, given.callee, given.index))
 
 
 def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
@@ -113,7 +149,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
     for around, cost in zip(state.loops, before, strict=True):
         around.cost = cost + (around.cost - cost) * max(trips, 1)
     effects = state.node_facts.mod_ref(parts.node)
-    for name in effects.modified if effects is not None else ():
+    for name in _written(ev, effects) if effects is not None else ():
         binding = state.lookup(name)
         if isinstance(binding, Variable) and binding.object.default is None:
             binding.object.default = FloatValue(FLOAT)
