@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import I64, U32, PointerType, RecordType
-from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
+from smemlint.analysis.simt.domain.environment import WARP, LValue, Variable, is_reference, type_of
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     BEHIND_KEY,
@@ -14,6 +14,7 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Unknown,
     Value,
+    number,
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -21,6 +22,7 @@ from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.frontend import ir
+from smemlint.frontend.heuristics import is_warp_size
 from smemlint.hardware.arch import LARGEST_BLOCK
 from smemlint.reasons import ReasonCode
 
@@ -182,6 +184,8 @@ def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:
 
 @evaluates(ir.StructRef)
 def evaluate_member(ev: Evaluator, node: ir.StructRef) -> Value:
-    """Returns the value of a member."""
+    """Returns the value of a member; one named after the warp's size has that where it is open."""
     place = locate_member(ev, node)
-    return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)
+    value = place if isinstance(place, Unknown) else read_lvalue(ev, place, node)
+    is_open = isinstance(value, Unknown) or (isinstance(value, AffineInt) and bool(value.terms))
+    return number(WARP) if is_open and is_warp_size(node.field.name) else value

@@ -206,8 +206,15 @@ class Instances:
     def _with_known_extents(
         self, function: Function, scope: Scope, assumptions: tuple[Assumption, ...], launch: Launch
     ) -> list[KernelTask]:
-        """Guesses at a block whose rows are as long as the launch says, if it does."""
+        """Guesses at a block whose rows are as long as the launch says, if it does.
+
+        There is one guess where `__launch_bounds__` says of how many threads it is.
+        """
         x, y, z = launch.extents
+        bound = self._launch_bound(function, scope)
+        filled = _filled(launch.extents, bound) if bound is not None else None
+        if filled is not None and _within([filled], launch.limits):
+            return [self._task(function, scope, filled, "__launch_bounds__", assumptions, launch)]
         if x is None or x < 1 or (y is not None and z is not None):
             return []
         guesses = {
@@ -334,6 +341,18 @@ def _fullest(launches: Iterable[Passed]) -> list[Passed]:
 def _within(shapes: Iterable[Block], limits: Extents) -> list[Block]:
     """Returns the shapes that are within the limits of a launch."""
     return [s for s in shapes if all(m is None or n <= m for n, m in zip(s, limits, strict=True))]
+
+
+def _filled(extents: Extents, threads: int) -> Block | None:
+    """Returns the block of so many threads with some extents; None where those leave it open."""
+    x, y, z = extents
+    if x is not None and y is None and z is None:
+        z = 1
+    known = [n for n in (x, y, z) if n is not None]
+    left, rest = divmod(threads, max(prod(known), 1))
+    if len(known) != 2 or min(known) < 1 or max(known) == 1 or rest:
+        return None
+    return x or left, y or left, z or left
 
 
 def _at_limits(launch: Launch) -> list[Block]:

@@ -243,6 +243,29 @@ def test_bounds_count_threads_and_leave_the_shape_open(threads, index, extents, 
     assert [a.ways if a.certainty is Certainty.ASSUMED else None for a in kernel.accesses] == [ways]
 
 
+@pytest.mark.parametrize(
+    ("given", "block"),
+    [
+        ("dim3(32, n)", (32, 4, 1)),
+        ("dim3(n, 8)", (16, 8, 1)),
+        ("dim3(8, 2, n)", (8, 2, 8)),
+        ("dim3(32, std::min(n, 2))", (32, 2, 1)),  # no more rows, whatever the bounds are
+        ("dim3(devices()[n].warp_size, 2, 2)", (32, 2, 2)),
+        ("dim3(info->warpSize, 1, n)", (32, 1, 4)),
+    ],
+)
+def test_bounds_tell_the_extent_that_a_launch_leaves_open(given, block):
+    text = """
+struct Device { int sms, warp_size; };
+Device *devices();
+__global__ void __launch_bounds__(128) k(float *g) {
+  __shared__ float s[64][33];
+  s[threadIdx.x][threadIdx.y] = g[0];
+}
+void run(float *g, int n, cudaDeviceProp *info) { k<<<1, BLOCK>>>(g); }"""
+    assert blocks(text.replace("BLOCK", given))[0] == block
+
+
 def test_without_a_launch_only_figures_that_no_block_changes_are_reported():
     text = """
 __global__ void k(float *g) {
