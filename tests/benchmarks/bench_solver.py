@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "layout"))
 
-from test_synthesize import exhaustive, legal_swizzles, random_access_set
+from test_solver import exhaustive, legal_swizzles, random_access_set
 
 from smemlint.layout.solver import best_swizzle
 
