@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from smemlint.analysis.simt.builtins.call import call_builtin
 from smemlint.analysis.simt.builtins.containers import call_container_method, elements_of_unread
 from smemlint.analysis.simt.builtins.cooperative_groups import call_group_method
@@ -125,20 +127,9 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
         return found
     if isinstance(local, CTYPES):
         return construct(ev, local, node.args, node)
-    prefix, _, last = name.rpartition("::")
-    owner = ev.types.spelled(prefix) if prefix else None
-    record = owner if isinstance(owner, RecordType) and owner.record is not None else None
-    enclosing = state.frame.record
-    is_plain = name == last
-    if record is None and enclosing is not None and enclosing.record is not None and is_plain:
-        for owner in with_bases(enclosing):
-            value = inline_named(ev, last, owner, node, state.frame.this, arguments)
-            if value is not None:
-                return value
-    for owner in with_bases(record) if record is not None else (None,):
-        value = inline_named(ev, last, owner, node, None, arguments)
-        if value is not None:
-            return value
+    value = _inline_by_name(ev, name, arguments, node)
+    if value is not None:
+        return value
     ctype = ev.types.spelled(spelling)
     if ctype is not None and not is_opaque(ctype):
         return construct(ev, ctype, node.args, node)
@@ -147,11 +138,37 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     binding = find_global(ev, name)
     if isinstance(binding, Variable):
         return _call_object(ev, node, is_used=is_used)
-    this = state.frame.this
-    if this is not None and enclosing is not None and not prefix:
+    this, enclosing = state.frame.this, state.frame.record
+    if this is not None and enclosing is not None and "::" not in name:
         place = LValue(this.object, this.offset, enclosing)
         _forget_object(ev, place, name, node, is_used=is_used)
     return unfollowed_call(ev, name, node, is_used=is_used)
+
+
+def _inline_by_name(
+    ev: Evaluator, name: str, arguments: tuple[str, ...], node: ir.FuncCall
+) -> Value | None:
+    """Calls a method of the class around the call, of the class that the name has, or a function.
+
+    Returns:
+        None where no definition of the name was read.
+    """
+    prefix, _, last = name.rpartition("::")
+    frame = ev.state.frame
+    owner = ev.types.spelled(prefix) if prefix else None
+    record = owner if isinstance(owner, RecordType) and owner.record is not None else None
+    enclosing = frame.record
+    if record is None and enclosing is not None and enclosing.record is not None and name == last:
+        for each in with_bases(enclosing):
+            value = inline_named(ev, last, each, node, frame.this, arguments)
+            if value is not None:
+                return value
+    named: Iterable[RecordType | None] = with_bases(record) if record is not None else (None,)
+    for owned in named:
+        value = inline_named(ev, last, owned, node, None, arguments)
+        if value is not None:
+            return value
+    return None
 
 
 @evaluates(ir.Launch)
