@@ -99,17 +99,23 @@ def family_of(task: KernelTask) -> Family:
 def by_family(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:
     """Returns the instances in the order to evaluate them: first one of each family.
 
-    Of a family those come first that have the most arguments not met before: where not all are
+    Types take turns, so that the block shapes of one leave room for those of the others. Of a
+    family those come first that have the most arguments not met before: where not all are
     evaluated, each arm that an argument chooses is seen in one of them.
     """
     left = [(family_of(tasks[0]), frozenset(tasks[0].instance.template), tasks) for tasks in groups]
     rounds: Counter[Family] = Counter()
+    turns: Counter[object] = Counter()
     seen: set[tuple[str, str]] = set()
     first: list[list[KernelTask]] = []
     while left and len(first) < MAX_INSTANCES:
-        ranks = [(-rounds[family], len(arguments - seen)) for family, arguments, _ in left]
+        ranks = [
+            (not rounds[family], -turns[family[1]], -rounds[family], len(arguments - seen))
+            for family, arguments, _ in left
+        ]
         family, arguments, tasks = left.pop(ranks.index(max(ranks)))
         rounds[family] += 1
+        turns[family[1]] += 1
         seen |= arguments
         first.append(tasks)
     return first + [tasks for _, _, tasks in left]
