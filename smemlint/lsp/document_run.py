@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 from smemlint.analysis.program.memo import Memo
 from smemlint.config.settings import Configuration
@@ -80,7 +79,6 @@ class DocumentRun:
         self._with_pragmas = tuple(s.path for s in sources if s.path == path and MARK in s.text)
         self._kept = memory.results_of(path)
         self._done: Mapping[str, UnitResult] = {}
-        self._evaluated_before = memory.evaluated
         self._shown: tuple[Finding, ...] = ()
         self._request = Request(
             sources,
@@ -169,29 +167,15 @@ class DocumentRun:
 
     def _kernels_done(self, kernels: Sequence[KernelFacts]) -> None:
         """Shows the kernels of a unit that is not done beside the units that are."""
-        if self._memory.evaluated > self._evaluated_before:
-            self._evaluated_before = self._memory.evaluated
-            self._show_so_far(kernels)
+        facts = Facts(tuple(kernels))
+        findings = tuple(run_rules(facts, self._settings_of))
+        self._show_so_far([UnitResult(findings, sites_of(facts.kernels), facts=facts)])
 
-    @cached_property
-    def _before(self) -> Facts:
-        """What was known before an edit, as far as it has a place in the text of now."""
-        return self._kept.moved_facts()
-
-    def _show_so_far(self, under_way: Sequence[KernelFacts]) -> None:
-        """Calls `partial` where there is more to show than it was called with before.
-
-        Of kernels that are not evaluated yet what was known before an edit is shown.
-        """
+    def _show_so_far(self, under_way: Sequence[UnitResult]) -> None:
+        """Calls `partial` where there is more to show than it was called with before."""
         if self._partial is None:
             return
-        done = [kernel for result in self._done.values() for kernel in result.facts.kernels]
-        known = {kernel.instance.key for kernel in (*done, *under_way)}
-        left = (k for k in self._before.kernels if k.instance.key not in known)
-        facts = replace(self._before, kernels=(*under_way, *left))
-        findings = tuple(run_rules(facts, self._settings_of))
-        shown = UnitResult(findings, sites_of(facts.kernels), facts=facts)
-        run = RunResult(merge([*self._done.values(), shown]), (), self._with_pragmas)
+        run = RunResult(merge([*self._done.values(), *under_way]), (), self._with_pragmas)
         analysis = self._analysis(run)
         if analysis.findings != self._shown:
             self._shown = analysis.findings

@@ -26,7 +26,7 @@ class Document:
         uri: as the client spells it.
         worker: that analyses it.
         analyse: starts an analysis of the current text; called in the worker, with what takes
-            results that are not complete.
+            results that are not complete, or None where nobody waits for those.
         found: called with what is known, first without fixes, then with them.
         failed: called with what went wrong.
         shown: shows that an analysis is under way.
@@ -36,7 +36,7 @@ class Document:
         self,
         uri: str,
         worker: Worker,
-        analyse: Callable[[Callable[[Analysis], None]], Iterator[Analysis]],
+        analyse: Callable[[Callable[[Analysis], None] | None], Iterator[Analysis]],
         found: Callable[[Analysis], None],
         failed: Callable[[Exception], None],
         shown: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -47,6 +47,7 @@ class Document:
         self._found = found
         self._failed = failed
         self._shown = shown
+        self._is_known = False
         self._version: _Version | None = None
         self._changed_at = float("-inf")
 
@@ -91,6 +92,7 @@ class Document:
             with self._shown():
                 steps = await self._worker.run(lambda: self._analyse(partial))
                 analysis = await self._worker.run(lambda: next(steps, None))
+            self._is_known = True
             while analysis is not None:
                 self._tell(version, analysis)
                 if not analysis.has_fixes:
@@ -102,8 +104,10 @@ class Document:
         finally:
             version.first.cancel()
 
-    def _partial(self, version: _Version) -> Callable[[Analysis], None]:
-        """Returns what shows the first results of a version."""
+    def _partial(self, version: _Version) -> Callable[[Analysis], None] | None:
+        """Returns what shows the first results of a document of which nothing is shown so far."""
+        if self._is_known:
+            return None
         loop = asyncio.get_running_loop()
 
         def partial(analysis: Analysis) -> None:

@@ -110,7 +110,6 @@ class IncrementalMemo:
 
     Attributes:
         hits: kernel instances that were not evaluated, since their facts were known.
-        evaluated: kernel instances that were.
         evaluating: called with each instance that is about to be evaluated.
     """
 
@@ -120,7 +119,7 @@ class IncrementalMemo:
         self.units: LruCache[_Loaded] = LruCache(MAX_UNIT_CHARACTERS, _Loaded.characters)
         self.results: dict[str, KeptResults] = {}
         self.evaluating: Callable[[Instance], None] = lambda instance: None
-        self.hits = self.evaluated = 0
+        self.hits = 0
         self._names: set[str] = set()
 
     def results_of(self, path: str) -> KeptResults:
@@ -225,7 +224,6 @@ class _Known:
             return asked[-1]
 
         facts = evaluate_kernel(unit, replace(task, arguments=arguments), arch)
-        self._memory.evaluated += 1
         passed = asked[-1] if asked else None
         self._memory.kernels.keep(key, _Kernel(facts, task.assumptions, context, passed))
         return facts

@@ -7,11 +7,8 @@ and the rules are run on them again; fixes move along.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import field, replace
-from itertools import takewhile
 from pathlib import Path
 
 from smemlint.analysis.simt.analyze import Project
@@ -19,12 +16,12 @@ from smemlint.config.settings import Settings
 from smemlint.driver.invalidation import is_valid
 from smemlint.driver.results import RunResult, UnitResult
 from smemlint.driver.run import Evaluation
-from smemlint.facts import Facts, sites_of
+from smemlint.facts import sites_of
 from smemlint.finding import Finding
 from smemlint.frontend.heuristics import may_matter_in_a_comment
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
-from smemlint.lsp.relocate import Relocation, Tree
+from smemlint.lsp.relocate import Relocation
 from smemlint.lsp.token_text import CannotMove, Movement, TokenText, VisibleText
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, is_python_path
 from smemlint.sources.source import Source
@@ -103,45 +100,6 @@ class KeptResults:
         found = self._moved(kept, text, valid)
         self.is_complete = kept.has_fixes and all(path in found for path in tasks)
         return found
-
-    def moved_facts(self) -> Facts:
-        """Returns the facts of the last analysis at the places of now, except where an edit was."""
-        kept = self._kept
-        if kept is None or not self._is_under_same_settings(kept):
-            return Facts()
-        relocation = Relocation(self._movement_around_edit(kept))
-        found = Facts.merged([result.facts for result in kept.results.values()])
-        kernels = (_movable(relocation, [replace(k, accesses=())]) for k in found.kernels)
-        return Facts(
-            tuple(
-                replace(moved, accesses=_movable(relocation, kernel.accesses))
-                for kernel, alone in zip(found.kernels, kernels, strict=True)
-                for moved in alone
-            ),
-            _movable(relocation, found.not_analysed),
-        )
-
-    def _movement_around_edit(self, kept: _Kept) -> Movement:
-        """Returns the movement of the tokens in front of changed lines, and of those behind."""
-        before, now = kept.sources[self._path].text, self._now[self._path].text
-        old, new = before.splitlines(keepends=True), now.splitlines(keepends=True)
-        first = _count_of_equal(old, new)
-        last = _count_of_equal(old[first:][::-1], new[first:][::-1])
-        front, back = sum(map(len, old[:first])), sum(map(len, old[len(old) - last :]))
-        ranges = [
-            (
-                bisect_right(places.stops, front),
-                bisect_left(places.starts, len(text) - back),
-                len(places.starts),
-            )
-            for places, text in ((kept.text.places, before), (self._text().places, now))
-        ]
-        is_alike = len({(start, total - stop) for start, stop, total in ranges}) == 1
-        seen = [((0, start), (stop, total)) if is_alike else () for start, stop, total in ranges]
-        return Movement(
-            VisibleText(kept.text.places, seen[0], b""),
-            VisibleText(self._text().places, seen[1], b""),
-        )
 
     def _text(self) -> VisibleText:
         return VisibleText.all_of(self.tokens_of(self._now[self._path].text))
@@ -271,20 +229,6 @@ class _Mover:
         if fix is not None:  # what it makes of the access stands in no text that there is
             fix = replace(fix, edits=self._relocation.moved(fix.edits))
         return replace(finding, fix=fix, help=fixed.help, no_fix=fixed.no_fix)
-
-
-def _count_of_equal(a: Sequence[str], b: Sequence[str]) -> int:
-    """Returns how many lines at the beginning of two texts are the same."""
-    return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(a, b, strict=False)))
-
-
-def _movable(relocation: Relocation, facts: Iterable[Tree]) -> tuple[Tree, ...]:
-    """Returns those facts at their present places that have any."""
-    moved: list[Tree] = []
-    for fact in facts:
-        with suppress(CannotMove):
-            moved.append(relocation.moved(fact))
-    return tuple(moved)
 
 
 def _states(paths: Iterable[str]) -> dict[str, tuple[int, int] | None]:

@@ -298,33 +298,3 @@ def test_first_kernels_are_shown_before_the_last_is_evaluated():
     first = next(analyses("k.cu", [source], Configuration(isolated=True), memory, partial))
     assert shown == [(1, {"s"}), (2, {"s", "t"})]
     assert len(first.accesses) == 2
-
-
-def test_kernels_that_are_not_evaluated_yet_are_shown_as_they_were_before_an_edit():
-    shown: list[list[tuple[str, int, float | None]]] = []
-    memory, evaluated = noting()
-
-    def partial(analysis: Analysis) -> None:
-        shown.append([(a.array.name, a.span.line, a.ways) for a in analysis.accesses])
-
-    narrow = TWO.replace("#define PITCH (32", "#define OTHER 1\n#define PITCH (16")
-    for text in (TWO, narrow):
-        shown.clear()
-        source = Source("k.cu", text)
-        next(analyses("k.cu", [source], Configuration(isolated=True), memory, partial))
-    assert len(evaluated) == 4
-    assert shown[0] == [("s", 6, 16.0), ("t", 10, 32.0)]
-
-
-def test_a_kernel_that_was_evaluated_is_not_shown_as_before():
-    memory, _ = noting()
-    shown: list[list[float | None]] = []
-    settings = Configuration(isolated=True)
-    next(analyses("k.cu", [Source("k.cu", TWO)], settings, memory))
-    freed = Source("k.cu", TWO.replace("threadIdx.x * PITCH", "threadIdx.x").replace("[1]", "[2]"))
-    next(
-        analyses(
-            "k.cu", [freed], settings, memory, lambda a: shown.append([x.ways for x in a.accesses])
-        )
-    )
-    assert shown[0] == [1.0, 32.0]
