@@ -43,6 +43,7 @@ that cannot becomes `Unparsed`, and its body stays.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -163,7 +164,7 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
     except RecursionError:
         name = piece.at(len(pieces.head))
         return ParsedFunction(None, (*dropped, *more, Dropped(piece.span(name), _TOO_DEEP)))
-    return ParsedFunction(converted, (*dropped, *more))
+    return ParsedFunction(replace(converted, name=pieces.name), (*dropped, *more))
 
 
 def _signature(

@@ -44,6 +44,10 @@ template <typename T> __device__ T block_result() {
 template <typename T> __device__ void use(T value) {
   reinterpret_cast<volatile T *>(results)[0] = value;
 }
+template <typename T, int K> __device__ void use_all(T (&values)[K]) {
+#pragma unroll
+  for (int i = 0; i < K; ++i) use(values[i]);
+}
 template <typename A, typename B> struct is_same { static constexpr bool value = false; };
 template <typename A> struct is_same<A, A> { static constexpr bool value = true; };
 template <typename A> struct is_number { static constexpr bool value = false; };
@@ -99,11 +103,15 @@ class BlockReduce {
       : t(storage), tid(threadIdx.x + X * (threadIdx.y + Y * threadIdx.z)) {}
   __device__ T Sum(T x) { return reduce(x, N); }
   __device__ T Sum(T x, int valid) { return reduce(x, valid); }
-  template <int I> __device__ T Sum(T (&x)[I]) { return reduce(x[0], N); }
+  template <int I> __device__ T Sum(T (&x)[I]) { use_all(x); return reduce(x[0], N); }
   template <typename Op> __device__ T Reduce(T x, Op op) { return reduce(x, N); }
   template <typename Op> __device__ T Reduce(T x, Op op, int valid) { return reduce(x, valid); }
-  template <int I, typename Op> __device__ T Reduce(T (&x)[I], Op op) { return reduce(x[0], N); }
+  template <int I, typename Op> __device__ T Reduce(T (&x)[I], Op op) {
+    use_all(x);
+    return reduce(x[0], N);
+  }
   __device__ T reduce(T x, int valid) {
+    use(x);
     if constexpr (A == BLOCK_REDUCE_WARP_REDUCTIONS) {
       if (tid % 32 == 0) t.aggregates[tid / 32] = thread_result<T>();
       __syncthreads();
@@ -165,6 +173,7 @@ class BlockScan {
   __device__ BlockScan(TempStorage &storage)
       : t(storage), tid(threadIdx.x + X * (threadIdx.y + Y * threadIdx.z)) {}
   __device__ void scan(T x, bool has_aggregate, bool has_prefix = false) {
+    use(x);
     if constexpr (USED == BLOCK_SCAN_WARP_SCANS) {
       if (tid % 32 == 31) t.aggregates[tid / 32] = thread_result<T>();
       __syncthreads();
@@ -316,13 +325,9 @@ class BlockStore {
       BlockExchange<T, X, ITEMS, false, Y, Z>(t.exchange).BlockedToWarpStriped(items);
     }
   }
-  __device__ void write(T (&items)[ITEMS]) {
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) use(items[i]);
-  }
   template <typename P> __device__ void Store(P to, T (&items)[ITEMS]) {
     exchange(items);
-    write(items);
+    use_all(items);
   }
   template <typename P> __device__ void Store(P to, T (&items)[ITEMS], int valid) {
     exchange(items);
@@ -331,7 +336,7 @@ class BlockStore {
       __syncthreads();
       use(t.valid);
     }
-    write(items);
+    use_all(items);
   }
 };
 template <typename T, int N, bool IS_POWER_OF_TWO> struct WarpStorage;
@@ -345,14 +350,16 @@ template <typename T, int N = 32, int PTX = 0> class Warp{0} {{
 {1}}};
 """
 _WARP_REDUCE = """\
-  __device__ T Sum(T x) { return thread_result<T>(); }
-  __device__ T Sum(T x, int valid) { return thread_result<T>(); }
-  template <typename Op> __device__ T Reduce(T x, Op op) { return thread_result<T>(); }
-  template <typename Op> __device__ T Reduce(T x, Op op, int n) { return thread_result<T>(); }
+  __device__ T reduce(T x) { use(x); return thread_result<T>(); }
+  __device__ T Sum(T x) { return reduce(x); }
+  __device__ T Sum(T x, int valid) { return reduce(x); }
+  template <typename Op> __device__ T Reduce(T x, Op op) { return reduce(x); }
+  template <typename Op> __device__ T Reduce(T x, Op op, int n) { return reduce(x); }
 """
 _WARP_SCAN = """\
-  __device__ void {0}Sum(T x, T &out) {{ out = thread_result<T>(); }}
+  __device__ void {0}Sum(T x, T &out) {{ use(x); out = thread_result<T>(); }}
   __device__ void {0}Sum(T x, T &out, T &aggregate) {{
+    use(x);
     out = thread_result<T>();
     aggregate = thread_result<T>();
   }}
@@ -362,7 +369,7 @@ _WARP_SCAN = """\
 def _text() -> str:
     """Returns the header that stands for all of CUB's."""
     one = ("", "template <", "T x, T &out", "x", "out = thread_result<T>();")
-    loop = "for (int i = 0; i < K; ++i) out[i] = thread_result<T>();"
+    loop = "use_all(x); for (int i = 0; i < K; ++i) out[i] = thread_result<T>();"
     many = ("template <int K>", "template <int K, ", "T (&x)[K], T (&out)[K]", "x[0]", loop)
     scans = (
         _SCAN_METHODS.replace("{0_}", prefix).format(head, items, first, result, name=name)
