@@ -33,11 +33,26 @@ def may_skip(ev: Evaluator, node: ir.Node) -> bool:
         return False
     if not all(_is_no_followed_pointer(ev, n) for n in effects.rebound):
         return False
+    if any(_holds_variables(ev, callee) for callee in effects.callees):
+        return False
     for name in effects.modified:
         binding = ev.state.lookup(name)
         if isinstance(binding, Variable) and binding.object.default is None:
             binding.object.default = FloatValue(FLOAT)
     return True
+
+
+def _holds_variables(ev: Evaluator, callee: str) -> bool:
+    """Returns whether what is called may change more than it is given.
+
+    An object or a lambda does, which holds variables, and a method of the class that calls it.
+    """
+    if ev.state.lookup(callee) is not None:
+        return True
+    if ev.state.frame.this is None:
+        return False
+    name, _ = ev.state.unit.template_arguments(callee)
+    return any(f.record is not None for f in ev.policy.functions(ev, name))
 
 
 def _is_no_followed_pointer(ev: Evaluator, name: str) -> bool:
