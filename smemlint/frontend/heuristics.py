@@ -127,6 +127,7 @@ _CONTAINER_METHODS = frozenset(
         "stride",
     )
 )  # fmt: skip
+_CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[hlzjt]*[diuxXofFeEgGcsp]|\{[^{}]*\}")
 _COPY_INSTRUCTION = re.compile(r"(?:^|::)(?:SM\d+_\w+|UniversalCopy)(?:<.*>)?::copy$")
 
 
@@ -154,6 +155,14 @@ def writes_arguments(name: str, *, is_object: bool, is_used: bool) -> bool:
     is_c = len(parts) == 1 and (_C_LIBRARY.fullmatch(last) is not None or is_cuda_call(last))
     takes_values = is_c or is_macro_name(last) or last in _CONTAINER_METHODS
     return not takes_values and (is_object or not is_used)
+
+
+def is_format(text: str) -> bool:
+    """Returns whether an argument is a text with conversions: `"block %d x %d"`, `"block {}"`.
+
+    What is given one prints values; those that read them take addresses.
+    """
+    return text.startswith('"') and _CONVERSION.search(text) is not None
 
 
 def launches_kernel(name: str) -> bool:

@@ -24,6 +24,7 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("load", "ldmatrix", "copy_rows", "cp_async"),
     ),
     heuristics.launches_kernel: (("LaunchKernel", "launch_kernel"), ("launch", "LaunchKernels")),
+    heuristics.is_format: (('"%d x %5.2f"', '"block {}"'), ('"threads"', "format", '"100%"')),
     heuristics.is_copy_instruction: (
         ("cute::SM80_CP_ASYNC_CACHEALWAYS<float>::copy", "SM90_TMA_LOAD_2D::copy", "UniversalCopy<S, D>::copy"),
         ("cute::copy", "SM80_X::copy_if", "Loader::copy"),

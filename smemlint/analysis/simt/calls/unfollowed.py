@@ -12,7 +12,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unkn
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import is_copy_instruction, is_macro_name
+from smemlint.frontend.heuristics import is_copy_instruction, is_format, is_macro_name
 from smemlint.frontend.program import Prototype
 from smemlint.reasons import Reason, ReasonCode
 
@@ -48,6 +48,8 @@ def forget_written(
         is_used: whether its value is.
     """
     declared = [p for p in prototypes_of(ev, node) if len(p.writes) >= len(operands)]
+    if not declared and any(is_format(ev.state.source_text(o.node)) for o in operands[:3]):
+        return
     for i, operand in enumerate(operands):
         place = operand.place
         if place is None or place.object.space is not Space.LOCAL:

@@ -75,6 +75,8 @@ def test_what_a_call_that_is_not_run_may_write_is_not_known(helper, body, block)
         ("", "int t = 1; set(n, t);", 256),  # by reference, perhaps: nothing else is of use
         ("", "int t = 32; int g = div_up(n, t);", 32),
         ("", 'int t = 32; printf("%d", t);', 32),
+        ("", 'int t = 32; say("%d threads", t);', 32),
+        ("", 'int t = 1; option("threads", t);', 256),
         ("", "int t = 1; std::swap(t, n);", 256),
         ("", "int t = 1, u; std::tie(t, u) = set(n);", 256),
         ("", "int t = 1; std::cin >> t;", 256),
