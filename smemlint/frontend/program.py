@@ -30,6 +30,7 @@ class TemplateParameter:
         type: spelling of a value parameter's type.
         default: source spelling of the default argument; None without one.
         is_pack: declared with `...`.
+        constraint: what C++20 asks of it, or of the whole head where it is the last one: `C<T>`.
     """
 
     name: str
@@ -37,6 +38,7 @@ class TemplateParameter:
     type: str = ""
     default: str | None = None
     is_pack: bool = False
+    constraint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

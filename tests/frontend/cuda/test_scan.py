@@ -81,7 +81,7 @@ def test_template_parameters() -> None:
         TemplateParameter("V", "value", "typename T::type"),
         TemplateParameter("P", "value", "auto*", "nullptr"),
         TemplateParameter("", "type", default="void"),
-        TemplateParameter("", "value", "unsigned"),
+        TemplateParameter("", "value", "unsigned", constraint="((N>1)&&C1<T>)"),
     )
     assert spelling_of(f.pieces.head) == "__global__ void"
 
@@ -90,7 +90,7 @@ def test_a_concept_constrains_a_type() -> None:
     f = only(
         "namespace d { template <class T> concept tile = true; }\ntemplate <d::tile R> void f() {}"
     )
-    assert f.pieces.template == (TemplateParameter("R", "type"),)
+    assert f.pieces.template == (TemplateParameter("R", "type", constraint="d::tile<R>"),)
 
 
 def test_specializations() -> None:

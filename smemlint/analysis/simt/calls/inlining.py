@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call
+from smemlint.analysis.simt.calls.constraints import enabled
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
 from smemlint.analysis.simt.calls.pure_calls import value_without_running
@@ -62,7 +63,7 @@ from smemlint.analysis.simt.types.patterns import Match
 from smemlint.analysis.simt.types.records import is_specialization_open
 from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, takes
 from smemlint.analysis.simt.types.statics import scope_of
-from smemlint.analysis.simt.types.template_arguments import template_scope, value_argument
+from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, TemplateParameter
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
@@ -167,9 +168,10 @@ def inline_best(
     operands = [operand_of(ev, a) for a in node.args]
     types = [o.type for o in operands]
     called = [f for f in candidates if len(arguments) >= signature_of(f).spelled]
-    fitting = definitions_for(ev, called, arguments, types)
-    if fitting and len(fitting) > 1 and any(signature_of(f).conditions for f in fitting):
-        fitting = _enabled(ev, fitting, arguments, operands, record)
+    bound = partial(_bindings, ev, arguments, operands)
+    fitting = definitions_for(ev, called, arguments, types, bound)
+    if fitting and len(fitting) > 1:
+        fitting = enabled(ev, fitting, bound, record)
     if not fitting:
         why = "no definition was read" if fitting is not None else WHICH
         return unfollowed_values(ev, candidates[0].name, operand_values(ev, operands), node, why)
@@ -182,42 +184,6 @@ def inline_best(
         lambda f: class_fit(ev, f, types),
     )
     return inline(ev, function, operands, arguments, node, this, record)
-
-
-def _enabled(
-    ev: Evaluator,
-    candidates: Sequence[Function],
-    arguments: tuple[str, ...],
-    operands: Sequence[Operand],
-    record: RecordType | None,
-) -> Sequence[Function] | None:
-    """Returns the candidates whose conditions hold; None where that is not known of one.
-
-    Args:
-        ev: the evaluator.
-        candidates: definitions of the name that is called.
-        arguments: template arguments that the call spells.
-        operands: of the call, evaluated.
-        record: the class of a method.
-    """
-    found: list[Function] = []
-    for function in candidates:
-        conditions = signature_of(function).conditions
-        scope: Scope = {}
-        if conditions:
-            parameters = signature_of(function).parameters
-            scope, _ = _bound_scope(ev, function, parameters, arguments, operands)
-        if record is not None:
-            scope = scope_of(record) | scope
-        with ev.state.within("enable_if", scope, function.scope):
-            values = [value_argument(ev, condition) for condition in conditions]
-        constants = [v.constant if isinstance(v, AffineInt) else None for v in values]
-        if 0 in constants:
-            continue
-        if None in constants:
-            return None
-        found.append(function)
-    return found
 
 
 def inline(
@@ -319,6 +285,13 @@ def _bound_scope(
     params = without_packs(function, parameters, len(operands))
     deduce_template_arguments(ev, function, params, operands, scope)
     return scope, params
+
+
+def _bindings(
+    ev: Evaluator, arguments: tuple[str, ...], operands: Sequence[Operand], function: Function
+) -> Scope:
+    """Returns what a call binds the template parameters of a definition to."""
+    return _bound_scope(ev, function, signature_of(function).parameters, arguments, operands)[0]
 
 
 def _are_constants(operands: Sequence[Operand]) -> bool:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, FloatType, IntType, PointerType
 from smemlint.frontend import ir
-from smemlint.frontend.cuda.parser.parse import template_arguments
+from smemlint.frontend.cuda.lexer.tokens import OPENING, angle_end, lex, matching, spelling_of
 from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
 
@@ -41,7 +41,10 @@ class Signature:
         least, most: arguments that it takes; a parameter pack takes any number.
         returns_reference: whether the result is another name for an object.
         spelled: how many template arguments a call has to spell: operands tell the others.
-        conditions: of `std::enable_if` in its template head or result, as they are spelled.
+        conditions: of `std::enable_if` in its template head, parameters or result, and constraints
+            of C++20, as they are spelled.
+        constraints: how many of the conditions are constraints.
+        types: template-ids in its head and result, which may be aliases of `std::enable_if`.
     """
 
     parameters: tuple[ir.Decl, ...]
@@ -52,6 +55,8 @@ class Signature:
     returns_reference: bool
     spelled: int = 0
     conditions: tuple[str, ...] = ()
+    constraints: int = 0
+    types: tuple[str, ...] = ()
 
 
 _known: WeakKeyDictionary[Function, Signature] = WeakKeyDictionary()
@@ -72,6 +77,11 @@ def _read(function: Function) -> Signature:
     parameters = parameters_of(tree)
     required = sum(p.init is None for p in parameters)
     takes_any = any(p.is_pack for p in function.template)
+    types = _types_of_head(function)
+    types += [
+        w for node in (tree.type.type, *(p.type for p in parameters)) for w in type_words(node)
+    ]
+    constraints = [p.constraint for p in function.template if p.constraint]
     return Signature(
         parameters,
         tuple(_shape(p.type) for p in parameters),
@@ -80,29 +90,38 @@ def _read(function: Function) -> Signature:
         UNBOUNDED if takes_any else len(parameters),
         _is_reference(tree.type.type),
         _must_be_spelled(function, parameters),
-        tuple(_conditions(function, type_words(tree.type.type))),
+        (*conditions_in(types), *constraints),
+        len(constraints),
+        tuple(t for t in types if t.endswith(">") and not _ENABLE_IF.search(t)),
     )
 
 
-def _conditions(function: Function, result: Sequence[str]) -> Iterator[str]:
+def _types_of_head(function: Function) -> list[str]:
+    """Returns the types in a template head that may have a condition."""
+    return [p.type if p.kind == "value" else p.default or "" for p in function.template]
+
+
+def conditions_in(types: Iterable[str]) -> Iterator[str]:
     """Yields the conditions of `enable_if_t<C, T>` and `enable_if<C, T>::type`."""
-    spelled = (p.type if p.kind == "value" else p.default or "" for p in function.template)
-    for text in (*spelled, *result):
+    for text in types:
         found = _ENABLE_IF.search(text)
         if found is not None:
-            yield from template_arguments(_first_template(text[found.start() :]))[1][:1]
+            yield _first_argument(text[found.end() :])
 
 
-def _first_template(text: str) -> str:
-    """Returns the template-id that a text begins with."""
-    depth = nested = 0
-    for i, c in enumerate(text):
-        nested += (c in "([") - (c in ")]")
-        if not nested:
-            depth += (c == "<") - (c == ">")
-            if c == ">" and not depth:
-                return text[: i + 1]
-    return text
+def _first_argument(text: str) -> str:
+    """Returns the template argument that a text begins with: `N < 4` of `N < 4, int>::type`."""
+    tokens = lex(text)
+    i = 0
+    while i < len(tokens) and tokens[i].text not in (",", ">"):
+        if tokens[i].text in OPENING:
+            i = matching(tokens, i)
+        elif tokens[i].text == "<":
+            end = angle_end(tokens, i)
+            is_bracket = any(token.text == ">" for token in tokens[end + 1 :])
+            i = end if end > 0 and is_bracket else i
+        i += 1
+    return spelling_of(tokens[:i])
 
 
 def _must_be_spelled(function: Function, parameters: Sequence[ir.Decl]) -> int:
@@ -209,17 +228,17 @@ def best_fit(
         return candidates[0]
     kinds = [is_type(a) for a in arguments]
 
-    def fit(function: Function) -> tuple[int, int, bool]:
+    def fit(function: Function) -> tuple[int, int, bool, int]:
         template = function.template
         classes = class_fit(function)
         if classes is None or (arguments and not template and function.specialization is None):
-            return (-4, 0, False)
+            return (-4, 0, False, 0)
         score = 1 if arguments and len(template) >= len(arguments) else 0
         score += not arguments and not template and takes(function)
         score += sum((p.kind == "type") == k for k, p in zip(kinds, template, strict=False))
         signature = signature_of(function)
         closeness = sum(_fits(s, t) for s, t in zip(signature.shapes, types, strict=False))
         is_place = function.record is not None and signature.returns_reference
-        return (score, classes + closeness, is_place)
+        return (score, classes + closeness, is_place, signature.constraints)
 
     return max(candidates, key=fit)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
     CType,
     FloatType,
     IntType,
+    PointerType,
     RecordType,
     StaticIntType,
     StaticType,
     unreferenced,
 )
+from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.overloads import signature_of
@@ -25,6 +30,8 @@ from smemlint.analysis.simt.types.patterns import (
 )
 from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
+
+_ENDS_CONSTANT = re.compile(r"\bconst$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +90,17 @@ def _differ(pattern: str, spelling: str, match: Match) -> bool:
 def _unqualified(spelling: str) -> str:
     """Returns a type without the `const` in front of it or behind it."""
     text = spelling.strip()
-    is_value = text.endswith(("*", "&"))
-    return text if is_value else text.removeprefix("const ").removesuffix(" const").strip()
+    if _ENDS_CONSTANT.search(text):
+        return text.removesuffix("const").strip()
+    return text if text.endswith(("*", "&")) else text.removeprefix("const ").strip()
 
 
 def definitions_for(
-    ev: Evaluator, candidates: Sequence[Function], arguments: Sequence[str], types: Sequence[CType]
+    ev: Evaluator,
+    candidates: Sequence[Function],
+    arguments: Sequence[str],
+    types: Sequence[CType],
+    bound: Callable[[Function], Scope],
 ) -> Sequence[Function] | None:
     """Returns the definitions of a function that its explicit specializations leave for a call.
 
@@ -99,7 +111,8 @@ def definitions_for(
         ev: reads the arguments where the call stands.
         candidates: definitions of one name.
         arguments: spelling of the template arguments that the call gives.
-        types: of the call's operands; they choose where it gives no template arguments.
+        types: of the call's operands; they choose where no template argument does.
+        bound: what the call binds the template parameters of a definition to.
     """
     if not any(f.specialization is not None for f in candidates):
         return candidates
@@ -111,11 +124,42 @@ def definitions_for(
         if function.specialization is None:
             others.append(function)
             continue
-        answer = _is_for(ev, function, arguments, given) if given else takes(ev, function, types)
+        answer = _is_for(ev, function, arguments, given) if given else None
+        if answer is not False and len(patterns_of(function)) > len(given):
+            answer = _is_deduced(ev, function, candidates, bound)
+        if answer is None and not given:
+            answer = takes(ev, function, types)
         if answer:
             chosen.append(function)
         is_open |= answer is None
     return chosen or (None if is_open else others)
+
+
+def _is_deduced(
+    ev: Evaluator,
+    function: Function,
+    candidates: Sequence[Function],
+    bound: Callable[[Function], Scope],
+) -> bool | None:
+    """Returns whether what a call deduces for the primary template is what one is written for.
+
+    None where that is not known, or which template it specializes.
+    """
+    count = len(signature_of(function).parameters)
+    primary = [
+        f
+        for f in candidates
+        if f.specialization is None and f.template and len(signature_of(f).parameters) == count
+    ]
+    patterns = patterns_of(function)
+    if len(primary) != 1 or len(primary[0].template) < len(patterns):
+        return None
+    template = primary[0].template
+    scope = bound(primary[0])
+    given = [scope.get(parameter.name) for parameter in template[: len(patterns)]]
+    if any(parameter.is_pack for parameter in template) or None in given:
+        return None
+    return _is_for(ev, function, ("",) * len(patterns), cast("Sequence[Argument]", given))
 
 
 def takes(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
@@ -124,9 +168,16 @@ def takes(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
     if len(parameters) != len(types):
         return False
     return all(
-        unreferenced(ev.types.resolve(parameter.type)) == unreferenced(given)
+        _is_same(ev.types.resolve(parameter.type), given)
         for parameter, given in zip(parameters, types, strict=True)
     )
+
+
+def _is_same(parameter: CType, given: CType) -> bool:
+    """Returns whether an operand has a parameter's type; an array becomes a pointer."""
+    if isinstance(given, ArrayType) and parameter == PointerType(given.element):
+        return True
+    return unreferenced(parameter) == unreferenced(given)
 
 
 def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int | None:

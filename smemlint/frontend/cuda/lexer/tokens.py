@@ -197,7 +197,7 @@ def angle_end(tokens: Sequence[Token], i: int, stop: int | None = None) -> int:
                 if text in CLOSING and text != closers.pop():
                     return -1
             elif text == "<":
-                depth += 1
+                depth += not compares(tokens, j)
             elif text == ">":
                 depth -= 1
                 if depth == 0:
@@ -206,6 +206,15 @@ def angle_end(tokens: Sequence[Token], i: int, stop: int | None = None) -> int:
                 return -1
         j += 1
     return -1
+
+
+def compares(tokens: Sequence[Token], i: int) -> bool:
+    """Returns whether `tokens[i] == '<'` stands behind a number or a bracket: `sizeof(T) < 4`."""
+    if i < 1 or tokens[i - 1].kind == "number":
+        return i > 0
+    if tokens[i - 1].text == ")":
+        return i < 3 or tokens[i - 3].text != "operator"
+    return False
 
 
 def split_commas(tokens: Sequence[Token]) -> list[list[Token]]:

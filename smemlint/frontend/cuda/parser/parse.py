@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING
 from pycparser import c_ast
 
 from smemlint.frontend import ir
-from smemlint.frontend.cuda.lexer.tokens import lex, spelling_of, split_commas
+from smemlint.frontend.cuda.lexer.tokens import compares, lex, spelling_of, split_commas
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar import Desugarer
 from smemlint.frontend.cuda.parser.desugar_records import alignments, desugar_members
@@ -426,7 +426,7 @@ def _last_template_bracket(tokens: Sequence[Token]) -> int:
         text = tokens[i].text
         brackets += (text in (")", "]", "}")) - (text in ("(", "[", "{"))
         if brackets == 0:
-            angles += (text == ">") - (text == "<")
+            angles += (text == ">") - (text == "<" and not compares(tokens, i))
             if angles == 0:
                 return i if text == "<" else -1
     return -1

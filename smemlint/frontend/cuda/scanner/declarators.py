@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, split_commas, words
@@ -50,6 +51,9 @@ def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
         h: the tokens.
         in_record: members of a record; only static ones are variables that functions name.
     """
+    if len(h) > 3 and h[0].text == "concept" and h[2].text == "=":
+        yield Declared("variable", h[1], [replace(h[0], text="bool"), *h[1:]])
+        return
     if not h or h[0].text in _IGNORED:
         return
     first_words = {token.text for token in h[:12] if token.kind == "identifier"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smemlint.frontend.cuda.lexer.tokens import (
     Token,
@@ -28,9 +29,21 @@ def template_heads(
         end = angle_end(tokens, i + 1)
         if end < 0:
             break
-        heads.append(template_parameters(tokens[i + 2 : end], concepts))
+        parameters = template_parameters(tokens[i + 2 : end], concepts)
         i = _after_requires(tokens, end + 1)
+        heads.append(_constrained(parameters, tokens[end + 2 : i]))
     return heads, i
+
+
+def _constrained(
+    parameters: tuple[TemplateParameter, ...], clause: Sequence[Token]
+) -> tuple[TemplateParameter, ...]:
+    """Notes the requires-clause of a head at its last parameter."""
+    if not clause or not parameters:
+        return parameters
+    *first, last = parameters
+    texts = [f"({text})" for text in (last.constraint, spelling_of(clause)) if text]
+    return (*first, replace(last, constraint="&&".join(texts)))
 
 
 def template_parameters(
@@ -61,7 +74,8 @@ def _parameter(tokens: list[Token], concepts: frozenset[str]) -> TemplateParamet
             kind = spelling_of(words)
             return TemplateParameter(words[i + 2].text, "value", kind, default, is_pack)
     if is_named and _is_constraint(words[:-1], concepts):
-        return TemplateParameter(last.text, "type", default=default, is_pack=is_pack)
+        asked = _constraint(words[:-1], last.text)
+        return TemplateParameter(last.text, "type", "", default, is_pack, asked)
     if is_named and len(words) == 1 and last.text in concepts:
         return TemplateParameter("", "type", default=default, is_pack=is_pack)
     if is_named and len(words) > 1 and not _ends_a_type(words):
@@ -80,6 +94,13 @@ def _is_constraint(tokens: list[Token], concepts: frozenset[str]) -> bool:
         return False
     name = tokens[end - 1].text
     return name in concepts or (name in _STANDARD_CONCEPTS and tokens[0].text == "std")
+
+
+def _constraint(concept: Sequence[Token], name: str) -> str:
+    """Returns what `C<int> T` asks: `C<T, int>`."""
+    text = spelling_of(concept)
+    head, angle, rest = text.partition("<")
+    return f"{head}<{name}, {rest}" if angle else f"{text}<{name}>"
 
 
 _TYPE_WORDS = frozenset(

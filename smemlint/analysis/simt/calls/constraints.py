@@ -1,0 +1,72 @@
+"""Conditions of function templates: `std::enable_if`, its aliases, constraints of C++20."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.environment import Scope
+from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.overloads import (
+    Signature,
+    conditions_in,
+    signature_of,
+    type_words,
+)
+from smemlint.analysis.simt.types.statics import scope_of
+from smemlint.analysis.simt.types.template_arguments import template_scope, value_argument
+from smemlint.frontend.program import Function
+
+
+def enabled(
+    ev: Evaluator,
+    candidates: Sequence[Function],
+    bound: Callable[[Function], Scope],
+    record: RecordType | None,
+) -> Sequence[Function] | None:
+    """Returns the candidates whose conditions hold; None where that is not known.
+
+    Of conditions that are not known one holds where no other candidate is left.
+
+    Args:
+        ev: the evaluator.
+        candidates: definitions of the name that is called.
+        bound: what the call binds the template parameters of one to.
+        record: the class of a method.
+    """
+    if not any(map(_may_be_disabled, candidates)):
+        return candidates
+    found: list[Function] = []
+    is_open = False
+    for function in candidates:
+        scope = bound(function) if _may_be_disabled(function) else {}
+        if record is not None:
+            scope = scope_of(record) | scope
+        with ev.state.within("enable_if", scope, function.scope):
+            values = list(_values(ev, signature_of(function)))
+        constants = [v.constant if isinstance(v, AffineInt) else None for v in values]
+        if 0 in constants:
+            continue
+        is_open |= None in constants
+        found.append(function)
+    return None if is_open and len(found) > 1 else found
+
+
+def _may_be_disabled(function: Function) -> bool:
+    signature = signature_of(function)
+    return bool(signature.conditions or signature.types)
+
+
+def _values(ev: Evaluator, signature: Signature) -> Iterator[Value | None]:
+    """Yields the values of a definition's conditions, those of aliases of `enable_if` too."""
+    for condition in signature.conditions:
+        yield value_argument(ev, condition)
+    for spelling in signature.types:
+        name, arguments = ev.state.unit.template_arguments(spelling)
+        named = ev.state.unit.declarations.get(name.rpartition("::")[2], ())
+        for alias in (d for d in named if d.kind == "alias" and d.template):
+            conditions = list(conditions_in(type_words(alias.parse())))
+            around = template_scope(ev, alias.template, arguments) if conditions else {}
+            with ev.state.within(f"alias {name}", around, alias.scope):
+                yield from [value_argument(ev, condition) for condition in conditions]
