@@ -50,10 +50,14 @@ class MmaOp:
     def __str__(self) -> str:
         return self.name
 
+    def element(self, operand: str) -> str:
+        """Returns the type of the elements of D, A, B or C; empty where it is not known."""
+        index = "DABC".find(operand) if len(operand) == 1 else -1
+        return self.types[index] if 0 <= index < len(self.types) else ""
+
     def element_bits(self, operand: str) -> int:
         """Returns the width of the elements of an operand, A, B or C; 0 where it is not known."""
-        index = {"D": 0, "A": 1, "B": 2, "C": 3}[operand]
-        return ELEMENT_BITS[self.types[index]] if index < len(self.types) else 0
+        return ELEMENT_BITS.get(self.element(operand), 0)
 
 
 def _quads(values: IntTuple, quad: int, row: int, strides: IntTuple) -> Layout:

@@ -75,10 +75,17 @@ UNKNOWN_TYPE = ReasonCode.UNKNOWN_TYPE
         (ROWS, "gemm(make_tiled_mma(SM999_16x8x16_TN{}), s, s, s);", "gemm", UNKNOWN_TYPE),
         (ROWS, "copy(nobody(s), g);", "copy", NOT_DECLARED),
         (ROWS, "copy(s(_, n, _, _), g);", "copy", NOT_MODELLED),
+        ("make_layout(make_shape(_64{}, _64{}), make_stride(_64{}, _1{}), Swizzle<3, 2, 3>{})",
+         "s(threadIdx.x, 0) = in[0];", "s(..)", NOT_MODELLED),
+        ("nowhere::layout(threadIdx.x)", "Tensor t = s(_, 0); t(threadIdx.x) = in[0];", "t(..)",
+         NOT_MODELLED),
+        ("nowhere::layout(threadIdx.x)",
+         "Tensor t = local_tile(s, Shape<_8, _8>{}, make_coord(0, 0)); out[0] = t(threadIdx.x);",
+         "t(..)", NOT_MODELLED),
     ],
 )  # fmt: skip
 def test_what_does_not_compile_or_is_not_known_is_noted_at_its_call(layout, body, call, code):
-    line = 9 if body.startswith(("copy", "gemm")) else 12
+    line = 12 if body.startswith("\n") else 9
     found = reasons(layout, body)
     assert (line, call, code) in found
     assert {at for at, _, _ in found} == {line}

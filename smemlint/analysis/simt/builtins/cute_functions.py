@@ -44,6 +44,7 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Space,
     Unknown,
+    UnknownTensor,
     Value,
     number,
 )
@@ -59,7 +60,7 @@ from smemlint.reasons import Reason, ReasonCode
 _ELEMENTS = frozenset(("data", "begin"))
 _BANK_ROW = 128
 """Bytes after which banks repeat."""
-_FIGURES = {"cosize_v": "cosize", "size_v": "size", "rank_v": "rank"}
+_FIGURES = {"cosize_v": "cosize", "size_v": "size", "rank_v": "rank", "is_static_v": "is_static"}
 
 
 # ---- functions and methods
@@ -129,7 +130,8 @@ def _answer(answer: Callable[[], Value | None], call: Call) -> Value | None:
         is_shared = any(shared_tensor_of(value) is not None for value in call.values)
         if is_shared or (call.name in ALGORITHMS and unknown is not None):
             return call.ev.state.note_unfollowed(call.node, reason)
-        return Unknown(reason)
+        is_of_shared = any(isinstance(value, UnknownTensor) for value in call.values)
+        return UnknownTensor(reason) if is_of_shared else Unknown(reason)
 
 
 def variable_template(ev: Evaluator, name: str) -> Value | None:
@@ -141,9 +143,13 @@ def variable_template(ev: Evaluator, name: str) -> Value | None:
         bits = type_bits(ev, arguments[0])
         return number(bits) if bits else None
     type_ = type_argument(ev, arguments[0]) if len(arguments) == 1 else None
-    if last not in _FIGURES or not isinstance(type_, StaticType):
+    if last not in (*_FIGURES, "tuple_size_v") or not isinstance(type_, StaticType):
         return None
-    layout = plain_layout_of(static_value(type_))
+    value = static_value(type_)
+    items = value.payload if isinstance(value, Cute) else None
+    if last == "tuple_size_v":
+        return number(len(items)) if isinstance(items, tuple) else None
+    layout = plain_layout_of(value)
     return value_of(getattr(layout, _FIGURES[last])) if layout is not None else None
 
 
@@ -222,6 +228,15 @@ def evaluate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value
         at = _coordinates(ev, arguments)
         found = _answer(lambda: value_of(payload(*at)), call)
     return found if found is not None else unfollowed_call(ev, str(payload), node)
+
+
+def coordinate_of_unknown(ev: Evaluator, tensor: UnknownTensor, node: ir.FuncCall) -> Unknown:
+    """Returns what `t(..)` gives of a tensor with an unknown layout; an element is noted."""
+    if is_slice(node):
+        return tensor
+    name = ev.state.source_text(node.name)
+    reason = Reason(tensor.reason.code, f"`{name}(..)` is not followed: {tensor.reason}")
+    return ev.state.note_unfollowed(node, reason)
 
 
 def locate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> LValue | Unknown | None:

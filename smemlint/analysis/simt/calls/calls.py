@@ -11,6 +11,7 @@ from smemlint.analysis.simt.builtins.cute_functions import (
     call_array_method,
     call_method_of_cute,
     called_tensor_or_layout,
+    coordinate_of_unknown,
     evaluate_coordinate,
     locate_coordinate,
 )
@@ -54,6 +55,7 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Space,
     Unknown,
+    UnknownTensor,
     Value,
     number,
     offset_of,
@@ -206,6 +208,8 @@ def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall, *, is_used: bool
         return _call_operator(ev, value, node)
     if isinstance(value, Cute):
         return evaluate_coordinate(ev, value, node)
+    if isinstance(value, UnknownTensor):
+        return coordinate_of_unknown(ev, value, node)
     return unfollowed_call(ev, ev.state.source_text(node.name), node, is_used=is_used)
 
 

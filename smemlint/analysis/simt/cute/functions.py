@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Space,
     Unknown,
+    UnknownTensor,
     Value,
     offset_of,
 )
@@ -86,6 +87,8 @@ def _make_layout(call: Call) -> Value:
     layouts = [plain for plain in plains if plain is not None]
     if layouts and len(layouts) == len(plains):
         return Cute(cute.make_layout(*layouts))
+    if len(call.values) > 2:
+        raise cute.CuteError("more than a shape and a stride")
     shape = call.convert.int_tuple(call.values[0])
     if len(call.values) == 1:
         return Cute(cute.Layout(shape))
@@ -202,9 +205,40 @@ def _complement(call: Call) -> Value:
 
 @function("append", "prepend")
 def _append(call: Call) -> Value:
+    """Adds a mode, or `append<N>(t)` as many of extent 1 as there are missing."""
+    if not call.types:
+        return _with_mode(call)
     (rank,) = call.static_types()
+    if len(call.values) > 1:
+        raise cute.CuteError("modes up to a rank that are no 1:0")
     change = cute.append if call.name == "append" else cute.prepend
     return _relayout(call, lambda layout: change(layout, rank))
+
+
+def _with_mode(call: Call) -> Value:
+    """Returns a tuple or a layout with one more entry, behind the others or before them."""
+    is_behind = call.name == "append"
+    payload, (first, more) = call.payload(0), call.values[:2]
+    if layout_of(first) is None:
+        items = payload if isinstance(payload, tuple) else (first,)
+        return Cute((*items, more) if is_behind else (more, *items))
+    mode = _plain(call, 1)
+
+    def change(layout: cute.Layout) -> cute.Layout:
+        modes = layout.modes()
+        return cute.make_layout(*((*modes, mode) if is_behind else (mode, *modes)))
+
+    return _relayout(call, change)
+
+
+@function("recast_layout")
+def _recast_layout(call: Call) -> Value:
+    """Evaluates `recast_layout<Old, New>(layout)`."""
+    old, new = call.type_bits(0), call.type_bits(1)
+    found = layout_of(call.values[0])
+    if found is None or isinstance(found, cute.SmemAtom):
+        raise cute.CuteError("a layout is needed")
+    return Cute(cute.recast_layout(found, old, new))
 
 
 @function("group_modes", "group")
@@ -332,7 +366,7 @@ def _make_tensor(call: Call) -> Value:
     given = call.values[1] if len(call.values) > 1 else None
     found = layout_of(given) if given is not None else None
     if isinstance(given, Unknown) and pointer.object.space is Space.SHARED:
-        return given  # a layout, or a length, which says as little
+        return UnknownTensor(given.reason)  # a layout, or a length, which says as little
     if found is None:
         found = _shape_or_layout(call, 1)
     return Cute(make_tensor(call.ev, pointer, found, call.node))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from smemlint.analysis.simt.cute import numbers, selectors, tiled
+from smemlint.analysis.simt.cute import coordinates, numbers, selectors, tiled
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.tensor_memory import accumulator
@@ -18,10 +18,11 @@ from smemlint.layout import cute
 Method = Callable[[Any, Call], Value]
 
 
-_REGISTERED = (numbers, selectors, tiled)
+_REGISTERED = (coordinates, numbers, selectors, tiled)
 """Modules that add functions to the table by being imported."""
 
 _QUERIES = frozenset(("size", "cosize", "rank", "shape", "stride", "layout"))
+_QUERIED = (cute.Tensor, cute.Layout, cute.ComposedLayout, cute.SmemAtom)
 
 
 def call_method(value: Value, call: Call) -> Value | None:
@@ -31,7 +32,7 @@ def call_method(value: Value, call: Call) -> Value | None:
         CuteError: what CuTe refuses to compile, or an argument is not known.
     """
     payload = payload_of(value)
-    if call.name in _QUERIES and isinstance(payload, cute.Tensor | cute.Layout):
+    if call.name in _QUERIES and isinstance(payload, _QUERIED):
         return FUNCTIONS[call.name](_with_self(value, call))
     for type_, table in _METHODS:
         if isinstance(payload, type_):
@@ -152,6 +153,23 @@ def _flat_coordinate(layout: cute.Layout, call: Call) -> Value:
     return value_of(layout.flat_coordinate(call.convert.integer(call.values[0])))
 
 
+def _coordinate(layout: cute.Layout, call: Call) -> Value:
+    """Evaluates `get_hier_coord(i)` and `get_1d_coord(i)`."""
+    index = call.convert.integer(call.values[0])
+    found = cute.idx2crd(index, layout.shape, layout.stride)
+    is_nested = call.name == "get_hier_coord"
+    return value_of(found if is_nested else cute.Layout(layout.shape)(found))
+
+
+def _tensor_itself(tensor: cute.Tensor, call: Call) -> Value:
+    return Cute(tensor.mode(*call.static_types()))
+
+
+def _part(own: cute.ComposedLayout | cute.SmemAtom, call: Call) -> Value:
+    """Evaluates `layout_a()`, which is the swizzle, and `layout_b()`."""
+    return Cute(own.swizzle if call.name == "layout_a" else own.layout)
+
+
 _SLICES: dict[str, Method] = {
     **dict.fromkeys(("partition_S", "partition_D"), _partition),
     **dict.fromkeys(("retile_S", "retile_D"), _retile),
@@ -179,16 +197,20 @@ _MMAS: dict[str, Method] = {
     "get_thr_layout_vmnk": _thread_layout,
     "with": _itself,
 }
-_TENSORS: dict[str, Method] = {"data": _data, "compose": _compose}
+_TENSORS: dict[str, Method] = {"data": _data, "compose": _compose, "tensor": _tensor_itself}
+_ATOMS: dict[str, Method] = dict.fromkeys(("layout_a", "layout_b"), _part)
 _LAYOUTS: dict[str, Method] = {
     "compose": _compose,
     "with_shape": _with_shape,
     "get_flat_coord": _flat_coordinate,
+    **dict.fromkeys(("get_hier_coord", "get_1d_coord"), _coordinate),
 }
 _METHODS: tuple[tuple[type | tuple[type, ...], dict[str, Method]], ...] = (
     (ThreadSlice, _SLICES),
     ((cute.TiledCopy, cute.CopyAtom), _COPIES),
     (cute.TiledMma, _MMAS),
     (cute.Tensor, _TENSORS),
-    ((cute.Layout, cute.ComposedLayout), _LAYOUTS),
+    (cute.Layout, _LAYOUTS),
+    (cute.ComposedLayout, {**_LAYOUTS, **_ATOMS}),
+    (cute.SmemAtom, _ATOMS),
 )

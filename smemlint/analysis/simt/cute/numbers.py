@@ -49,6 +49,12 @@ def _rounded_up(a: cute.IntTuple, b: cute.IntTuple) -> cute.IntTuple:
     return cute.ceil_div(a, b) * b
 
 
+@function("bits_to_bytes", "bytes_to_bits")
+def _width(call: Call) -> Value:
+    given = call.convert.integer(call.values[0])
+    return value_of(given * 8 if call.name == "bytes_to_bits" else cute.ceil_div(given, 8))
+
+
 @function("gcd", "lcm")
 def _common_factor(call: Call) -> Value:
     numbers = [value for value in call.values if isinstance(value, AffineInt)]

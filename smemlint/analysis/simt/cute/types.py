@@ -319,6 +319,14 @@ _MMA_MEMBERS: dict[str, Callable[[cute.MmaOp], Value]] = {
     "AtomShape_MNK": lambda op: value_of(op.shape),
     "AtomThrID": lambda op: Cute(op.threads),
 }
+_TILED_MMA_MEMBERS: dict[str, Callable[[cute.TiledMma], Value]] = {
+    "TiledShape_MNK": lambda mma: value_of(tuple(map(mma.tile_size, range(3)))),  # up to 3.3
+    "ThrLayoutVMNK": lambda mma: Cute(mma.thread_layout),
+}
+_COPY_MEMBERS: dict[str, Callable[[cute.CopyAtom], Value]] = {
+    "NumValSrc": lambda atom: value_of(atom.source.mode(1).size),
+    "NumValDst": lambda atom: value_of(atom.destination.mode(1).size),
+}
 
 
 def member_value(owner: object, name: str) -> Value | None:
@@ -327,8 +335,8 @@ def member_value(owner: object, name: str) -> Value | None:
         return owner if name in ("value", "type") else None
     payload = payload_of(owner) if isinstance(owner, Cute) else None
     if isinstance(payload, cute.TiledMma):
-        if name == "TiledShape_MNK":  # up to CUTLASS 3.3
-            return value_of(tuple(map(payload.tile_size, range(3))))
+        if name in _TILED_MMA_MEMBERS:
+            return _TILED_MMA_MEMBERS[name](payload)
         payload = payload.op
     if isinstance(payload, cute.MmaOp) and name in _MMA_MEMBERS:
         return _MMA_MEMBERS[name](payload)
@@ -337,7 +345,11 @@ def member_value(owner: object, name: str) -> Value | None:
             return value_of(payload.tiler)
         if name == "TiledNumThr":
             return value_of(payload.threads)
-        return Cute(payload.thread_value) if name == "TiledLayout_TV" else None
+        if name == "TiledLayout_TV":
+            return Cute(payload.thread_value)
+        payload = payload.atom
+    if isinstance(payload, cute.CopyAtom) and name in _COPY_MEMBERS:
+        return _COPY_MEMBERS[name](payload)
     if name == "rank" and isinstance(payload, cute.Layout | cute.ComposedLayout | cute.Tensor):
         return value_of(payload.rank)
     if isinstance(payload, cute.Tensor) and name in ("layout_type", "engine_type"):
@@ -345,17 +357,42 @@ def member_value(owner: object, name: str) -> Value | None:
     return None
 
 
-def element_type(owner: object, name: str) -> CType | None:
-    """Returns `value_type` of a tensor or of its engine; None for all other members."""
-    tensor = payload_of(owner) if isinstance(owner, Cute) else None
-    if name not in ("value_type", "element_type") or not isinstance(tensor, cute.Tensor):
+def element_type(ev: Evaluator, owner: object, name: str) -> CType | None:
+    """Returns `value_type` of a tensor or of its engine, `ValTypeA` of an MMA; else None."""
+    payload = payload_of(owner) if isinstance(owner, Cute) else None
+    if isinstance(payload, cute.TiledMma):
+        payload = payload.op
+    if isinstance(payload, cute.MmaOp):
+        spelling = _ELEMENTS.get(payload.element(name.removeprefix("ValType")))
+        return type_argument(ev, spelling) if name.startswith("ValType") and spelling else None
+    if name not in ("value_type", "element_type") or not isinstance(payload, cute.Tensor):
         return None
-    return tensor.origin.pointer.target if isinstance(tensor.origin, Origin) else None
+    return payload.origin.pointer.target if isinstance(payload.origin, Origin) else None
+
+
+_ELEMENTS = {
+    "F64": "double", "F32": "float", "TF32": "cutlass::tfloat32_t", "F16": "cutlass::half_t",
+    "BF16": "cutlass::bfloat16_t", "E4M3": "cutlass::float_e4m3_t", "E5M2": "cutlass::float_e5m2_t",
+    "S32": "int", "S8": "signed char", "U8": "unsigned char",
+}  # fmt: skip
+"""Element types in the names of operations."""
+
+
+def _tuple_element(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    """Returns what `tuple_element_t<I, Tuple>` stands for."""
+    index = value_argument(ev, arguments[0])
+    items = payload_of(static_argument(ev, arguments[-1]) or AffineInt(0))
+    at = index.constant if isinstance(index, AffineInt) else None
+    if at is None or not isinstance(items, tuple) or not 0 <= at < len(items):
+        return None
+    found = items[at]
+    return found if isinstance(found, Cute | AffineInt) else None
 
 
 _TEMPLATES: dict[str, Maker] = {
     **dict.fromkeys(STATIC_INTEGERS, _integer),
     **dict.fromkeys(("Shape", "Stride", "Step", "Coord", "Tile", "IntTuple", "tuple"), _tuple),
+    "tuple_element_t": _tuple_element,
     "Swizzle": _swizzle,
     "Layout": _layout,
     "ComposedLayout": _composed,

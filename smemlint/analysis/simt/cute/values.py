@@ -11,6 +11,7 @@ from smemlint.facts import LayoutUse
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout, Coordinate, IntTuple, Order, Tiler
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.reasons import ReasonCode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +63,24 @@ def has_one_value(value: object) -> TypeGuard[Cute]:
     if isinstance(payload, cute.Tensor):
         return payload.space is cute.Space.REGISTER
     return isinstance(payload, _OF_TYPES)
+
+
+def lacks_a_type(value: object) -> bool:
+    """Returns whether a number that a value of CuTe's is made of is that of an unknown type.
+
+    `Int<M>{}` is static whatever `M` is: where a kernel is given such a value, a caller may tell
+    more of its type. A number of run time is none of these.
+    """
+    if isinstance(value, Unknown):
+        return value.reason.code is ReasonCode.UNKNOWN_TYPE
+    payload = value.payload if isinstance(value, Cute) else None
+    if isinstance(payload, tuple):
+        return any(map(lacks_a_type, payload))
+    layout = payload.layout if isinstance(payload, cute.Tensor) else payload
+    if not isinstance(layout, cute.Layout | cute.ComposedLayout):
+        return False
+    numbers = cute.leaves((layout.plain.shape, layout.plain.stride))
+    return any(lacks_a_type(from_engine(n)) for n in numbers if isinstance(n, cute.DynamicInt))
 
 
 def shared_tensor_of(value: Value) -> cute.Tensor | None:

@@ -175,6 +175,11 @@ class Unknown:
         return Unknown(Reason(code, text), is_data, is_uniform)
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownTensor(Unknown):
+    """A tensor of CuTe's in shared memory, with a layout that is not known."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LanePredicate(Unknown):
     """A truth value that is known for some threads; for the rest it hangs on an unknown.

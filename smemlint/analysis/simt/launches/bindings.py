@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 from zlib import crc32
 
-from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
+from smemlint.analysis.simt.cute.values import lacks_a_type
+from smemlint.analysis.simt.domain.ctypes import (
+    CType,
+    IntType,
+    PointerType,
+    RecordType,
+    StaticType,
+    is_opaque,
+)
 from smemlint.analysis.simt.domain.environment import CTYPES, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Unknown
 from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
@@ -149,4 +157,6 @@ def _may_be_known(bound: object) -> bool:
         return bound.constant is not None
     if isinstance(bound, CallableValue):  # `decltype(flag)::value` of a type that is not known
         return not isinstance(bound.payload, CTYPES)
+    if isinstance(bound, StaticType) and lacks_a_type(bound.value):
+        return False
     return bound is not None and not isinstance(bound, Unknown) and not is_opaque(bound)

@@ -81,7 +81,7 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         member = member_value(owner.value, name) if isinstance(owner, StaticType) else None
         if member is not None:
             return StaticType(f"{owner}::{name}", value=member)
-        element = element_type(owner.value, name) if isinstance(owner, StaticType) else None
+        element = element_type(ev, owner.value, name) if isinstance(owner, StaticType) else None
         if element is not None:
             return element
         if name == "type":  # of a trait: `std::conditional<c, A, B>::type`

@@ -1,0 +1,94 @@
+"""Members and small functions of CuTe's classes, which kernels compute sizes and indexes with.
+
+The numbers are those that CuTe's own headers (CUTLASS 4.7) give, printed by a program of g++ 12.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+import pytest
+from conftest import accesses_of, facts_of
+
+HEAD = """#include <cute/tensor.hpp>
+using namespace cute;
+using L = Layout<Shape<_8, _4>, Stride<_4, _1>>;
+using Swizzled = decltype(composition(Swizzle<2, 0, 3>{}, L{}));
+using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
+using Copy = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+                                      Layout<Shape<_16, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{}));
+"""
+CASES = {
+    "cosize_v<decltype(Swizzled{}.layout_b())>": 32,
+    "int(size(Swizzled{}.layout_b()))": 32,
+    "int(get<0>(Swizzled{}.layout().shape()))": 8,
+    "int(get<1>(L{}.get_hier_coord(6)))": 2,
+    "int(L{}.get_1d_coord(4))": 1,
+    "int(size<0>(t.tensor()))": 8,
+    "int(sizeof(typename Mma::ValTypeA))": 2,
+    "int(sizeof(typename Mma::ValTypeC))": 4,
+    "int(size<0>(typename Mma::ThrLayoutVMNK{}))": 32,
+    "int(Copy::NumValSrc)": 8,
+    "int(get<1>(idx2crd(17, Shape<_8, _4>{})))": 2,
+    "int(crd2idx(make_coord(1, 2), Shape<_8, _4>{}, Stride<_4, _1>{}))": 6,
+    "int(crd2idx(make_coord(4, 1), Shape<_8, _4>{}))": 12,
+    "int(size(recast_layout<uint16_t, uint32_t>(Layout<Shape<_8>>{})))": 4,
+    "int(size(replace<0>(Shape<_8, _4>{}, _2{})))": 8,
+    "int(tuple_size_v<Shape<_8, _4>>)": 2,
+    "int(tuple_element_t<1, Shape<_8, _4>>{})": 4,
+    "int(bits_to_bytes(16))": 2,
+    "int(size<0>(prepend(L{}, Layout<_2>{})))": 2,
+    "int(size<2>(append(Shape<_8, _4>{}, _16{})))": 16,
+    "int(size<1>(unwrap(make_tuple(L{}))))": 4,
+    "int(size<0>(dice(Step<_1, X>{}, L{})))": 8,
+}
+
+
+@pytest.fixture(scope="module")
+def figures():
+    kernels = "".join(
+        f"""__global__ void k{n}(float *o) {{
+          __shared__ float s[1024];
+          Tensor t = make_tensor<half_t>(L{{}});
+          s[threadIdx.x * {expression}] = 1;
+          __syncthreads();
+          o[threadIdx.x] = s[threadIdx.x];
+        }}
+        """
+        for n, expression in enumerate(CASES)
+    )
+    launches = "".join(f"k{n}<<<1, 32>>>(o);" for n in range(len(CASES)))
+    facts = facts_of(f"{HEAD}{kernels} void host(float *o) {{ {launches} }}")
+    found = ((k.instance.kernel, a) for k in facts.kernels for a in k.accesses)
+    return {kernel: a.ways for kernel, a in found if str(a.kind) == "store"}
+
+
+@pytest.mark.parametrize("expression", CASES)
+def test_a_member_has_the_number_that_cute_gives(figures, expression):
+    number = list(CASES).index(expression)
+    assert figures[f"k{number}"] == gcd(CASES[expression], 32)
+
+
+ROWS = (
+    HEAD
+    + """
+template <class Tile>
+__global__ void k(float *o, Tile tile) {
+  __shared__ float s[4096];
+  Tensor t = make_tensor(make_smem_ptr(s), tile);
+  t(int(threadIdx.x), 0) = 1;
+  o[0] = s[0];
+}
+template <int Pitch> void run(float *o) {
+  auto tile = make_layout(make_shape(Int<32>{}, Int<Pitch>{}), LayoutRight{});
+  k<<<1, 32>>>(o, tile);
+}
+void host(float *o) { run<16>(o); }
+"""
+)
+
+
+def test_callers_tell_the_numbers_in_the_type_of_a_layout():
+    """`Int<Pitch>{}` is static whoever calls: the launch alone does not say what it is."""
+    (store,) = (a for a in accesses_of(ROWS) if str(a.kind) == "store")
+    assert store.ways == 16
