@@ -282,7 +282,8 @@ class CudaRecord(_Definition[FoundRecord]):
         outer = (p for enclosing in found.around for p in enclosing.template)
         names = self._unit.names.within((*outer, *self.template))
         table = self._unit.table
-        return parse_members(self.members, names, table, self.kind, self.name, found.attributes)
+        around = found.attributes
+        return parse_members(self.members, names, table, self.kind, self.name, around, found.pack)
 
     def parse(self) -> ir.Struct | ir.Union | None:
         """Returns the data members in order, parsed at the first call."""

@@ -63,18 +63,34 @@ class Typename(Type):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Struct(Type):
-    """`struct name { decls }`; None for one that is only mentioned."""
+    """`struct name { decls }`; None for one that is only mentioned.
+
+    Attributes:
+        align: what `alignas` and its like demand of the whole.
+        pack: bytes that `#pragma pack` aligns members to at most; 0 without one.
+        is_packed: members are not aligned but for what they ask for themselves.
+    """
 
     name: str | None
     decls: tuple[Declaration, ...] | None
+    align: tuple[Expression | Typename, ...] = field(default=(), metadata={"is_child": False})
+    pack: int = 0
+    is_packed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Union(Type):
-    """`union name { decls }`; None for one that is only mentioned."""
+    """`union name { decls }`; None for one that is only mentioned.
+
+    Attributes:
+        align, pack, is_packed: as those of a struct.
+    """
 
     name: str | None
     decls: tuple[Declaration, ...] | None
+    align: tuple[Expression | Typename, ...] = field(default=(), metadata={"is_child": False})
+    pack: int = 0
+    is_packed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,10 +103,15 @@ class Enumerator(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enum(Type):
-    """`enum name { .. }`; None for one that is only mentioned."""
+    """`enum name : underlying { .. }`; None for one that is only mentioned.
+
+    Attributes:
+        underlying: the type that is written; None where it is not.
+    """
 
     name: str | None
     enumerators: tuple[Enumerator, ...] | None
+    underlying: Typename | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

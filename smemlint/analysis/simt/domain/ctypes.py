@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -112,6 +112,9 @@ class RecordType:
         is_sized: the sizes of all members are known; `size` is nominal otherwise.
         initial: default initializers of members by their names, unevaluated.
         is_pair_class: one of CUDA's classes of two halves, which have a copy operator of their own.
+        data_size: bytes without the padding at its end.
+        is_plain: a class derived from it leaves its padding alone: it has no bases, constructors
+            and private members; None where that is not known.
         own: those of `statics` that the class itself declares; the others are of what is around it.
         inherited: what names of bases mean in its scope, where no template parameter says which.
     """
@@ -128,6 +131,8 @@ class RecordType:
     is_pair_class: bool = False
     own: set[str] = field(default_factory=set)
     inherited: dict[str, object] = field(default_factory=dict)
+    data_size: int = 0
+    is_plain: bool | None = True
 
     @property
     def bases(self) -> list[RecordType]:
@@ -221,6 +226,17 @@ class TupleType(OpaqueType):
     modes: tuple[CType, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class BitField(OpaqueType):
+    """The type of a bit-field, whose accesses are not followed.
+
+    Attributes:
+        size, align: of the type that it is declared with.
+    """
+
+    bits: int = 0
+
+
 def is_opaque(kind: object) -> bool:
     """Returns whether nothing is known of a type."""
     return isinstance(kind, OpaqueType) and not isinstance(kind, StaticType)
@@ -247,7 +263,9 @@ def is_sized(ctype: CType) -> bool:
         if ctype.count is None:
             return False
         ctype = ctype.element
-    return ctype.is_sized if isinstance(ctype, RecordType) else not is_opaque(ctype)
+    if isinstance(ctype, RecordType):
+        return ctype.is_sized
+    return isinstance(ctype, BitField) or not is_opaque(ctype)
 
 
 CType: TypeAlias = (
@@ -270,6 +288,7 @@ _ALIASES: dict[str, CType] = {
     "int32_t": I32, "uint32_t": U32, "int64_t": I64, "uint64_t": U64,
     "uchar": U8, "ushort": U16, "uint": U32, "ulong": U64, "BYTE": U8,
     "size_t": U64, "ssize_t": I64, "ptrdiff_t": I64, "intptr_t": I64, "uintptr_t": U64,
+    "wchar_t": I32, "char8_t": U8, "char16_t": U16, "char32_t": U32,
     "clock_t": I64, "half": HALF, "__half": HALF, "half_t": HALF, "float16_t": HALF,
     "nv_half": HALF, "__nv_bfloat16": BF16, "nv_bfloat16": BF16, "bfloat16_t": BF16,
     "bf16": BF16, "nv_bfloat": BF16, "float32_t": FLOAT, "float64_t": DOUBLE,
@@ -398,6 +417,7 @@ def lay_out(
     align: int = 1,
     record: object = None,
     arguments: tuple[str, ...] = (),
+    pack: int | None = 0,
 ) -> RecordType:
     """Returns a record from (name, type, extra alignment) fields, by the rules of the C ABI.
 
@@ -408,36 +428,115 @@ def lay_out(
         align: `alignas` of the whole record, in bytes.
         record: the front end's record, for its methods.
         arguments: its template arguments.
+        pack: bytes that members are aligned to at most; 0 without a limit, None where they are
+            aligned to what they ask for themselves.
     """
-    offset = size = 0
+    placed: list[tuple[str, CType, int]] = []
+    end = size = 0
+    for field_name, ctype, extra in fields:
+        begin, end, natural = _placed(ctype, extra, 0 if union else end, pack, bool(field_name))
+        align = max(align, natural)
+        size = max(size, end)
+        if field_name or not isinstance(ctype, BitField):
+            placed.append((field_name, ctype, begin))
+    offsets = [begin // 8 for _, _, begin in placed] if union else _apart(placed, end)
+    if offsets is None:  # several bit-fields of one byte cannot be told apart
+        unsized = [(n, _without_bits(ctype), extra) for n, ctype, extra in fields]
+        return lay_out(name, unsized, align=align, record=record, arguments=arguments, pack=pack)
     members = []
     behind = ""
-    for field_name, ctype, extra in fields:
-        a = max(ctype.align, extra, 1)
-        align = max(align, a)
-        offset = 0 if union else -(-offset // a) * a
+    for (field_name, ctype, _), offset in zip(placed, offsets, strict=True):
         members.append(Member(field_name, ctype, offset, behind))
         if not union and not is_sized(ctype):
             behind = behind or field_name or getattr(ctype, "spelling", name)
-        offset += 1 if isinstance(ctype, OpaqueType) and not ctype.size else ctype.size
-        size = max(size, offset)
+    size = -(-max(size, 1) // 8)
     return RecordType(
         name,
         tuple(members),
-        -(-max(size, 1) // align) * align,
+        -(-size // align) * align,
         align,
         record=record,
         arguments=arguments,
         is_sized=all(is_sized(ctype) for _, ctype, _ in fields),
+        data_size=size,
     )
 
 
+def _placed(
+    ctype: CType, extra: int, at: int, pack: int | None, is_named: bool
+) -> tuple[int, int, int]:
+    """Returns the bits from which and up to which a member lies, and the bytes it is aligned to.
+
+    A bit-field does not cross the units of its type that it is aligned to.
+    Source: System V ABI for x86-64, 3.1.2; GCC 12, `place_field` in stor-layout.cc.
+
+    Args:
+        ctype: of the member.
+        extra: what `alignas` demands.
+        at: the bit behind the member before it.
+        pack: as that of `lay_out`.
+        is_named: a bit-field without a name does not align the record.
+    """
+    natural = max(ctype.align if pack is not None else 1, extra, 1)
+    natural = min(natural, pack or natural)
+    unit = 8 * natural
+    if not isinstance(ctype, BitField):
+        begin = -(-at // unit) * unit
+        size = 1 if isinstance(ctype, OpaqueType) and not ctype.size else ctype.size
+        return begin, begin + 8 * size, natural
+    crosses = -(-(at % unit + ctype.bits) // unit) * unit > 8 * ctype.size
+    if extra or not ctype.bits or (crosses and pack == 0):
+        at = -(-at // unit) * unit
+    return at, at + ctype.bits, natural if is_named else 1
+
+
+def _apart(placed: Sequence[tuple[str, CType, int]], end: int) -> list[int] | None:
+    """Returns bytes where members lie, each bit-field at another one of those of its neighbours.
+
+    None where there are more bit-fields than bytes.
+
+    Args:
+        placed: name, type and first bit of each member.
+        end: the bit behind the last one.
+    """
+    limits: list[int] = []
+    for _, ctype, begin in reversed(placed):
+        limits.append(end)
+        end = end if isinstance(ctype, BitField) else begin
+    found: list[int] = []
+    free = 0
+    for (_, ctype, begin), limit in zip(placed, reversed(limits), strict=True):
+        at = begin // 8
+        if isinstance(ctype, BitField):
+            at = max(free, at)
+            if 8 * at >= limit:
+                return None
+        found.append(at)
+        free = at + (1 if isinstance(ctype, BitField) else ctype.size)
+    return found
+
+
+def _without_bits(ctype: CType) -> CType:
+    if not isinstance(ctype, BitField):
+        return ctype
+    return OpaqueType(ctype.spelling, ctype.size, ctype.align)
+
+
 def as_base(ctype: CType) -> CType:
-    """Returns a class as a part of those derived from it, in which empty ones take no room."""
+    """Returns a class as a part of those derived from it, in which empty ones take no room.
+
+    Members behind one that is not plain lie in its padding. Source: Itanium C++ ABI, 2.4.
+    """
     if not isinstance(ctype, RecordType):
         return ctype
     is_empty = ctype.is_sized and all(m.type.size == 0 for m in ctype.members)
-    return replace(ctype, size=0) if is_empty else ctype
+    if is_empty:
+        return replace(ctype, size=0)
+    if ctype.is_plain or not ctype.is_sized or ctype.data_size == ctype.size:
+        return ctype
+    if ctype.is_plain is None:
+        return replace(ctype, is_sized=False)
+    return replace(ctype, size=ctype.data_size)
 
 
 def promoted(ctype: IntType) -> IntType:

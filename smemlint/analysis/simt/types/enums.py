@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.domain.ctypes import I32, RecordType
+from smemlint.analysis.simt.domain.ctypes import I32, CType, RecordType
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -91,12 +91,21 @@ def enumerator_values(ev: Evaluator, node: ir.Enum) -> dict[str, Value]:
     return values
 
 
-def bind_enumerators(ev: Evaluator, node: ir.Enum) -> None:
+def bind_enumerators(ev: Evaluator, node: ir.Enum) -> CType:
     """Declares a local enum's names, with and without that of the enum, and the enum itself."""
+    ctype = underlying_type(ev, node)
     values = enumerator_values(ev, node)
     for name, value in values.items():
         ev.state.bind(name, value)
     if node.name:
-        ev.state.bind(node.name, I32)
+        ev.state.bind(node.name, ctype)
         for name, value in values.items():
             ev.state.bind(f"{node.name}::{name}", value)
+    return ctype
+
+
+def underlying_type(ev: Evaluator, node: ir.Node | None) -> CType:
+    """Returns the type whose values an enum has: the one that it names, `int` otherwise."""
+    enum = getattr(node, "type", node)
+    written = enum.underlying if isinstance(enum, ir.Enum) else None
+    return I32 if written is None else ev.types.resolve(written)

@@ -9,7 +9,6 @@ from smemlint.analysis.simt.cute.types import element_type, member_value, typed_
 from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
-    I32,
     ArrayType,
     CType,
     FloatType,
@@ -25,6 +24,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.enums import underlying_type
 from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
 from smemlint.analysis.simt.types.records import member_template, record_named
@@ -224,7 +224,8 @@ def _resolve_alias(
         if arguments and not declaration.template:
             continue  # a member alias may have the name of the template that it stands for
         if declaration.kind == "enum":
-            return I32
+            with state.within(f"enum {name}", {}, declaration.scope):
+                return underlying_type(ev, declaration.parse())
         if declaration.kind != "alias":
             continue
         node = declaration.parse()

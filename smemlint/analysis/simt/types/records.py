@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
-from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, as_base, lay_out
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    BitField,
+    CType,
+    IntType,
+    OpaqueType,
+    RecordType,
+    as_base,
+    lay_out,
+)
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope, Variable
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -136,6 +146,8 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
                 ("", as_base(ev.types.spelled(b) or OpaqueType(b)), 0) for b in record.bases
             ]
             inherited = _inherited(record, [ctype for _, ctype, _ in bases])
+            if tree is None:  # no layout is better than that of an empty class
+                bases.append(("", OpaqueType(f"a member of {record.name}"), 0))
             state.frame.enter_scope(inherited)
             result = _lay_out_members(ev, record.name, tree, bases, record, arguments)
             result.inherited.update(inherited)
@@ -209,7 +221,6 @@ def _lay_out_members(
     initial: dict[str, object] = {}
     frame = ev.state.frame
     frame.enter_scope(scope)
-    align = 1
     try:
         for decl in getattr(tree, "decls", None) or ():
             if isinstance(decl, ir.Typedef):
@@ -221,20 +232,36 @@ def _lay_out_members(
                     frame.bind(decl.name, Lazy(decl.init, scope))
             else:
                 ctype = _nested_record(ev, decl, record) or ev.types.resolve(decl.type)
+                if decl.bitsize is not None:
+                    fields.append((decl.name, _bit_field(ev, decl), declared_alignment(ev, decl)))
+                    continue
                 if not decl.name and not isinstance(decl.type, ir.Struct | ir.Union):
                     continue
                 if not decl.name and getattr(decl.type, "name", None):
                     continue  # a nested definition, not an anonymous member
-                if decl.bitsize is not None:  # where it lies and what moves it, the ABI packs
-                    ctype = OpaqueType(f"the bit-field `{decl.name}`", ctype.size, ctype.align)
                 fields.append((decl.name, ctype, declared_alignment(ev, decl)))
                 if decl.init is not None:
                     initial[decl.name] = decl.init
     finally:
         frame.leave_scope()
+    is_packed = getattr(tree, "is_packed", False)
+    are_plain = all(_is_plain(ctype) for _, ctype, _ in fields)
+    is_derived = record is not None and bool(record.bases)
+    if is_packed and (is_derived or not are_plain):  # what stays unpacked hangs on the compiler
+        fields.insert(0, ("", OpaqueType("a packed class"), 0))
+    aligned = [_alignment(ev, operand) for operand in getattr(tree, "align", ())]
     union = isinstance(tree, ir.Union) or (record is not None and record.kind == "union")
-    align = max(align, getattr(record, "alignment", 0) or 0, _struct_alignment(tree))
-    result = lay_out(name, fields, union=union, align=align, record=record, arguments=arguments)
+    result = lay_out(
+        name,
+        fields,
+        union=union,
+        align=max(aligned, default=1),
+        record=record,
+        arguments=arguments,
+        pack=None if is_packed else getattr(tree, "pack", 0),
+    )
+    is_plain = are_plain and (record is None or _keeps_padding(ev, record))
+    result = replace(result, is_plain=is_plain)
     result.statics.update(scope)
     for constant in scope.values():
         if isinstance(constant, Lazy):
@@ -242,6 +269,19 @@ def _lay_out_members(
     result.own.update(scope)
     result.initial.update(initial)
     return result
+
+
+def _keeps_padding(ev: Evaluator, record: Record) -> bool | None:
+    """Returns whether a class has no bases, constructors and private members; None for unknown."""
+    if record.bases or any(f.record == record.name for f in ev.policy.functions(ev, record.name)):
+        return False
+    return None if record.kind == "class" else True
+
+
+def _is_plain(ctype: CType) -> bool:
+    while isinstance(ctype, ArrayType):
+        ctype = ctype.element
+    return not isinstance(ctype, RecordType) or ctype.is_plain is not False
 
 
 def _nested_record(ev: Evaluator, decl: ir.Decl, outer: Record | None) -> CType | None:
@@ -263,16 +303,23 @@ def _nested_record(ev: Evaluator, decl: ir.Decl, outer: Record | None) -> CType 
 
 def declared_alignment(ev: Evaluator, decl: ir.Decl) -> int:
     """Returns the bytes that `alignas` or `__align__` demand; 0 without one."""
-    best = 0
-    for operand in decl.align:
-        if isinstance(operand, ir.Typename):
-            best = max(best, ev.types.resolve(operand).align)
-            continue
-        value = ev.evaluate(operand)
-        if isinstance(value, AffineInt) and value.constant:
-            best = max(best, value.constant)
-    return best
+    return max((_alignment(ev, operand) for operand in decl.align), default=0)
 
 
-def _struct_alignment(tree: ir.Node | None) -> int:
-    return int(getattr(tree, "alignment", 0) or 0)
+def _alignment(ev: Evaluator, operand: ir.Expression | ir.Typename) -> int:
+    """Returns the bytes that one `alignas` demands; 0 where that is not known."""
+    if isinstance(operand, ir.Typename):
+        return ev.types.resolve(operand).align
+    value = ev.evaluate(operand)
+    return value.constant or 0 if isinstance(value, AffineInt) else 0
+
+
+def _bit_field(ev: Evaluator, decl: ir.Decl) -> CType:
+    """Returns the type of a bit-field: where it lies and what moves it, the ABI packs."""
+    ctype = ev.types.resolve(decl.type)
+    width = ev.evaluate(decl.bitsize) if decl.bitsize is not None else None
+    bits = width.constant if isinstance(width, AffineInt) else None
+    text = f"the bit-field `{decl.name}`"
+    if bits is None or not isinstance(ctype, IntType):
+        return OpaqueType(text, ctype.size, ctype.align)
+    return BitField(text, ctype.size, ctype.align, bits)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
     FUNCTION,
-    I32,
     ArrayType,
     CType,
     OpaqueType,
@@ -78,8 +77,7 @@ class Resolver:
                 return self.named((node.name or "",))
             return local_record(self._ev, node)
         if isinstance(node, ir.Enum):
-            bind_enumerators(self._ev, node)
-            return I32
+            return bind_enumerators(self._ev, node)
         return FUNCTION if isinstance(node, ir.FuncDecl) else OpaqueType(type(node).__name__)
 
     def named(self, words: tuple[str, ...]) -> CType:

@@ -48,6 +48,9 @@ ATTRIBUTES = frozenset(
     )
 )  # fmt: skip
 ALIGNMENTS = frozenset(("alignas", "__align__", "_Alignas"))
+ALIGNED = frozenset(("aligned", "__aligned__", "align"))
+"""Words in `__attribute__((..))` and `__declspec(..)`."""
+PACKED = frozenset(("packed", "__packed__"))
 RECORD_WORDS = frozenset(("struct", "class", "union", "enum"))
 CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"))
 STATEMENT_WORDS = frozenset(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import (
     ATTRIBUTES,
+    PACKED,
     QUALIFIERS,
     RECORD_WORDS,
     STATEMENT_WORDS,
@@ -18,6 +19,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
     find_top_level,
     is_type_word,
     split_at_commas,
+    take_attribute,
     take_declarator,
     take_pointers,
     take_specifiers,
@@ -84,6 +86,7 @@ def desugar_declaration(
     end = statement_end(words, i, stop)
     last = words[min(end, len(words) - 1)]
     part = words[i:end]
+    begin = len(g.out)
     k, _ = take_specifiers(g, part, 0)
     is_typedef = any(w.text == "typedef" for w in part[:k])
     binding = k + 1 if text_at(part, k) in ("&", "&&") else k
@@ -94,13 +97,12 @@ def desugar_declaration(
     while True:
         name_at = len(g.out)
         after = take_declarator(g, part, k := take_pointers(g, part, k))
-        if after == k:
+        if after == k and not (is_member and text_at(part, k) == ":"):
             raise CannotDesugar("a declaration without a name")
         k = after
         if is_typedef:
             becomes_type(g, name_at)
-        while text_at(part, k) in ATTRIBUTES:
-            k = closing(part, k + 1) + 1
+        k = _attributes_behind(g, part, k, begin, is_member=is_member)
         stop_at = find_top_level(part, ",", k)
         if text_at(part, k) == ":" and is_member:
             g.op(":", part[k])
@@ -117,6 +119,31 @@ def desugar_declaration(
         raise CannotDesugar(f"a declaration goes on with `{part[k].text}`")
     g.op(";", last)
     return end + 1
+
+
+def _attributes_behind(
+    g: Grammar, words: Sequence[Word], k: int, begin: int, *, is_member: bool
+) -> int:
+    """Takes attributes behind a name: the index after them.
+
+    Args:
+        g: takes what is emitted.
+        words: of the declaration.
+        k: the first one behind the name.
+        begin: where the declaration begins in what was emitted, which takes the alignments.
+        is_member: of a record.
+    """
+    while text_at(words, k) in ATTRIBUTES:
+        end = closing(words, k + 1) + 1
+        if is_member and any(word.text in PACKED for word in words[k:end]):
+            raise CannotDesugar("a member that is packed by itself")
+        emitted = len(g.out)
+        take_attribute(g, words, k, emit=True)
+        aligned = g.out[emitted:]
+        del g.out[emitted:]
+        g.out[begin:begin] = aligned
+        k = end
+    return k
 
 
 def becomes_type(g: Grammar, begin: int) -> None:

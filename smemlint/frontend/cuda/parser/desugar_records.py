@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smemlint.frontend.cuda.lexer.keywords import ALIGNMENTS, ATTRIBUTES, RECORD_WORDS, STORAGE
+from smemlint.frontend.cuda.lexer.keywords import ATTRIBUTES, PACKED, RECORD_WORDS, STORAGE
+from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar_declarations import (
     DECLARATION_WORDS,
     becomes_type,
@@ -13,6 +14,7 @@ from smemlint.frontend.cuda.parser.desugar_declarations import (
     statement_end,
 )
 from smemlint.frontend.cuda.parser.desugar_types import (
+    alignments,
     closing,
     find_top_level,
     split_at_commas,
@@ -22,6 +24,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
     take_extents,
     take_pointers,
     take_specifiers,
+    take_type_id,
     text_at,
 )
 from smemlint.frontend.cuda.parser.grammar import Aside, CannotDesugar, Grammar, Lost
@@ -73,17 +76,32 @@ def desugar_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
         g.name(name.text, name)
     g.op("{", words[brace])
     if role == "ENUM":
-        _enumerators(g, words[brace + 1 : end])
+        _enumerators(g, words[brace + 1 : end], head[find_top_level(head, ":") + 1 :])
     else:
-        desugar_members(g, words, brace + 1, end, alignments(head[keyword + 1 :]))
+        desugar_members(g, words, brace + 1, end, [*head[keyword + 1 :], *_attributes(words, end)])
     g.op("}", words[end])
     is_typedef = any(w.text == "typedef" for w in head[:keyword])
     return _declarators_behind(g, words, end + 1, stop, is_typedef=is_typedef)
 
 
-def _enumerators(g: Grammar, words: Sequence[Word]) -> None:
+def _attributes(words: Sequence[Word], end: int) -> Sequence[Word]:
+    """Returns the attributes behind the body of a record that ends at `end`."""
+    after = end + 1
+    while text_at(words, after) in ATTRIBUTES and text_at(words, after + 1) == "(":
+        after = closing(words, after + 1) + 1
+    return words[end + 1 : after]
+
+
+def _enumerators(g: Grammar, words: Sequence[Word], underlying: Sequence[Word]) -> None:
+    if underlying:
+        g.name(markers.UNDERLYING, underlying[0])
+        for text in ("=", "("):
+            g.op(text, underlying[0])
+        take_type_id(g, underlying)
+        g.op(")", underlying[-1])
+        g.emit("INT_CONST_DEC", "0", underlying[-1])
     for n, part in enumerate(split_at_commas(words)):
-        if n:
+        if n or underlying:
             g.op(",", part[0])
         g.name(part[0].text, part[0])
         if text_at(part, 1) == "=":
@@ -120,7 +138,11 @@ def _declarators_behind(
 
 
 def desugar_members(
-    g: Grammar, words: Sequence[Word], i: int, stop: int, aligned: Sequence[Sequence[Word]] = ()
+    g: Grammar,
+    words: Sequence[Word],
+    i: int,
+    stop: int,
+    attributes: Sequence[Word] = (),
 ) -> None:
     """Desugars data members, constants and aliases; methods are functions of their own.
 
@@ -129,14 +151,10 @@ def desugar_members(
         words: of the body.
         i: the first of `words` that belongs to it.
         stop: the first that does not.
-        aligned: each `alignas(..)` of the record. The first member takes them over, which gives
-            the record the same layout.
+        attributes: of the record, in front of its name and behind its body.
     """
     before = len(g.out)
-    for alignment in aligned:
-        take_attribute(g, alignment, 0, emit=True)
-    prefix = g.out[before:]
-    del g.out[before:]
+    _describe(g, attributes)
     while i < stop:
         word = words[i]
         if word.text in ("public", "private", "protected"):
@@ -144,43 +162,45 @@ def desugar_members(
         elif word.text == ";" or word.kind == "pragma":
             i += 1
         else:
-            i, is_field = _member_declaration(g, words, i, stop, prefix)
-            prefix = [] if is_field else prefix
+            i = _member_declaration(g, words, i, stop)
     if len(g.out) == before:  # C knows no empty record
         _hold_place(g, [], words[min(i, len(words) - 1)], is_field=False)
 
 
-def _member_declaration(
-    g: Grammar, words: Sequence[Word], i: int, stop: int, prefix: list[GrammarToken]
-) -> tuple[int, bool]:
-    """Desugars a member behind `prefix`: the index after it, and whether it takes up room."""
+def _describe(g: Grammar, attributes: Sequence[Word]) -> None:
+    """Desugars what is asked of a whole record as a member: its alignment and packing."""
+    packing = 2 * g.pack + any(word.text in PACKED for word in attributes)
+    if not packing and not alignments(attributes):
+        return
+    at = attributes[0] if attributes else Word("operator", "", 0, 0)
+    for k, word in enumerate(attributes):
+        if word.text in ATTRIBUTES and text_at(attributes, k + 1) == "(":
+            take_attribute(g, attributes, k, emit=True)
+    g.emit("CHAR", "char", at)
+    g.name(markers.RECORD, at)
+    g.op(":", at)
+    g.emit("INT_CONST_DEC", str(packing), at)
+    g.op(";", at)
+
+
+def _member_declaration(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
+    """Desugars a member: the index after it."""
     end, is_function, is_record = _kind(words, i, stop)
     word = words[i]
     is_alias = word.text == "using" and text_at(words, i + 2) == "="
     if is_function or (word.text in _NO_MEMBERS and not is_alias):
-        return end + 1, False
+        return end + 1
     is_typedef = word.text == "typedef"
     is_field = not is_alias and not is_typedef and not _is_constant(words[i:end])
     if is_record and words[end - 1].text == "}":  # a named record is only defined here
         is_field = is_field and _defined_name(words, i) is None
-    prefix = prefix if is_field else []
-    parts = _first_and_rest(g, words[i:end]) if prefix and not is_record else None
-    if parts is not None:
-        first, rest = parts
-        _member_declaration(g, first, 0, len(first), prefix)
-        _member_declaration(g, rest, 0, len(rest), [])
-        return end + 1, True
     begin, regions = len(g.out), len(g.regions)
     try:
         if is_record and not is_typedef:
-            if prefix and find_top_level(words[i:end], ",") < end - i:
-                raise CannotDesugar("an aligned record that begins with several records")
-            g.out += prefix
             desugar_record(g, words, i, stop)
         elif not is_field or _has_initializer(words[i:end]):
-            _aside(g, words, i, stop, prefix, is_field=is_field)
+            _aside(g, words, i, stop, is_field=is_field)
         else:
-            g.out += prefix
             desugar_declaration(g, words, i, stop, is_member=True)
     except (CannotDesugar, IndexError) as error:
         del g.out[begin:], g.regions[regions:]
@@ -188,18 +208,7 @@ def _member_declaration(
         if is_field:  # a layout with a hole would be a wrong one: the record goes with it
             raise CannotDesugar(reason) from error
         g.lost.append(Lost(word, reason))
-    return end + 1, is_field
-
-
-def _first_and_rest(
-    g: Grammar, words: Sequence[Word]
-) -> tuple[Sequence[Word], Sequence[Word]] | None:
-    """Desugars `T a, b, c;` as `T a;` and `T b, c;`; None for a single declarator."""
-    comma = find_top_level(words, ",")
-    if comma == len(words):
-        return None
-    behind, _ = take_specifiers(g, words, 0, emit=False)
-    return words[:comma], [*words[:behind], *words[comma + 1 :]]
+    return end + 1
 
 
 def _is_constant(words: Sequence[Word]) -> bool:
@@ -211,17 +220,9 @@ def _has_initializer(words: Sequence[Word]) -> bool:
     return is_field and any(find_top_level(words, t) < len(words) for t in ("=", "{"))
 
 
-def _aside(
-    g: Grammar,
-    words: Sequence[Word],
-    i: int,
-    stop: int,
-    prefix: list[GrammarToken],
-    *,
-    is_field: bool,
-) -> None:
+def _aside(g: Grammar, words: Sequence[Word], i: int, stop: int, *, is_field: bool) -> None:
     """Desugars a member on its own; an `int` member holds its place."""
-    out, g.out = g.out, [*prefix]
+    out, g.out = g.out, []
     regions, g.regions = g.regions, []
     try:
         if words[i].text == "using":
@@ -315,12 +316,3 @@ def _defined_name(words: Sequence[Word], i: int) -> Word | None:
     brace = find_top_level(words, "{", i)
     keyword = next((k for k in range(i, brace) if words[k].text in RECORD_WORDS), brace)
     return _record_name(words[keyword + 1 : brace])
-
-
-def alignments(head: Sequence[Word]) -> list[Sequence[Word]]:
-    """Returns the `alignas(..)` and `__align__(..)` between `struct` and the record's name."""
-    return [
-        head[k : closing(head, k + 1) + 1]
-        for k, word in enumerate(head)
-        if word.text in ALIGNMENTS and text_at(head, k + 1) == "("
-    ]

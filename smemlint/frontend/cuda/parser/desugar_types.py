@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import (
+    ALIGNED,
     ALIGNMENTS,
     ATTRIBUTES,
     BUILTIN_TYPES,
@@ -200,8 +201,7 @@ def _elaborated(g: Grammar, words: Sequence[Word], i: int, *, emit: bool) -> int
 def take_attribute(g: Grammar, words: Sequence[Word], i: int, *, emit: bool) -> int:
     """Takes `__align__(16)` and its like: the index after it."""
     end = closing(words, i + 1)
-    if emit and words[i].text in ALIGNMENTS:
-        inner = words[i + 2 : end]
+    for inner in alignments(words[i : end + 1]) if emit else ():
         g.emit("_ALIGNAS", "_Alignas", words[i])
         g.op("(", words[i + 1])
         if inner and is_type_id(g, inner):
@@ -210,6 +210,15 @@ def take_attribute(g: Grammar, words: Sequence[Word], i: int, *, emit: bool) -> 
             g.expression(inner)
         g.op(")", words[end])
     return end + 1
+
+
+def alignments(words: Sequence[Word]) -> list[Sequence[Word]]:
+    """Returns the operands of each `alignas(..)`, `__align__(..)` and `aligned(..)`."""
+    return [
+        words[k + 2 : closing(words, k + 1)]
+        for k, word in enumerate(words)
+        if word.text in ALIGNMENTS | ALIGNED and text_at(words, k + 1) == "("
+    ]
 
 
 def take_pointers(g: Grammar, words: Sequence[Word], i: int, *, emit: bool = True) -> int:

@@ -59,6 +59,7 @@ class Grammar(ABC):
         regions: what recovery may drop of them.
         lost: statements and members that could not be desugared.
         asides: members that are parsed on their own, by the name that holds their place.
+        pack: bytes that `#pragma pack` aligns members to at most; 0 without one.
     """
 
     def __init__(self, types: frozenset[str], variables: frozenset[str]) -> None:
@@ -68,6 +69,7 @@ class Grammar(ABC):
         self.regions: list[Region] = []
         self.lost: list[Lost] = []
         self.asides: dict[str, Aside] = {}
+        self.pack = 0
 
     def emit(self, role: str, value: str, word: Word) -> None:
         """Adds a token of a grammar role at a word's place."""

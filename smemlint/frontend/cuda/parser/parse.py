@@ -5,7 +5,8 @@ The nodes are those of `frontend.ir`, with CUDA words in them:
 | CUDA | in the tree |
 | --- | --- |
 | `__shared__`, `extern`, `static`, `constexpr` | `Decl.storage` |
-| `alignas(16)`, `__align__(16)` | `Decl.align`; of a local record: that of its first member |
+| `alignas(16)`, `__align__(16)` | `Decl.align`, `Struct.align`, `Union.align` |
+| `packed`, `#pragma pack` | `Struct.is_packed`, `Struct.pack`, of unions too |
 | a type word, template-id or qualified name | `IdentifierType([spelling])`, `ID(spelling)` |
 | `unsigned int` and its like | `IdentifierType(['unsigned', 'int'])` |
 | `T& x`, `T&& x`, `T (&x)[N]` | `PtrDecl` with quals `['&']` or `['&&']` |
@@ -53,7 +54,7 @@ from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.tokens import compares, lex, spelling_of, split_commas
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar import Desugarer
-from smemlint.frontend.cuda.parser.desugar_records import alignments, desugar_members
+from smemlint.frontend.cuda.parser.desugar_records import desugar_members
 from smemlint.frontend.cuda.parser.desugar_statements import desugar_statement
 from smemlint.frontend.cuda.parser.desugar_types import (
     find_top_level,
@@ -310,6 +311,7 @@ def parse_members(
     kind: str,
     name: str,
     attributes: Sequence[Token] = (),
+    pack: int = 0,
 ) -> ir.Struct | ir.Union | None:
     """Returns the members of a record, as the front end found them; None when they do not parse.
 
@@ -319,7 +321,8 @@ def parse_members(
         table: of the unit's spans.
         kind: the keyword that the record begins with.
         name: of the record; empty for none.
-        attributes: tokens in front of the name; the first member takes over their alignment.
+        attributes: tokens in front of the name and behind the body.
+        pack: bytes that `#pragma pack` aligns members to at most; 0 without one.
     """
     piece = _Piece([*tokens, *attributes], names, table)
     words = piece.words(tokens)
@@ -330,9 +333,11 @@ def parse_members(
     low.name(name or "__anonymous", at)
     low.op("{", at)
     if not words:
-        return ir.Union(name, ()) if kind == "union" else ir.Struct(name, ())
+        words = [Word("operator", ";", at.first, at.last)]
     try:
-        desugar_members(low, words, 0, len(words), alignments(piece.words(attributes, len(tokens))))
+        around = piece.words(attributes, len(tokens))
+        low.pack = pack
+        desugar_members(low, words, 0, len(words), around)
     except (CannotDesugar, IndexError, RecursionError):
         return None
     low.op("}", at)

@@ -29,7 +29,12 @@ class FoundFunction:
 
 @dataclass(slots=True)
 class FoundRecord:
-    """A record definition; `members()` has its data members, constants, aliases and records."""
+    """A record definition; `members()` has its data members, constants, aliases and records.
+
+    Attributes:
+        attributes: tokens in front of the name and behind the body.
+        pack: bytes that `#pragma pack` aligns members to at most; 0 without one.
+    """
 
     kind: str
     name: str
@@ -42,6 +47,7 @@ class FoundRecord:
     around: tuple[Enclosing, ...] = ()
     owner: FoundRecord | None = None
     attributes: list[Token] = field(default_factory=list)
+    pack: int = 0
 
 
 @dataclass(slots=True)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from smemlint.frontend.cuda.lexer.brackets import Brackets, find_brackets
-from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, spelling_of, words
+from smemlint.frontend.cuda.lexer.keywords import ATTRIBUTES
+from smemlint.frontend.cuda.lexer.tokens import (
+    CLOSING,
+    Token,
+    angle_end,
+    matching,
+    spelling_of,
+    words,
+)
 from smemlint.frontend.cuda.scanner.declarators import Declared, declared_names
 from smemlint.frontend.cuda.scanner.definition_heads import (
     FunctionHead,
@@ -196,7 +205,7 @@ class _Scanner:
         tokens = self.tokens
         close = self.brackets.close[brace]
         name = head.name
-        after = self.brackets.after(brace)
+        after = self._behind_attributes(behind := self.brackets.after(brace))
         is_typedef = any(token.text == "typedef" for token in head.before)
         if not name and is_typedef and after < len(tokens) and tokens[after].kind == "identifier":
             name = tokens[after].text  # typedef struct {..} Name;
@@ -213,7 +222,8 @@ class _Scanner:
             lambda: list(self._members(brace + 1, close)),
             scope.around,
             scope.record,
-            head.attributes,
+            [*head.attributes, *tokens[behind:after]],
+            self._pack_at(brace),
         )
         (self.found.local_records if scope.is_function else self.found.records).append(record)
         if name and not scope.is_function:
@@ -225,6 +235,39 @@ class _Scanner:
         parameters = tuple(p for parameters in head.heads for p in parameters)
         own = (Enclosing(name, parameters, head.specialization),) if name else ()
         self.todo.append(_Scope(brace + 1, close, names, record, scope.around + own))
+
+    def _behind_attributes(self, i: int) -> int:
+        """Returns the index behind the attributes at `i`."""
+        tokens = self.tokens
+        while i + 1 < len(tokens) and tokens[i].text in ATTRIBUTES and tokens[i + 1].text == "(":
+            i = matching(tokens, i + 1) + 1
+        return i
+
+    @cached_property
+    def _packs(self) -> list[tuple[int, int]]:
+        """Where `#pragma pack` stands, and the bytes that it sets; 0 for none."""
+        found: list[tuple[int, int]] = []
+        saved: list[int] = []
+        current = 0
+        for i, token in enumerate(self.tokens):
+            if token.kind != "pragma" or not token.text.startswith("pack"):
+                continue
+            words = token.text.removeprefix("pack").strip(" ()").replace(",", " ").split()
+            stated = next((int(word) for word in words if word.isdecimal()), None)
+            if "push" in words:
+                saved.append(current)
+            elif "pop" in words:
+                current = saved.pop() if saved else 0
+            elif stated is None:
+                current = 0
+            current = current if stated is None else stated
+            found.append((i, current))
+        return found
+
+    def _pack_at(self, i: int) -> int:
+        """Returns what `#pragma pack` has set at a token."""
+        at = bisect_right(self._packs, (i, 0))
+        return self._packs[at - 1][1] if at else 0
 
     def _members(self, begin: int, end: int) -> Iterator[Token]:
         """Returns a record's body without member functions, friends and access words."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from pycparser import c_ast
 
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.to_ir.dispatch import (
-    as_it_is,
     converts,
     converts_parts,
     declarations,
@@ -19,6 +19,10 @@ from smemlint.frontend.cuda.parser.to_ir.dispatch import (
     place_of_name,
     type_of,
 )
+
+_Members: TypeAlias = tuple[
+    tuple[ir.Declaration, ...] | None, tuple[ir.Expression | ir.Typename, ...], int, bool
+]
 
 
 @converts(c_ast.Decl)
@@ -77,13 +81,33 @@ def _enum(node: c_ast.Enum) -> ir.Enum:
     if node.values is None:
         return ir.Enum(node.name, None, at=place_of(node))
     named = [n for n in node.values.enumerators if isinstance(n, c_ast.Enumerator)]
+    underlying = None
+    if named and named[0].name == markers.UNDERLYING:
+        underlying = convert_typename(named.pop(0).value.to_type)
     found = (ir.Enumerator(n.name, optional_expression(n.value), at=place_of(n)) for n in named)
-    return ir.Enum(node.name, tuple(found), at=place_of(node))
+    return ir.Enum(node.name, tuple(found), underlying, at=place_of(node))
 
 
-def _members(nodes: Iterable[c_ast.Node] | None) -> tuple[ir.Declaration, ...] | None:
-    """Returns the members of a class; None where it is declared only."""
-    return declarations(nodes) if nodes is not None else None
+@converts(c_ast.Struct)
+def _struct(node: c_ast.Struct) -> ir.Struct:
+    return ir.Struct(node.name, *_members(node.decls), at=place_of(node))
+
+
+@converts(c_ast.Union)
+def _union(node: c_ast.Union) -> ir.Union:
+    return ir.Union(node.name, *_members(node.decls), at=place_of(node))
+
+
+def _members(nodes: Iterable[c_ast.Node] | None) -> _Members:
+    """Returns the members of a class, its alignment and packing; None where it is declared only."""
+    if nodes is None:
+        return None, (), 0, False
+    found = declarations(nodes)
+    first = found[0] if found else None
+    if not isinstance(first, ir.Decl) or first.name != markers.RECORD:
+        return found, (), 0, False
+    packing = int(first.bitsize.value) if isinstance(first.bitsize, ir.Constant) else 0
+    return found[1:], first.align, packing // 2, bool(packing % 2)
 
 
 def _qualifiers(words: Iterable[str] | None) -> tuple[str, ...]:
@@ -93,5 +117,3 @@ def _qualifiers(words: Iterable[str] | None) -> tuple[str, ...]:
 converts_parts(c_ast.TypeDecl, ir.TypeDecl, type=type_of, quals=_qualifiers)
 converts_parts(c_ast.PtrDecl, ir.PtrDecl, type=type_of, quals=_qualifiers)
 converts_parts(c_ast.ArrayDecl, ir.ArrayDecl, type=type_of, dim=optional_expression)
-converts_parts(c_ast.Struct, ir.Struct, name=as_it_is, decls=_members)
-converts_parts(c_ast.Union, ir.Union, name=as_it_is, decls=_members)
