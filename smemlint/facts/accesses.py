@@ -206,6 +206,7 @@ class Access:
         is_of_library: a library makes it, as CUB's collectives do, at a call in the user's code.
         bounds: of an access that is sampled because other instructions may be made of it: of what
             it costs either way; None where it may be free of conflicts.
+        whole_bytes: that the source moves at once, where it takes several instructions; else 0.
     """
 
     span: Span
@@ -243,6 +244,7 @@ class Access:
     elsewhere: tuple[WarpPattern, ...] = ()
     bounds: FusionBounds | None = None
     is_of_library: bool = False
+    whole_bytes: int = 0
 
     @property
     def ways(self) -> float:

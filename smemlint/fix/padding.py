@@ -140,6 +140,17 @@ class Usage:
         )
 
     @property
+    def is_torn_by_an_index(self) -> bool:
+        """Whether the source moves several elements at once, by more than one instruction.
+
+        A swizzled index in place of its offset is that of the first element only: the others do not
+        follow it, as a swizzle keeps only the bytes of one instruction together.
+        """
+        return any(
+            a.array is not None and a.whole_bytes > a.array.element_bytes for a in self.accesses
+        )
+
+    @property
     def takes_pitch(self) -> bool:
         """Whether a fragment of `wmma` is moved: rows lie a pitch apart, no index is swizzled."""
         return any(a.note == FRAGMENT for a in self.accesses)
@@ -321,6 +332,8 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
     groups = batches(usage)
     sizes = {(g.array.element_bytes, g.array.bytes) for g in groups}
     if len(sizes) != 1 or not usage.is_complete or usage.may_be_fused or usage.takes_pitch:
+        return None
+    if usage.is_torn_by_an_index:
         return None
     element, size = sizes.pop()
     if not size or element not in (1, 2, 4, 8, 16):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from kernels import conflicts, kernel
 
 
@@ -31,3 +32,24 @@ void go(half *g) { k<<<1, 32>>>(g); }
     found = conflicts(text)
     assert found
     assert not any("swizzle the index" in f.help for f in found)
+
+
+HALVES = "*(float4 *)(s + i) = a; *(float4 *)(s + i + 4) = a;"
+AT_ONCE = "*(ulonglong4 *)(s + i) = *(const ulonglong4 *)(out + x * 8);"
+
+
+@pytest.mark.parametrize(("store", "is_swizzled"), [(HALVES, True), (AT_ONCE, False)])
+def test_a_swizzle_leaves_what_one_assignment_moves_together(store, is_swizzled):
+    """Of 32 bytes that one assignment stores, the second half does not follow a new index."""
+    text = kernel(
+        "__shared__ float s[16 * 72];",
+        f"""int x = threadIdx.x, i = (x >> 3) * 72 + (x & 7) * 8;
+  float4 a = *(const float4 *)(out + x * 4);
+  {store}
+  __syncthreads();
+  out[x] = s[(x & 3) * 72 + (x >> 2)];""",
+        block="128",
+    )
+    helps = [f.help for f in conflicts(text)]
+    assert helps
+    assert any("i ^ (" in words for words in helps) == is_swizzled

@@ -61,6 +61,7 @@ class Event:
             none; None where that is not known.
         may_sink: fewer threads may load it: the compiler may leave it to those that read it.
         word: bytes of an element where it takes a vector of words of 4 or 8 bytes; 0 elsewhere.
+        whole: bytes that the source moves at once, if that takes several instructions; else 0.
     """
 
     node: ir.Node
@@ -96,6 +97,7 @@ class Event:
     scope: tuple[int, ...] = ()
     extends: bool | None = False
     word: int = 0
+    whole: int = 0
     may_sink: bool = False
 
     @property

@@ -249,6 +249,8 @@ def record_access(
             offset = _added_to_nothing(facts.undefined[node])
     if kind is AccessKind.LOAD and _may_be_extended(place.type):
         extra["extends"] = None
+    if len(pieces) > 1:
+        extra["whole"] = width
     for at, size in pieces:
         moved = (
             offset

@@ -85,6 +85,7 @@ class _Site:
     may_sink: bool = False
     data: DataAddresses | None = None
     is_of_library: bool = False
+    whole: int = 0
 
     def chain_of(self, event: Event) -> int:
         """Returns the number of the calls that an event is reached through."""
@@ -182,6 +183,7 @@ class AccessSummary:
         site.may_fuse |= bool(event.may_fuse)
         site.may_part |= event.may_part
         site.may_sink |= event.may_sink
+        site.whole = max(site.whole, event.whole)
         site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
             site.widest = event
@@ -296,6 +298,7 @@ class AccessSummary:
             if any(site.chains)
             else (),
             is_of_library=site.is_of_library,
+            whole_bytes=site.whole,
         )
         return on_architecture(access, self._arch)
 
