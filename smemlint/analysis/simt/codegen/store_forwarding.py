@@ -19,7 +19,13 @@ read, and `float2 d = s[t + i]` in an unrolled loop from 0 on, the first is a LD
 `double`, `half2` and vectors of shorts or bytes are loaded again.
 
 A loop whose trip count is not known leaves in registers what it does not store to: neither in it
-nor behind it is loaded what was loaded or stored before, unless it has a barrier.
+nor behind it is loaded what was loaded or stored before, unless it has a barrier. That a place is
+stored to itself, in the loop or under a condition, leaves it in a register, too:
+
+    s[2 * t] = 0;
+    for (int j = 0; j < n; j++)
+        if (f[j]) s[2 * t] += s[512 + j];  // no load of s[2 * t], a store each time
+    out[t] = s[2 * t];  // none either; one after `if (n) s[3 * t] = 1`
 
 A loop that is not unrolled is another basic block each time. What each iteration loads from one
 place is loaded in front of it, what a condition in it guards is loaded each time. There a thread
@@ -108,6 +114,7 @@ class _Held:
         is_of_before: of a load: an iteration before this one made it.
         is_asked_for: of a load: this iteration has it.
         is_near: it is of this basic block.
+        first: since when a register has had what lies there; None for since the access itself.
     """
 
     event: Event
@@ -116,6 +123,7 @@ class _Held:
     is_of_before: bool = False
     is_asked_for: bool = True
     is_near: bool = True
+    first: Event | None = None
 
     def answers(self, load: Event, offset: AffineInt) -> bool:
         """Returns whether a load of the same bytes needs no instruction.
@@ -127,7 +135,16 @@ class _Held:
         is_seen = not self.is_of_before or (
             isinstance(before, AffineInt) and scev_of(before) == scev_of(offset)
         )
-        return is_seen and _dominates(self.event, load)
+        return is_seen and _dominates(self.first or self.event, load)
+
+    def is_lost_to(self, store: Event) -> bool:
+        """Returns whether a store in a loop may leave other bytes there than it stores."""
+        if not may_meet(store, self.event):
+            return False
+        one, other = store.offset, self.event.offset
+        if not isinstance(one, AffineInt) or not isinstance(other, AffineInt) or store.volatile:
+            return True
+        return _key(store, one) != _key(self.event, other) or scev_of(one) != scev_of(other)
 
 
 class _Registers:
@@ -150,7 +167,7 @@ class _Registers:
         for accesses in self._held.values():
             spend(len(stores) * len(accesses))
             for key, access in list(accesses.items()):
-                if any(may_meet(store, access.event) for store in stores):
+                if any(map(access.is_lost_to, stores)):
                     del accesses[key]
                 access.is_of_before, access.is_unread = True, False
 
@@ -208,7 +225,9 @@ class _Registers:
         if len(accesses) >= MAX_FORWARDED:
             del accesses[next(iter(accesses))]
         accesses.pop(key, None)
-        accesses[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
+        is_store = event.kind is AccessKind.STORE
+        first = (before.first or before.event) if is_store and before is not None else None
+        accesses[key] = _Held(event, len(self.out), is_store, first=first)
         self.out.append(event)
 
     def _is_of_another(

@@ -61,3 +61,29 @@ def test_what_a_loop_does_not_store_to_is_not_loaded_again(body):
 )
 def test_what_a_loop_may_change_is_loaded_again(body):
     assert loads(body) == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) s[32 * t] += in[i]; v = s[32 * t];",
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) s[32 * t] += s[4099 + i]; v = s[32 * t];",
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) if (in[i] > 5) s[32 * t] += in[t]; v = s[32 * t];",
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) for (int j = 0; j < i; ++j) s[32 * t] += in[i * j]; v = s[32 * t];",
+        "s[32 * t] = 0; if (n > 7) s[32 * t] = in[t + 7]; v = s[32 * t];",
+    ],
+)  # fmt: skip
+def test_a_sum_in_an_element_stays_in_a_register(body):
+    """Nothing but the first load, which a barrier keeps apart from what follows."""
+    assert loads("__syncthreads(); " + body) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) { s[32 * t] += in[i]; s[3 * t] = in[t]; }",
+        "if (n > 7) s[32 * t] = 0; for (int i = 0; i < n; ++i) s[32 * t] += in[i];",
+    ],
+)
+def test_a_sum_is_loaded_again_where_other_bytes_may_lie_there(body):
+    assert loads("__syncthreads(); " + body) == 2
