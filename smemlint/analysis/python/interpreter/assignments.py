@@ -28,11 +28,10 @@ def assign(interpreter: Interpreter, target: ast.expr, value: Value, scopes: Sco
         case ast.Attribute():
             owner = interpreter.evaluate(target.value, scopes)
             if isinstance(owner, Instance):
-                if interpreter.open_paths <= owner.open_paths:
-                    assigned = interpreter.model.named(value, target.attr)
-                else:
-                    assigned = interpreter.model.joined(owner.attribute(target.attr), value)
-                owner.assign(target.attr, assigned)
+                may_be_skipped = interpreter.open_paths > owner.open_paths
+                interpreter.model.assign_attribute(
+                    owner, target.attr, value, may_be_skipped=may_be_skipped
+                )
 
 
 def _assign_item(
@@ -43,7 +42,8 @@ def _assign_item(
     key = interpreter.evaluate(target.slice, scopes)
     if not isinstance(owner, list | dict):
         return
-    if not isinstance(key, int | str | DType) or interpreter.open_paths:
+    is_changed = interpreter.model.changes(owner, may_be_skipped=interpreter.open_paths > 0)
+    if not isinstance(key, int | str | DType) or not is_changed:
         forget(owner)
         return
     with suppress(IndexError, TooLarge):

@@ -366,7 +366,8 @@ def _call_container_method(
     """Executes a method that is known; what others leave in the container is not known."""
     if isinstance(owner, dict) and name in READING_METHODS:
         return call_dict_method(owner, name, arguments)
-    if isinstance(owner, list) and not interpreter.open_paths:
+    is_changed = interpreter.model.changes(owner, may_be_skipped=interpreter.open_paths > 0)
+    if isinstance(owner, list) and is_changed:
         require_tree((owner, *arguments))
         match name, arguments:
             case "append", [item]:

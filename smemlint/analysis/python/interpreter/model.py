@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Symbol, Value, join
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Instance,
+    Key,
+    Scope,
+    Symbol,
+    Value,
+    join,
+)
 from smemlint.lazy_dataclasses import dataclass
 
 
@@ -41,6 +49,22 @@ class LibraryModel:
     def joined(self, before: Value, after: Value) -> Value:
         """Returns what covers an attribute before and after an assignment that may be executed."""
         return UNKNOWN
+
+    def assign_attribute(
+        self, owner: Instance, name: str, value: Value, *, may_be_skipped: bool
+    ) -> None:
+        """Gives an attribute its value, or what covers both where that `may_be_skipped`."""
+        if may_be_skipped:
+            owner.assign(name, self.joined(owner.attribute(name), value))
+        else:
+            owner.assign(name, self.named(value, name))
+
+    def changes(self, owner: list[Value] | dict[Key, Value], *, may_be_skipped: bool) -> bool:
+        """Returns whether a container has other items behind a change of it.
+
+        Where that `may_be_skipped`, it is not known which.
+        """
+        return not may_be_skipped
 
     def named(self, value: Value, name: str) -> Value:
         """Returns the value that a variable or attribute of this name is assigned."""

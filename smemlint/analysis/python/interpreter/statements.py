@@ -70,6 +70,7 @@ def execute_delete(interpreter: Interpreter, node: ast.Delete, scopes: Scopes) -
         if isinstance(target, ast.Subscript):
             owner = interpreter.evaluate(target.value, scopes)
             if isinstance(owner, list | dict):
+                interpreter.model.changes(owner, may_be_skipped=interpreter.open_paths > 0)
                 forget(owner)
         else:
             assign(interpreter, target, UNKNOWN, scopes)

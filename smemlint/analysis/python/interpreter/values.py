@@ -34,9 +34,15 @@ Scopes: TypeAlias = "tuple[Scope, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The top element: any value, with the reason where users read one."""
+    """The top element: any value, with the reason where users read one.
+
+    Attributes:
+        reason: why it is not known.
+        is_uniform: it is the same for all threads, as what the host computes is.
+    """
 
     reason: Reason | None = None
+    is_uniform: bool = False
 
     @staticmethod
     def because(code: ReasonCode, text: str) -> Unknown:

@@ -11,6 +11,8 @@ from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
     Cute,
+    Number,
+    Opaque,
     UnknownTensor,
     WithoutLanes,
     array_of,
@@ -18,11 +20,12 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
+from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value, is_known
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout, Coordinate, Integer, IntTuple, Tiler
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import ReasonCode
+from smemlint.reasons import Reason, ReasonCode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,6 +246,24 @@ _VIEWS = frozenset((
 """Functions that give other views of tensors."""
 
 
+_EXTENTS = frozenset(("size", "cosize", "rank", "ceil_div", "round_up", "size_in_bytes"))
+"""Functions whose results are alike in all threads if their arguments are."""
+
+
+def is_uniform(value: Value) -> bool:
+    """Returns whether a value is known to be the same for all threads."""
+    match value:
+        case Unknown():
+            return value.is_uniform
+        case Number(value=AffineInt() as number):
+            return number.is_uniform
+        case tuple() | list():
+            return all(map(is_uniform, value))
+        case Opaque() | Cute(payload=UnknownTensor()):  # of a tensor the extents are
+            return True
+    return is_known(value)
+
+
 def executed(handler: Handler, call: Call) -> Value:
     """Returns the result of a call; what CuTe refuses or nobody knows is unknown, with a reason."""
     try:
@@ -256,4 +277,5 @@ def executed(handler: Handler, call: Call) -> Value:
             tensor = payload_of(value)
             if isinstance(tensor, cute.Tensor | UnknownTensor):
                 return Cute(UnknownTensor(tensor.space, text, object=array_of(tensor)))
-    return Unknown.because(ReasonCode.NOT_MODELLED, text)
+    is_alike = call.name in _EXTENTS and all(map(is_uniform, call.given.positional))
+    return Unknown(Reason(ReasonCode.NOT_MODELLED, text), is_uniform=is_alike)

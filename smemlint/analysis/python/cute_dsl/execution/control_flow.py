@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.changes import Changes
 from smemlint.analysis.python.cute_dsl.execution.conditions import learn
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -55,7 +58,8 @@ class ControlFlow:
         if decided is not None:
             return decided
         if isinstance(value, Unknown):
-            return UnknownNumber(value.reason or numbers.OPEN_CONDITION)
+            reason = value.reason or numbers.OPEN_CONDITION
+            return UnknownNumber(reason, is_uniform=value.is_uniform)
         return True  # an object
 
     # ---- branches
@@ -72,11 +76,22 @@ class ControlFlow:
         outer = kernel.mask if kernel is not None else None
         is_open = isinstance(test, UnknownNumber)
         interpreter.open_paths += is_open
-        reaches_end = self._branch(interpreter, node.body, scopes, test, outer, holds=True)
+        with self.run.changes.path() as changes:
+            reaches_end = self._branch(interpreter, node.body, scopes, test, outer, holds=True)
+            changed = changes.undo()
         first = dict(scope)
         replace_scope(scope, before)
-        other_reaches_end = self._branch(interpreter, node.orelse, scopes, test, outer, holds=False)
+        with self.run.changes.path() as changes:
+            other_reaches_end = self._branch(
+                interpreter, node.orelse, scopes, test, outer, holds=False
+            )
+            other_changed = changes.undo()
         interpreter.open_paths -= is_open
+        sides = (
+            (node.body, changed, reaches_end),
+            (node.orelse, other_changed, other_reaches_end),
+        )
+        self._settle(sides, test)
         if reaches_end and other_reaches_end:
             replace_scope(scope, merge_branches(self.run, first, scope, test))
         elif reaches_end:
@@ -89,6 +104,25 @@ class ControlFlow:
             left |= outer & ~np.asarray(test) if other_reaches_end else left
             kernel.mask = left
         return reaches_end or other_reaches_end
+
+    def _settle(
+        self,
+        sides: Sequence[tuple[Sequence[ast.stmt], Changes, bool]],
+        test: NDArray[np.bool_] | UnknownNumber,
+    ) -> None:
+        """Leaves what covers the changes of both sides of a branch.
+
+        One that ends in `raise` changes nothing; what one changes that returns may stay so.
+        """
+        kept = []
+        for body, changes, reaches_end in sides:
+            if not reaches_end and not (body and isinstance(body[-1], ast.Raise)):
+                self.run.changes.leave(changes)
+            if reaches_end or not (body and isinstance(body[-1], ast.Raise)):
+                kept.append(changes)
+        if kept:
+            merge = partial(merge_branches, self.run, condition=test)
+            self.run.changes.settle(kept[0], kept[-1], merge)
 
     def _assumes(self, interpreter: Interpreter, test: ast.expr) -> bool:
         """Returns whether an open condition is guessed: one of the host, or `const_expr(..)`."""
@@ -205,7 +239,7 @@ class ControlFlow:
         if isinstance(items, range):
             items = LoopRange(items.start, items.step)
         if not isinstance(items, LoopRange):
-            return items if isinstance(items, Unknown) else UNKNOWN
+            return replace(items) if isinstance(items, Unknown) else UNKNOWN
         number = Number(self.run.fresh("iteration"))
         steps = numbers.calculate(self.run, ast.Mult(), number, items.step)
         return numbers.calculate(self.run, ast.Add(), items.start, steps)
@@ -237,15 +271,17 @@ class ControlFlow:
         before = dict(scope)
         trace = self.run.kernel.trace if self.run.kernel is not None else None
         interpreter.open_paths += 1
-        for is_dry in (True, False):
-            if trace is not None and is_dry:
-                trace.mute()
-            if isinstance(node, ast.For):
-                assign(interpreter, node.target, item, scopes)
-            self._iterate(interpreter, node.body, scopes)
-            if trace is not None and is_dry:
-                trace.unmute()
-            replace_scope(scope, widen(self.run, before, scope))
-            if trace is not None:
-                trace.fence("block")
+        with self.run.changes.path() as changes:
+            for is_dry in (True, False):
+                if trace is not None and is_dry:
+                    trace.mute()
+                if isinstance(node, ast.For):
+                    assign(interpreter, node.target, item, scopes)
+                self._iterate(interpreter, node.body, scopes)
+                if trace is not None and is_dry:
+                    trace.unmute()
+                replace_scope(scope, widen(self.run, before, scope))
+                self.run.changes.widen(changes, partial(widen, self.run))
+                if trace is not None:
+                    trace.fence("block")
         interpreter.open_paths -= 1

@@ -9,6 +9,7 @@ from math import prod
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.state import MAX_THREADS, Execution, Kernel
+from smemlint.analysis.python.cute_dsl.execution.uniform import as_uniform
 from smemlint.analysis.python.cute_dsl.execution.values import Prepared
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call
@@ -57,8 +58,10 @@ def execute_kernel(
     arguments = list(prepared.arguments)
     if isinstance(callee, BoundMethod):
         arguments = [callee.owner, *arguments]
+    arguments = [as_uniform(value) for value in arguments]
+    named = {name: as_uniform(value) for name, value in prepared.named.items()}
     try:
-        call(interpreter, function, arguments, prepared.named)
+        call(interpreter, function, arguments, named)
     except (OverBudget, OutOfSteps, RecursionError):
         kernel.failure = _STOPPED
         raise
@@ -89,7 +92,7 @@ def execute_guessed(
         return
     kernel = run.begin(function.node.name, function.node, block, None)
     try:
-        call(interpreter, function, receiver, arguments)
+        call(interpreter, function, [as_uniform(value) for value in receiver], arguments)
     except (OverBudget, OutOfSteps, RecursionError):
         kernel.failure = _STOPPED
         raise

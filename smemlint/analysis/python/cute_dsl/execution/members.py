@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.call import is_uniform
 from smemlint.analysis.python.cute_dsl.execution.copies import access_element
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
@@ -35,10 +37,12 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     Value,
 )
+from smemlint.analysis.simt.cute.run_time import from_engine
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
-from smemlint.reasons import ReasonCode
+from smemlint.reasons import Reason, ReasonCode
 
 
 def attribute(run: Execution, owner: Value, name: str) -> Value:
@@ -56,7 +60,7 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
         case Namespace() | TmaInfo():
             return owner.attributes.get(name, UNKNOWN)
         case Unknown():
-            return owner
+            return replace(owner)
         case Instance() if name in owner.attributes:
             text = f"the attribute `{name}` is not known"
             return Unknown.because(ReasonCode.UNKNOWN_VALUE, text)
@@ -137,8 +141,8 @@ def _of_unknown_tensor(tensor: UnknownTensor, name: str) -> Value | None:
         )
     if name == "iterator":
         return Cute(tensor)
-    if name in ("shape", "layout", "stride", "leading_dim"):
-        return Unknown.because(ReasonCode.NOT_MODELLED, tensor.reason)
+    if name in ("shape", "layout", "stride", "leading_dim"):  # alike in all threads
+        return Unknown(Reason(ReasonCode.NOT_MODELLED, tensor.reason), is_uniform=True)
     return None
 
 
@@ -203,6 +207,22 @@ def _of_copy(run: Execution, tiled: cute.TiledCopy, name: str) -> Value | None:
 # ---- subscripts
 
 
+def _loaded(run: Execution, tensor: cute.Tensor | UnknownTensor, key: Value) -> Value:
+    """Returns an element that is read: one number if all threads read the same address."""
+    if run.kernel is None or tensor.space not in (cute.Space.GLOBAL, cute.Space.SHARED):
+        return DATA
+    is_one = is_uniform(key)
+    if is_one and isinstance(tensor, cute.Tensor):
+        try:
+            at = from_engine(tensor.address_of(numbers.coordinate(run, key)))
+        except cute.CuteError:
+            return DATA
+        is_one = isinstance(at, AffineInt) and at.is_uniform
+    if not is_one:
+        return DATA
+    return Number(run.fresh("a number in memory", nonnegative=False))
+
+
 def subscript(run: Execution, owner: Value, key: Value, node: ast.AST) -> Value:
     """Returns `owner[key]`; an element of a tensor in shared memory is loaded."""
     match owner:
@@ -213,11 +233,13 @@ def subscript(run: Execution, owner: Value, key: Value, node: ast.AST) -> Value:
             if tensor.space is cute.Space.COORDINATE and isinstance(tensor, cute.Tensor):
                 return coordinate_at(run, tensor, key)
             access_element(run, tensor, key, AccessKind.LOAD, node)
-            return DATA
+            return _loaded(run, tensor, key)
         case Cute(payload=cute.Layout() | cute.ComposedLayout() as layout) if isinstance(key, int):
             return Cute(layout.plain.mode(key))
         case Opaque():
             return Opaque(f"{owner.name}[]")
-        case Number() | Unknown():
+        case Unknown():
+            return replace(owner, is_uniform=owner.is_uniform and is_uniform(key))
+        case Number():
             return owner
     return UNKNOWN

@@ -91,11 +91,9 @@ def widen(run: Execution, before: Scope, after: Scope) -> Scope:
     return _merged(run, before, after, merge)
 
 
-def one_of(run: Execution, before: Value, after: Value) -> Value:
-    """Returns what covers two values of an attribute, if they are numbers."""
-    if not _is_number(before) or not _is_number(after):
-        return before if before is after else UNKNOWN
-    return merged_value(run, before, after, lambda a, b: _one_of(run, a, b))
+def either(run: Execution, first: Scope, other: Scope) -> Scope:
+    """Returns what covers two values, of which threads of a kernel may have different ones."""
+    return merge_branches(run, first, other, replace(_DIFFERS, is_uniform=run.kernel is None))
 
 
 def _one_of(run: Execution, a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
@@ -143,8 +141,9 @@ def merged_value(run: Execution, one: Value, other: Value, merge: Merge) -> Valu
         return one.merged(other)
     if isinstance(one, Opaque) or isinstance(other, Opaque):
         return one if isinstance(one, Opaque) else other
-    if isinstance(one, Unknown) or isinstance(other, Unknown):
-        return one if isinstance(one, Unknown) else other
+    for value in (one, other):
+        if isinstance(value, Unknown):
+            return replace(value, is_uniform=False)
     return join(one, other)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
+from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution import members, numbers
+from smemlint.analysis.python.cute_dsl.execution.changes import Container
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
     TorchTensor,
     dtype_named,
     torch_attribute,
 )
-from smemlint.analysis.python.cute_dsl.execution.merging import one_of
+from smemlint.analysis.python.cute_dsl.execution.merging import either
 from smemlint.analysis.python.cute_dsl.execution.state import Execution, rename
 from smemlint.analysis.python.cute_dsl.execution.storage import range_of
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import moved
@@ -28,6 +31,7 @@ from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
+    Instance,
     Method,
     Symbol,
     Unknown,
@@ -107,10 +111,18 @@ class DslModel(LibraryModel):
             if isinstance(one, float) or isinstance(other, float):
                 return DATA
             return numbers.calculate(self.run, operation, one, other)
+        if self._are_shared_numbers(one, other):
+            return numbers.calculate(self.run, operation, one, other)
         for value in (one, other):
             if isinstance(value, Unknown):
-                return value
+                return replace(value, is_uniform=False)
         return UNKNOWN
+
+    def _are_shared_numbers(self, *values: Value) -> bool:
+        """Returns whether values are numbers that all threads of a kernel share."""
+        return self.run.kernel is not None and all(
+            isinstance(v, int) or (isinstance(v, Unknown) and v.is_uniform) for v in values
+        )
 
     def _same(self, one: Value, other: Value) -> bool | None:
         if isinstance(one, Symbol) and isinstance(other, Symbol):
@@ -129,20 +141,24 @@ class DslModel(LibraryModel):
 
     def unary(self, operation: ast.unaryop, operand: Value) -> Value:
         """Returns the result of an operator of one operand."""
-        if isinstance(operand, _ARITHMETIC):
+        if isinstance(operand, _ARITHMETIC) or self._are_shared_numbers(operand):
             if isinstance(operation, ast.Not):
                 return numbers.calculate(self.run, ast.Eq(), operand, 0)
             if isinstance(operation, ast.USub):
                 return numbers.calculate(self.run, ast.Sub(), 0, operand)
             return DATA
-        return operand if isinstance(operand, Unknown) else UNKNOWN
+        return replace(operand, is_uniform=False) if isinstance(operand, Unknown) else UNKNOWN
 
-    def joined(self, before: Value, after: Value) -> Value:
-        """Returns a number that is one of two or of their sort; others are not known.
+    def assign_attribute(
+        self, owner: Instance, name: str, value: Value, *, may_be_skipped: bool
+    ) -> None:
+        """Gives an attribute its value, which is undone where another path is executed."""
+        self.run.changes.assign(owner, name, self.named(value, name), partial(either, self.run))
 
-        In a kernel threads may differ in which of them it is.
-        """
-        return one_of(self.run, before, after) if self.run.kernel is None else UNKNOWN
+    def changes(self, owner: Container, *, may_be_skipped: bool) -> bool:
+        """Takes note of a change of a container, which is undone where another path is executed."""
+        self.run.changes.record_items(owner)
+        return True
 
     def named(self, value: Value, name: str) -> Value:
         """Gives an array the name of the first variable that holds a tensor of it."""

@@ -48,6 +48,8 @@ def operand_of(run: Execution, value: Value) -> AffineInt | UnknownNumber:
             return value.value
         case Opaque():
             return run.fresh(value.name)
+        case Unknown(is_uniform=True):
+            return run.number_of(value)
         case Unknown():
             return UnknownNumber(value.reason or _NO_NUMBER)
     return UnknownNumber(Reason(ReasonCode.UNKNOWN_VALUE, "a value that is no integer"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 # The modules below register what they call.
 from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
@@ -23,6 +23,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     METHODS,
     Call,
     executed,
+    is_uniform,
     needed_tensor,
     reason_of,
 )
@@ -223,6 +224,8 @@ class Program:
     ) -> Value:
         """Returns the result of calling a function or class of the program, or what is unknown."""
         if isinstance(callee, Unknown):
+            is_alike = callee.is_uniform and all(map(is_uniform, (*arguments, *named.values())))
+            callee = replace(callee, is_uniform=is_alike)
             name = ast.unparse(node.func)
             if name.rpartition(".")[2] in _PARTS and arguments:
                 return _part_of(arguments[0], callee)

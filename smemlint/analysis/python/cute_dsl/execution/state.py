@@ -10,8 +10,16 @@ from dataclasses import field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from smemlint.analysis.python.cute_dsl.execution.changes import ChangeLog
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
-from smemlint.analysis.python.interpreter.values import Class, DType, Instance, Scope, Value
+from smemlint.analysis.python.interpreter.values import (
+    Class,
+    DType,
+    Instance,
+    Scope,
+    Unknown,
+    Value,
+)
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I32, FloatType
@@ -101,6 +109,7 @@ class Execution:
         assumed: what they are taken to be.
         has_open_conditions: there is one of which an outcome was, or might be, guessed.
         completes: gives a call of a class the arguments that are not known; None for no call.
+        changes: attributes and containers that the paths around the current statement changed.
         constructed: objects of classes of the executed file, or derived from these.
     """
 
@@ -114,8 +123,10 @@ class Execution:
         self.assumed: dict[Assumption, None] = {}
         self.has_open_conditions = False
         self.completes: Completion | None = None
+        self.changes = ChangeLog()
         self.constructed: list[Instance] = []
         self._begun = 0
+        self._numbers: dict[int, tuple[Unknown, AffineInt]] = {}
         self.domain = AffineDomain()
         self.unlaunched: dict[ast.FunctionDef, str] = {}
         self.left_out: Counter[ast.FunctionDef] = Counter()
@@ -149,6 +160,12 @@ class Execution:
         self._fresh += 1
         key = f"{name}#{self._fresh}"
         return self.domain.symbol(key, name, I32, multiple=multiple, nonnegative=nonnegative)
+
+    def number_of(self, value: Unknown) -> AffineInt:
+        """Returns the number that a value is which all threads share, the same for each use."""
+        if id(value) not in self._numbers:
+            self._numbers[id(value)] = value, self.fresh("a number of the host", nonnegative=False)
+        return self._numbers[id(value)][1]
 
     # ---- kernels
 
