@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
@@ -9,12 +10,13 @@ from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import Facts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.guard import NOTHING, Allowance
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from smemlint.analysis.simt.analyze import Project
-    from smemlint.facts import Site, Span
+    from smemlint.facts import Instance, Site, Span
     from smemlint.finding import Finding
 
 
@@ -79,29 +81,62 @@ def merge(results: Sequence[UnitResult]) -> UnitResult:
     """Merges the results of units: of each kernel instance and place the first result decides.
 
     A kernel in a header can be in several units; the outcome does not depend on which process
-    evaluated them, or when.
+    evaluated them, or when. Of a kernel of a Python file the result decides that decides most of
+    its file: another one may have executed it without knowing what its own callers pass.
     """
     findings: list[Finding] = []
     sites: list[Site] = []
     instances: dict[Hashable, int] = {}
     places: dict[tuple[str, Span], int] = {}
+    place = _places(results)
+    for index, result in enumerate(results):
+        for instance in (f.access.instance for f in result.findings if f.access is not None):
+            mine = place(index, instance)
+            instances[instance.key] = min(mine, instances.get(instance.key, mine))
     for index, result in enumerate(results):
         for finding in result.findings:
             if finding.access is not None:
-                first = instances.setdefault(finding.access.instance.key, index)
+                instance = finding.access.instance
+                is_first = place(index, instance) == instances[instance.key]
             else:
-                first = places.setdefault((finding.code, finding.span), index)
-            if first == index:
+                is_first = places.setdefault((finding.code, finding.span), index) == index
+            if is_first:
                 findings.append(finding)
         sites += result.sites
     return UnitResult(
         tuple(findings),
         tuple(dict.fromkeys(sites)),
         any(result.crashed for result in results),
-        facts=Facts.merged([result.facts for result in results]),
+        facts=Facts.merged([result.facts for result in results], place),
         is_lost=any(result.is_lost for result in results),
         spent=NOTHING.most(*(result.spent for result in results)),
     )
+
+
+def _places(results: Sequence[UnitResult]) -> Callable[[int, Instance], int]:
+    """Returns what gives the place of a result among those that hold a kernel instance."""
+    decided: dict[str, Counter[int]] = {}
+    for index, result in enumerate(results):
+        for span, _, is_decided in result.sites:
+            if is_decided and is_python_path(span.path):
+                decided.setdefault(span.path, Counter())[index] += 1
+    places = {
+        path: {at: place for place, (at, _) in enumerate(sorted(n.items(), key=_most_first))}
+        for path, n in decided.items()
+    }
+
+    def place(index: int, instance: Instance) -> int:
+        of_file = places.get(instance.span.path)
+        if of_file is None:
+            return index
+        return of_file.get(index, len(of_file) + index)
+
+    return place
+
+
+def _most_first(item: tuple[int, int]) -> tuple[int, int]:
+    index, decided = item
+    return -decided, index
 
 
 def array_files(findings: Sequence[Finding]) -> set[str]:

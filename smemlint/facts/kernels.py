@@ -68,14 +68,21 @@ class Facts:
     dots: tuple[DotUse, ...] = ()
 
     @staticmethod
-    def merged(parts: Sequence[Facts]) -> Facts:
+    def merged(
+        parts: Sequence[Facts], place: Callable[[int, Instance], int] = lambda at, _: at
+    ) -> Facts:
         """Merges the facts of units that may hold the same code.
 
-        Of each kernel instance, layout and product the first part decides; notes stand once.
+        Of each layout and product the first part decides; notes stand once.
+
+        Args:
+            parts: the facts of each unit.
+            place: the place of a part among those that hold a kernel instance, the first of which
+                decides; by default that in which they are given.
         """
         notes = dict.fromkeys(n for part in parts for n in part.not_analysed)
         return Facts(
-            _of_first_part([p.kernels for p in parts], lambda kernel: kernel.instance.key),
+            _of_first_place([p.kernels for p in parts], place),
             tuple(notes),
             _of_first_part([p.layouts for p in parts], lambda layout: layout.span),
             _of_first_part([p.dots for p in parts], lambda dot: dot.span),
@@ -90,6 +97,23 @@ class Facts:
             tuple(u for part in parts for u in part.layouts),
             tuple(d for part in parts for d in part.dots),
         )
+
+
+def _of_first_place(
+    parts: Sequence[Sequence[KernelFacts]], place: Callable[[int, Instance], int]
+) -> tuple[KernelFacts, ...]:
+    """Keeps of the kernels with equal instances those of the part with the first place."""
+    first: dict[Hashable, int] = {}
+    for at, part in enumerate(parts):
+        for instance in (k.instance for k in part):
+            mine = place(at, instance)
+            first[instance.key] = min(mine, first.get(instance.key, mine))
+    return tuple(
+        kernel
+        for at, part in enumerate(parts)
+        for kernel in part
+        if place(at, kernel.instance) == first[kernel.instance.key]
+    )
 
 
 def _of_first_part(

@@ -9,7 +9,8 @@ from smemlint.analysis.analyze import Analyzer
 from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
 from smemlint.analysis.python.importers import Importers
 from smemlint.config.settings import Settings
-from smemlint.facts import Certainty
+from smemlint.driver.results import UnitResult, merge
+from smemlint.facts import Certainty, sites_of
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.limits.budgets import MAX_CALL_SITES
 from smemlint.reasons import Topic
@@ -326,3 +327,37 @@ def test_what_only_a_guess_leads_to_stays_beside_what_a_call_decides(tmp_path):
     launch += "    return cute.compile(Columns((8, 32), True), x)\n"
     facts, _ = analysed(tmp_path, {"kernels.py": text, "launch.py": launch})
     assert ways_of(facts) == [2, 32, 32]
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_of_a_kernel_that_several_files_executed_the_one_counts_that_decided_most(
+    is_last, tmp_path
+):
+    """A file that executes the kernels of another one may not know what their callers pass."""
+    alone, _ = analysed(tmp_path, {"kernels.py": columns()})
+    called, _ = analysed(tmp_path, {"kernels.py": columns(), "maker.py": maker("(8, 33)")})
+    assert ways_of(called) == [1]
+    parts = [called, alone] if is_last else [alone, called]
+    merged = merge([UnitResult(facts=facts, sites=sites_of(facts.kernels)) for facts in parts])
+    assert ways_of(merged.facts) == [1]
+    assert len(merged.facts.kernels) == 1
+
+
+def test_a_pair_that_makes_a_tma_atom_keeps_its_layout_in_a_kernel(tmp_path):
+    """The pitch is that of the layout: two words."""
+    program = """
+@cute.jit
+def run(a: cute.Tensor):
+    made = cute.nvgpu.cpasync.make_tiled_tma_atom(
+        cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp(), a, cute.make_layout((32, 2), stride=(2, 1)), (32, 2)
+    )
+    kernel(made, a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+@cute.kernel
+def kernel(made, a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, made.smem_layout, 16)
+    x = s[tx, 0]
+"""
+    facts, _ = analysed(tmp_path, {"kernels.py": program})
+    assert ways_of(facts) == [2]

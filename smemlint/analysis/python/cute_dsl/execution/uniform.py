@@ -16,7 +16,7 @@ def as_uniform(value: Value) -> Value:
     """
     if isinstance(value, Unknown):
         return replace(value, is_uniform=True)
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return tuple(
             replace(item, is_uniform=True) if isinstance(item, Unknown) else item for item in value
         )
