@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.changes import Changes
 from smemlint.analysis.python.cute_dsl.execution.conditions import learn
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import LoopRange, Number, Opaque
 from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.assignments import assign
+from smemlint.analysis.python.interpreter.changes import Changes
 from smemlint.analysis.python.interpreter.interpreter import PendingJumps, replace_scope
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,

@@ -9,18 +9,24 @@ from math import prod
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.state import MAX_THREADS, Execution, Kernel
-from smemlint.analysis.python.cute_dsl.execution.uniform import as_uniform
 from smemlint.analysis.python.cute_dsl.execution.values import Prepared
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
 from smemlint.analysis.python.interpreter.calls import call
-from smemlint.analysis.python.interpreter.values import BoundMethod, Function, Scope, Value
+from smemlint.analysis.python.interpreter.values import (
+    BoundMethod,
+    Function,
+    Scope,
+    Unknown,
+    Value,
+)
+from smemlint.analysis.python.interpreter.values import Instance as PythonObject
 from smemlint.analysis.simt.codegen.ptxas_fusion import merged
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.facts import Instance, KernelFacts, NotAnalysed, Span
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_DSL_KERNELS
+from smemlint.limits.budgets import MAX_DSL_KERNELS, MAX_UNIFORM_OBJECTS
 from smemlint.limits.errors import OutOfSteps
 from smemlint.reasons import Assumption, Reason, ReasonCode
 
@@ -98,6 +104,31 @@ def execute_guessed(
         raise
     finally:
         run.end()
+
+
+def as_uniform(value: Value) -> Value:
+    """Returns an argument of a launch; what is not known in it is marked as one for all threads.
+
+    Attributes of objects are marked in place, those of the objects that they hold as well.
+    """
+    if isinstance(value, Unknown):
+        return replace(value, is_uniform=True)
+    if type(value) is tuple:
+        return tuple(
+            replace(item, is_uniform=True) if isinstance(item, Unknown) else item for item in value
+        )
+    worklist = [value]
+    for owner in worklist:
+        if not isinstance(owner, PythonObject):
+            continue
+        for name, held in owner.attributes.items():
+            if isinstance(held, Unknown) and not held.is_uniform:
+                text = f"the attribute `{name}` is not known"
+                reason = held.reason or Reason(ReasonCode.UNKNOWN_VALUE, text)
+                owner.attributes[name] = Unknown(reason, is_uniform=True)
+            if isinstance(held, PythonObject) and all(held is not o for o in worklist):
+                worklist += [held][: MAX_UNIFORM_OBJECTS - len(worklist)]
+    return value
 
 
 def _block_of(run: Execution, value: Value) -> tuple[int, int, int] | None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution import members, numbers
-from smemlint.analysis.python.cute_dsl.execution.changes import Container
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
     TorchTensor,
     dtype_named,
@@ -28,6 +27,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter import LibraryModel
+from smemlint.analysis.python.interpreter.changes import Container
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
