@@ -161,3 +161,60 @@ def test_elements_merge_as_llvm_merges_them(tmp_path, dtype, count, layout, inst
     ((access,),) = (k.accesses for k in found.kernels)
     assert sum(p.count for p in access.patterns) == instructions
     assert (access.width_bytes, access.ways) == expected
+
+
+LOOPS = """
+@cute.jit
+def compiled(s: cute.Tensor, tx):
+    for i in range(4):
+        s[4 * tx + i] = 1.0
+
+def plain(s, tx):
+    for i in range(4):
+        s[4 * tx + i] = 1.0
+
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
+BODY
+
+@cute.jit
+def run():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+cute.compile(run)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("for i in cutlass.range(4): s[4 * tx + i] = 1.0", (4, 4)),
+        ("for i in range(4): s[4 * tx + i] = 1.0", (4, 4)),
+        ("for i in cutlass.range(4, unroll=1): s[4 * tx + i] = 1.0", (4, 4)),
+        ("for i in cutlass.range(4, unroll_full=True): s[4 * tx + i] = 1.0", (4, 4)),
+        ("for i in cutlass.range(4, unroll=2): s[4 * tx + i] = 1.0", (8, 2)),
+        ("for i in cutlass.range(4, unroll=4): s[4 * tx + i] = 1.0", (16, 1)),
+        ("for i in cutlass.range_constexpr(4): s[4 * tx + i] = 1.0", (16, 1)),
+        ("for i in (0, 1, 2, 3): s[4 * tx + i] = 1.0", (16, 1)),
+        ("compiled(s, tx)", (4, 4)),
+        ("plain(s, tx)", (16, 1)),
+        ("for i in cutlass.range(4): x = s[4 * tx + i]", (4, 4)),
+    ],
+)
+def test_iterations_of_a_loop_of_the_compiled_code_do_not_merge(tmp_path, body, expected):
+    """As nvidia-cutlass-dsl 4.8.1 and ptxas 13.0 compile it for sm_90a: STS, STS.64 or STS.128."""
+    found = facts_of(LOOPS.replace("BODY", f"    {body}"), tmp_path)
+    assert {(width, n) for _, width, n in ways(found)} == {expected}
+
+
+def test_32_bytes_are_two_accesses_of_16(tmp_path):
+    """A row of eight words a lane is STS.128 twice, each with a pitch of two times its width."""
+    body = """
+    r = cute.make_rmem_tensor(8, cutlass.Float32)
+    cute.autovec_copy(r, cute.make_tensor(s.iterator, cute.make_layout((32, 8), stride=(8, 1)))[tx, None])
+"""
+    found = facts_of(LOOPS.replace("BODY", body), tmp_path)
+    assert ways(found) == [(AccessKind.STORE, 16, 2)]
+    assert found.kernels[0].accesses[0].instructions == 2

@@ -28,9 +28,12 @@ from smemlint.analysis.python.interpreter.values import (
     is_known,
 )
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
+from smemlint.frontend.python.syntax_walk import called_names
 from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUEST
 from smemlint.reasons import Reason, ReasonCode, outcome
 
+_LEFT_ROLLED = 3
+"""Iterations from which on LLVM unrolls a loop behind its vectorizer only."""
 _ANOTHER_PATH = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, ""), is_uniform=True)
 
 
@@ -188,7 +191,14 @@ class ControlFlow:
         interpreter.jumps.append(jumps)
         reaches_end = True
         if isinstance(items, range | list | tuple) and len(items) <= MAX_DSL_UNROLLED_ON_REQUEST:
-            for item in items:
+            group = (
+                self._merged_iterations(interpreter, node.iter, scopes)
+                if len(items) >= _LEFT_ROLLED
+                else 0
+            )
+            for at, item in enumerate(items):
+                if group and at % group == 0 and self.run.kernel is not None:
+                    self.run.kernel.trace.fence("iteration")
                 assign(interpreter, node.target, item, scopes)
                 reaches_end = self._iterate(interpreter, node.body, scopes)
                 if not reaches_end:
@@ -198,6 +208,26 @@ class ControlFlow:
         interpreter.loops -= 1
         interpreter.jumps.pop()
         return self._join(scopes[-1], jumps.breaks, is_reached=reaches_end)
+
+    def _merged_iterations(self, interpreter: Interpreter, items: ast.expr, scopes: Scopes) -> int:
+        """Returns how many iterations are one basic block where accesses merge; 0 for all.
+
+        `range` is a loop of the compiled code, in functions that the DSL compiles. LLVM unrolls a
+        short one behind its vectorizer: four `s[4 * tx + i]` of `range(4)` are four STS, one
+        STS.128 with `unroll=4` or `range_constexpr` (nvidia-cutlass-dsl 4.8.1, sm_90a).
+        """
+        is_range = isinstance(items, ast.Call) and ast.unparse(items.func).rpartition(".")[2] in (
+            "range",
+            "range_dynamic",
+        )
+        if not is_range or not isinstance(items, ast.Call) or not interpreter.frames:
+            return 0
+        marks = called_names(interpreter.frames[-1].function.node.decorator_list)
+        if not any(name.rpartition(".")[2] in ("jit", "kernel") for name in marks):
+            return 0
+        asked = next((k.value for k in items.keywords if k.arg == "unroll"), None)
+        count = interpreter.evaluate(asked, scopes) if asked is not None else 1
+        return count if isinstance(count, int) and count > 1 else 1
 
     def execute_while(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
         """Executes the iterations that the host is known to make, any others as one."""

@@ -45,6 +45,8 @@ from smemlint.reasons import Reason, ReasonCode
 
 _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
+_WIDEST = 16
+"""Bytes of one instruction: NVVM splits the 32 that `autovec_copy` moves at once."""
 _COLLECTIVE = (AccessKind.LDMATRIX, AccessKind.STMATRIX)
 _PARTIAL = UnknownNumber(
     Reason(ReasonCode.UNKNOWN_CONDITION, "which threads take part in it is not known")
@@ -356,15 +358,26 @@ def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) ->
     for instruction, offset in merged_partly(
         located, _has_swizzle, run.kernel.mask, _width_of_pointer_swizzle
     ):
-        emit(
-            run,
-            instruction.tensor,
-            KINDS[instruction.op],
-            instruction.width,
-            offset,
-            node,
-            instruction=instruction,
-        )
+        width = min(instruction.width, _WIDEST)  # 32 bytes are two instructions
+        for at in range(0, instruction.width, width or 1):
+            emit(
+                run,
+                instruction.tensor,
+                KINDS[instruction.op],
+                width,
+                _behind(run, offset, at),
+                node,
+                instruction=instruction,
+            )
+
+
+def _behind(
+    run: Execution, offset: AffineInt | UnknownNumber, count: int
+) -> AffineInt | UnknownNumber:
+    """Returns an offset some bytes further."""
+    if not count or not isinstance(offset, AffineInt):
+        return offset
+    return run.domain.add(offset, AffineInt(count, I64))
 
 
 def _has_swizzle(tensor: cute.Tensor) -> bool:
