@@ -99,6 +99,7 @@ class _File:
         self.failure = ""
         self._unfinished: dict[ast.FunctionDef, str] = {}
         self._seen: set[object] = set()
+        self._called: list[tuple[list[Run], list[KernelFacts]]] | None = None
 
     def _run(
         self,
@@ -173,42 +174,38 @@ class _File:
         left = [e for e in entries[MAX_DSL_ENTRIES:] if e.function not in self.found.entered]
         self.left_out.add("functions are not entered", len(left))
         if self._leaves_something():
-            self._run_from_callers()
+            for runs, kernels in self._call_from_outside():
+                self._prefer(runs, kernels)
 
     def _leaves_something(self) -> bool:
         """Returns whether a copy of the file is not reached, or an access is not decided."""
         is_complete = all(map(_is_complete, self.found.kernels))
         return not is_complete or leaves_copies(self.text, self.found.reached)
 
-    def _run_from_callers(self) -> None:
-        """Enters functions of other files that call what the file defines."""
+    def _call_from_outside(self) -> list[tuple[list[Run], list[KernelFacts]]]:
+        """Returns what functions of other files lead to that call what the file defines."""
+        if self._called is not None:
+            return self._called
+        called = self._called = []
         sites = self._callers.sites()
         for at, site in enumerate(sites):
             if current().spent > current().total >> 1:
                 self.left_out.add("calls in other files are not followed", len(sites) - at)
-                return
+                break
             entry = Entry(site.function, site.owner, site)
             guess = Guess(dtype=self._types[0])
             guess, run = self._better(entry, guess, self._guessed(entry, guess))
-            if self._gains(run.facts(assumptions_of(entry, run))):
+            known = [*self.found.kernels, *(f for _, kernels in called for f in kernels)]
+            if _gains(run.facts(assumptions_of(entry, run)), known):
                 runs, agreed = self._agreed(entry, guess, run)
-                self._prefer(runs, [f for f in agreed if f.instance.span.path == self.text.path])
-
-    def _gains(self, kernels: Sequence[KernelFacts]) -> bool:
-        """Returns whether one of the kernels is complete, or more of it is decided than before."""
-        return any(
-            (_is_complete(f) and f.accesses) or f.decided > self._most_decided(f) for f in kernels
-        )
-
-    def _most_decided(self, facts: KernelFacts) -> int:
-        """Returns how many accesses of a kernel are decided in one of the instances so far."""
-        alike = (k for k in self.found.kernels if k.instance.span == facts.instance.span)
-        return max((k.decided for k in alike), default=0)
+                own = [f for f in agreed if f.instance.span.path == self.text.path]
+                called.append((runs, own))
+        return called
 
     def _prefer(self, runs: Sequence[Run], kernels: Sequence[KernelFacts]) -> None:
         """Takes complete kernels as further instances, others in place of what decides less."""
         for facts in kernels:
-            if facts.decided > self._most_decided(facts):
+            if facts.decided > _most_decided(facts, self.found.kernels):
                 left = (
                     k
                     if k.instance.span != facts.instance.span or _is_complete(k)
@@ -239,6 +236,8 @@ class _File:
         for dtype in self._types:
             guess = Guess(dtype=dtype, is_declared=is_declared, rank=rank or 0)
             run = self._guessed(entry, guess)
+            if not all(map(_is_complete, run.facts(assumptions_of(entry, run)))):
+                self._call_from_outside()  # before further guesses spend the steps
             if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)
             rank = guess.rank
@@ -306,6 +305,19 @@ class _File:
             for facts in run.advised_facts(assumptions_of(entry, run)):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
         return runs, [_joined(found) for found in by_kernel.values()]
+
+
+def _gains(kernels: Sequence[KernelFacts], known: Sequence[KernelFacts]) -> bool:
+    """Returns whether one of the kernels is complete, or more of it is decided than is known."""
+    return any(
+        (_is_complete(f) and f.accesses) or f.decided > _most_decided(f, known) for f in kernels
+    )
+
+
+def _most_decided(facts: KernelFacts, known: Sequence[KernelFacts]) -> int:
+    """Returns how many accesses of a kernel are decided in one of its known instances."""
+    alike = (k for k in known if k.instance.span == facts.instance.span)
+    return max((k.decided for k in alike), default=0)
 
 
 def _joined(found: Sequence[KernelFacts]) -> KernelFacts:

@@ -164,7 +164,8 @@ def _is_number(value: Value) -> bool:
 def _merged_payload(run: Execution, one: Cute, other: Cute, merge: Merge) -> Value:
     a, b = one.payload, other.payload
     if isinstance(a, cute.Tensor) and isinstance(b, cute.Tensor):
-        if a.differs_in_place_only(b) and _object(a.origin) is _object(b.origin):
+        is_one = a.differs_in_place_only(b) and _object(a.origin) is _object(b.origin)
+        if is_one or _are_alike(a, b):
             return Cute(replace(a, base=_merged_integer(run, a.base, b.base, merge)))
         space = a.space if a.space is b.space else None
         return Cute(UnknownTensor(space, "it is one of several tensors"))
@@ -183,6 +184,22 @@ def _merged_payload(run: Execution, one: Cute, other: Cute, merge: Merge) -> Val
         return one if a == b else UNKNOWN
     except ValueError:
         return UNKNOWN
+
+
+def _are_alike(a: cute.Tensor, b: cute.Tensor) -> bool:
+    """Returns whether two arrays of shared memory hold an element alike but for where they begin.
+
+    An extent does not matter to the place of an element of a layout of one mode.
+    """
+    mine, its = a.layout, b.layout
+    if not a.is_shared or (a.space, a.bits, a.swizzle) != (b.space, b.bits, b.swizzle):
+        return False
+    if a.differs_in_place_only(b):
+        return True
+    if not isinstance(mine, cute.Layout) or not isinstance(its, cute.Layout):
+        return False
+    is_row = all(isinstance(part, int) for part in (mine.stride, its.stride))
+    return is_row and mine.stride == its.stride
 
 
 def _object(origin: object) -> object:
