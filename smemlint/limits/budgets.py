@@ -394,6 +394,8 @@ MAX_DSL_VARIANTS = 6
 """Choices of the command line that are executed besides the defaults."""
 MAX_DSL_KERNELS = 24
 """Of one file."""
+MAX_REFUSED_MODES = 4
+"""Times that a program is executed again, which refused the contiguous mode of a tensor."""
 MAX_UNIFORM_OBJECTS = 64
 """Objects that an argument of a launch leads to, of which all threads share what is not known."""
 MAX_DSL_EVENTS = 40_000

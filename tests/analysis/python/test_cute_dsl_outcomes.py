@@ -1,7 +1,7 @@
 """Kernels of the DSL that hang on what no call in sight fixes: asserted numbers, modes, flags."""
 
 import pytest
-from test_cute_dsl_kernels import facts_of
+from test_cute_dsl_kernels import facts_of, ways
 
 from smemlint.facts import Certainty
 
@@ -92,3 +92,52 @@ def test_both_outcomes_of_a_condition_of_the_compilation_are_tried(other, certai
     facts = facts_of(OPEN.replace("OTHER", str(other)), tmp_path)
     access = facts.kernels[0].accesses[0]
     assert (access.certainty, access.ways) == (certainty, {2: 2, 24: 8}[other])
+
+
+REFUSED = """
+class Tile:
+    @cute.jit
+    def __call__(self, q: cute.Tensor, v: cute.Tensor):
+        self.q_mode = cutlass.utils.LayoutEnum.from_tensor(q).mma_major_mode()
+        self.v_mode = cutlass.utils.LayoutEnum.from_tensor(v).mma_major_mode()
+        if cutlass.const_expr(self.q_mode != cute.nvgpu.OperandMajorMode.K):
+            raise RuntimeError("no")
+        if cutlass.const_expr(self.v_mode != cute.nvgpu.OperandMajorMode.MN):
+            raise RuntimeError("no")
+        pitch = 1 if self.v_mode == cute.nvgpu.OperandMajorMode.MN else 32
+        self.kernel(pitch).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, pitch: cutlass.Constexpr):
+        tx, _, _ = cute.arch.thread_idx()
+        s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
+        x = s[2 * pitch * tx]
+"""
+
+
+def test_modes_that_the_program_refuses_are_not_guessed(tmp_path):
+    """It takes q by rows and v by columns: the pitch is two words, whichever is tried first."""
+    (kernel,) = facts_of(REFUSED, tmp_path).kernels
+    assert [a.ways for a in kernel.accesses] == [2]
+
+
+ALTERNATIVES = """
+@cute.kernel
+def kernel(a: cute.Tensor, wide: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    if cutlass.const_expr(a.shape[0] > 4):
+        s = cute.make_tensor(cute.arch.alloc_smem(cutlass.Float32, 64), cute.make_layout(64))
+    else:
+        s = cute.make_tensor(cute.arch.alloc_smem(cutlass.Float32, 2048), cute.make_layout(2048))
+    x = s[2 * tx]
+    y = s[32 * tx]
+
+@cute.jit
+def run(a: cute.Tensor):
+    kernel(a, True).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+
+
+def test_one_of_two_arrays_of_one_mode_has_the_same_figure(tmp_path):
+    """An extent does not matter to where an element lies: pitches of two and 32 words."""
+    assert {w for _, _, w in ways(facts_of(ALTERNATIVES, tmp_path))} == {2, 32}

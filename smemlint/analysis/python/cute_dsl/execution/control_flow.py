@@ -73,6 +73,8 @@ class ControlFlow:
         if isinstance(test, UnknownNumber) and self._assumes(interpreter, node.test):
             test = self._assumed(interpreter, node, scopes)
         if isinstance(test, bool):
+            if test and isinstance(node.body[-1], ast.Raise) and not interpreter.open_paths:
+                self.run.refused.append(node.test)
             return interpreter.run(node.body if test else node.orelse, scopes)
         kernel, scope = self.run.kernel, scopes[-1]
         before = dict(scope)

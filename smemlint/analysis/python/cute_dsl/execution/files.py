@@ -36,7 +36,12 @@ from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_flag, names_shared_tensor
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_DSL_ENTRIES, MAX_DSL_STEPS_TO_GUESS, MAX_DSL_VARIANTS
+from smemlint.limits.budgets import (
+    MAX_DSL_ENTRIES,
+    MAX_DSL_STEPS_TO_GUESS,
+    MAX_DSL_VARIANTS,
+    MAX_REFUSED_MODES,
+)
 from smemlint.limits.steps import current
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
@@ -263,7 +268,15 @@ class _File:
 
     def _guessed(self, entry: Entry, guess: Guess) -> Run:
         overrides: dict[str, Value] = {"dtype": guess.dtype.name} if guess.is_declared else {}
-        return self._run(overrides, outside(entry, guess), is_called=entry.site is not None)
+        is_called = entry.site is not None
+        run = self._run(overrides, outside(entry, guess), is_called=is_called)
+        for _ in range(MAX_REFUSED_MODES):
+            refused = guesses.refused_modes(run.state) - guess.flipped
+            if not refused:
+                break
+            guess = replace(guess, flipped=guess.flipped | refused)
+            run = self._run(overrides, outside(entry, guess), is_called=is_called)
+        return run
 
     def _of_best_rank(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns the guess at the rank of tensors under which most accesses are decided.

@@ -96,6 +96,8 @@ class Execution:
         entered: functions that were executed.
         layouts: thread layouts that are not compact.
         guessed: what was guessed.
+        refused: conditions with which it came to a `raise` without a doubt.
+        flipped: places that ask which mode of a tensor is contiguous, of which the other one is.
         refusals: places of `raise` that it came to without a doubt.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
@@ -136,6 +138,8 @@ class Execution:
         self.layouts: dict[object, LayoutUse] = {}
         self.guessed: dict[Assumption, None] = {}
         self.refusals: set[Span] = set()
+        self.refused: list[ast.expr] = []
+        self.flipped: frozenset[Span] = frozenset()
         self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0
 

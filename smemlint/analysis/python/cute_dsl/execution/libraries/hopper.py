@@ -71,7 +71,8 @@ def from_tensor(call: Call) -> Value:
     if isinstance(payload, UnknownTensor):
         if payload.space is cute.Space.GLOBAL and call.run.choice is not None:
             call.run.guessed.setdefault(_EITHER_MAJOR)
-            return COLUMN if call.run.choice else ROW
+            is_other = call.run.span_of(call.node) in call.run.flipped
+            return COLUMN if bool(call.run.choice) != is_other else ROW
         raise cute.CuteError(f"which mode is contiguous: {payload.reason}")
     if not isinstance(payload, cute.Tensor):
         raise cute.CuteError(

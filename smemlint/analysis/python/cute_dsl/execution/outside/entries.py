@@ -89,6 +89,7 @@ def outside(entry: Entry, guess: guesses.Guess) -> Callable[[Run, Scope], None]:
         site = entry.site
         run.state.choice = guess.number
         run.state.assumes = guess.assumes
+        run.state.flipped = guess.flipped
         scope = home
         if site is not None:
             run.state.outcomes = site.outcomes

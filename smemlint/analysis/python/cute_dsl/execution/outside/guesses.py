@@ -25,8 +25,10 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     Value,
 )
+from smemlint.facts import Span
 from smemlint.frontend.heuristics import guessed_extents, names_flag
 from smemlint.frontend.python.parameters import Parameter, parameters_of
+from smemlint.frontend.python.syntax_walk import walk
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Topic
@@ -58,6 +60,7 @@ class Guess:
         rank: modes of a tensor that is not known, of which the last is contiguous; 0 where not
             even these are guessed.
         assumes: open conditions of the host are guessed, too.
+        flipped: places that ask which mode of a tensor is contiguous, of which the other one is.
     """
 
     block: tuple[int, int, int] = _BLOCKS[0]
@@ -67,6 +70,7 @@ class Guess:
     flags: bool = False
     rank: int = 0
     assumes: bool = False
+    flipped: frozenset[Span] = frozenset()
 
     def arguments(
         self,
@@ -195,6 +199,25 @@ def _is_refused(parameter: Parameter, taken: Mapping[str, list[Value]]) -> bool:
 _INTEGER_CONSTANTS = ("int", "cutlass.Constexpr[int]", "Constexpr[int]", "cute.Constexpr[int]")
 """Annotations of numbers that are known while compiling: any number, but one for all threads."""
 _CONSTANTS = (*_INTEGER_CONSTANTS, "cutlass.Constexpr", "Constexpr")
+
+
+def refused_modes(run: Execution) -> frozenset[Span]:
+    """Returns where the program asked for the contiguous mode of tensors that it then refuses.
+
+    `self.major = LayoutEnum.from_tensor(v)..` in front of `if self.major != K: raise ..` is one.
+    """
+    found: set[Span] = set()
+    for test in run.refused:
+        compared = [node for node in walk(test) if isinstance(node, ast.Compare)]
+        names = {ast.unparse(part) for c in compared for part in (c.left, *c.comparators)}
+        for node in walk(run.texts.text_of(test).tree):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names:
+                found |= {run.span_of(call) for call in walk(node.value) if _asks_for_mode(call)}
+    return frozenset(found)
+
+
+def _asks_for_mode(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("LayoutEnum.from_tensor")
 
 
 def asks_for_type(run: Execution) -> bool:
