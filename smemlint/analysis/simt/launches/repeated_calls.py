@@ -19,6 +19,8 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.types.overloads import parameters_of, target_qualifiers
+from smemlint.frontend import ir
 from smemlint.frontend.program import Function
 
 
@@ -30,7 +32,8 @@ def key_of_call(
 ) -> Hashable | None:
     """Returns what two calls share that launch the same; None for one that may have effects.
 
-    Such a call is given a place of its caller, or something that holds one.
+    Such a call is given a place of its caller that it may write, or something that holds one. The
+    object of a method is one that holds no number, before as after: nothing that is known is lost.
 
     Args:
         function: that is called.
@@ -38,12 +41,28 @@ def key_of_call(
         made_of: key of a symbol -> operator and operands.
         number_of: the number that a value is inside of the cases around the call.
     """
-    if frame.this is not None or frame.record is not None:
-        return None
     keys = _Keys(made_of, number_of)
+    this: Hashable | None = ()
+    if frame.this is not None:
+        this = keys.of_object_without_numbers(frame.this)
+    if this is None:
+        return None
     bindings = {name: bound for scope in frame.scopes for name, bound in scope.items()}
-    found = tuple((name, keys.of_binding(bound)) for name, bound in bindings.items())
-    return None if any(key is None for _, key in found) else (id(function), found)
+    read = _read_only(function)
+    found = tuple((n, keys.of_binding(b, is_read=n in read)) for n, b in bindings.items())
+    return None if any(key is None for _, key in found) else (id(function), this, found)
+
+
+def _read_only(function: Function) -> frozenset[str]:
+    """Returns the parameters that are references to constants."""
+    tree = function.parse_head().tree
+    return frozenset(
+        p.name
+        for p in (parameters_of(tree) if tree is not None else ())
+        if isinstance(p.type, ir.PtrDecl)
+        and "&" in (p.type.quals or ())
+        and "const" in target_qualifiers(p.type)
+    )
 
 
 class _Keys:
@@ -61,14 +80,34 @@ class _Keys:
         self._number_of = number_of
         self._numbers: dict[object, int] = {}
 
-    def of_binding(self, bound: Binding) -> Hashable | None:
-        """Returns the key of what a name is bound to; None where a caller may own it."""
+    def of_binding(self, bound: Binding, *, is_read: bool) -> Hashable | None:
+        """Returns the key of what a name is bound to; None where a caller may own it.
+
+        Args:
+            bound: to the name.
+            is_read: it is a parameter that refers to a constant.
+        """
         if isinstance(bound, CTYPES):
             return bound
         if isinstance(bound, Variable):
+            place = bound.object.cells.get(0)
+            if is_read and isinstance(place, Pointer) and place.object.space is Space.LOCAL:
+                cells = self._of_cells(place.object.cells)
+                offset = self._of_integer(place.offset)
+                return None if cells is None else (bound.type, place.object.type, offset, cells)
             cells = self._of_cells(bound.object.cells)
             return None if cells is None else (bound.type, cells)
         return None if isinstance(bound, Lazy) else self._of(bound)
+
+    def of_object_without_numbers(self, place: Pointer) -> Hashable | None:
+        """Returns the key of an object; None of one that holds a number, or lies elsewhere."""
+        values = place.object.cells.values()
+        if place.object.space is not Space.LOCAL or any(map(_is_known, values)):
+            return None
+        cells = self._of_cells(place.object.cells)
+        number = self._numbers.setdefault(place.object, len(self._numbers))
+        key = place.object, number, self._of_integer(place.offset), place.target, cells
+        return None if cells is None else key
 
     def _of(self, value: Value) -> Hashable | None:
         match value:
@@ -104,3 +143,10 @@ class _Keys:
             return self._numbers[key], ""
         op, a, b = self._made_of[key]
         return self._numbers[key], op, self._of_integer(a), self._of_integer(b)
+
+
+def _is_known(value: Value) -> bool:
+    """Returns whether a value is a number or a function, or holds one."""
+    if isinstance(value, Aggregate):
+        return any(map(_is_known, value.cells.values()))
+    return isinstance(value, AffineInt | CallableValue)
