@@ -30,6 +30,7 @@ from smemlint.analysis.simt.domain.environment import (
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    CallableValue,
     Pointer,
     Space,
     Unknown,
@@ -69,6 +70,8 @@ LISTED_LAUNCHERS = frozenset(("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 """Functions that take pointers to what is passed in an array behind the block."""
 CONFIGURED_LAUNCHERS = frozenset(("cudaLaunchKernelEx", "cudaLaunchKernelExC"))
 """Functions that take a `cudaLaunchConfig_t` and a kernel; the first also what it is passed."""
+_TEXTS = frozenset(("std::string", "string", "std::string_view", "string_view"))
+"""Classes of texts: what one holds is never followed."""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 
 
@@ -226,6 +229,8 @@ class HostPolicy(Policy):
         is_launching = self.is_launching(function.name)
         made = this.object if this is not None and this.object.space is Space.LOCAL else None
         is_wanted = is_launching or _may_compute(function, sets_members=made is not None)
+        if is_wanted and not is_launching and made is None and _only_tells(function):
+            is_wanted = any(_is_callable(ev, operand) for operand in operands)
         if not is_wanted and self._shapes.isdisjoint(function.words):
             _forget_arguments(ev, function, operands)
             if made is not None:
@@ -440,14 +445,32 @@ def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Oper
     params = signature_of(function).parameters
     named = params[:-1] if any(p.is_pack for p in function.template) else params
     for param, operand in zip(named, operands, strict=False):
-        ctype = param.type
-        is_constant = isinstance(ctype, ir.PtrDecl) and "const" in getattr(ctype.type, "quals", ())
-        if isinstance(ctype, ir.TypeDecl) or is_constant:
+        if _is_only_read(param.type):
             continue
         value = operand.value if operand.place is None else operand_value(ev, operand)
         for content in (operand.place, value):
             if isinstance(content, LValue | Pointer) and content.object.space is Space.LOCAL:
                 ev.state.memory.forget(content.object, f"was given to `{function.name}`")
+
+
+def _is_only_read(ctype: ir.Node) -> bool:
+    """Returns whether a parameter of a type is a value, or refers to what stays as it is."""
+    is_constant = isinstance(ctype, ir.PtrDecl) and "const" in getattr(ctype.type, "quals", ())
+    return isinstance(ctype, ir.TypeDecl) or is_constant
+
+
+def _only_tells(function: Function) -> bool:
+    """Returns whether all that a function gives is a text, which no shape is computed of."""
+    tree = function.parse_head().tree
+    if tree is None or _TEXTS.isdisjoint(type_words(tree.type.type)):
+        return False
+    return all(_is_only_read(parameter.type) for parameter in parameters_of(tree))
+
+
+def _is_callable(ev: Evaluator, operand: Operand) -> bool:
+    """Returns whether an operand is a function or lambda, which may launch or write."""
+    value = operand.value if operand.place is None else operand_value(ev, operand)
+    return isinstance(value, CallableValue)
 
 
 def _shapes_of(unit: Unit) -> frozenset[str]:

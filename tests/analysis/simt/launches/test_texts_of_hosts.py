@@ -1,0 +1,79 @@
+"""Functions that give a text are not run: a kernel's source that host code builds cost its launches.
+
+The budget of a host function is 12,000 statements; a switch over types spent it on their names.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import facts_of
+
+from smemlint.limits.steps import step_limit
+
+KERNEL = """
+template <int N> __global__ void k(float *g) {
+  __shared__ float s[1024];
+  s[threadIdx.x] = g[N];
+  g[0] = s[threadIdx.x ^ 1];
+}
+"""
+NAMES = """
+#include <string>
+enum class Kind { a, b, c, d, e, f, g, h };
+inline std::string name(const Kind kind) {
+  switch (kind) {
+    case Kind::a: return "a";
+    case Kind::b: return "b";
+    case Kind::c: return "c";
+    case Kind::d: return "d";
+    case Kind::e: return "e";
+    case Kind::f: return "f";
+    default: return std::string("kind ") + std::to_string(static_cast<int>(kind));
+  }
+}
+inline std::string replaced(const std::string &text, const std::string &by) { return text + by; }
+"""
+
+
+def blocks(text):
+    return sorted(k.instance.block for k in facts_of(text).kernels)
+
+
+def steps(calls):
+    host = "\n".join("code = replaced(code, name(kind));" for _ in range(calls))
+    text = f"{KERNEL}{NAMES}void run(float *g, Kind kind) {{ std::string code;\n{host}\nk<1><<<1, 96>>>(g); }}"
+    with step_limit(10_000_000) as budget:
+        assert blocks(text) == [(96, 1, 1)]
+    return budget.spent
+
+
+def test_a_text_costs_its_statement():
+    """Each call was 30 statements of the host function, and its expressions."""
+    assert (steps(22) - steps(2)) / 20 < 40
+
+
+def test_launches_behind_many_texts_are_found():
+    host = "\n".join("code = replaced(code, name(kind));" for _ in range(900))
+    text = f"{KERNEL}{NAMES}void run(float *g, Kind kind) {{ std::string code;\n{host}\nk<1><<<1, 96>>>(g); }}"
+    assert blocks(text) == [(96, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("helper", "call"),
+    [
+        ("std::string plan(dim3 &b) { b.x = 96; return \"x\"; }", "plan(b);"),
+        ("std::string plan(dim3 *b) { b->x = 96; return \"x\"; }", "plan(&b);"),
+        ("template <class F> std::string plan(F f) { f(); return \"x\"; }", "plan([&] { b.x = 96; });"),
+        ("struct P { int n = 32; std::string plan() { n = 96; return \"x\"; } };", "P p; p.plan(); b.x = p.n;"),
+    ],
+)  # fmt: skip
+def test_what_such_a_function_writes_counts(helper, call):
+    text = f"#include <string>\n{KERNEL}{helper}\nvoid run(float *g) {{ dim3 b(32); {call} k<1><<<1, b>>>(g); }}"
+    assert blocks(text) == [(96, 1, 1)]
+
+
+def test_what_such_a_function_launches_counts():
+    text = f"""#include <string>
+{KERNEL}std::string go(float *const g) {{ k<1><<<1, 96>>>(g); return "x"; }}
+void run(float *g) {{ std::string done = go(g); }}"""
+    assert blocks(text) == [(96, 1, 1)]
