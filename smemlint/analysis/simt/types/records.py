@@ -15,11 +15,13 @@ from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     RecordType,
     as_base,
+    is_opaque,
     lay_out,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope, Variable
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.patterns import Argument, template_value
 from smemlint.analysis.simt.types.specializations import Specialization, specialization_for
 from smemlint.analysis.simt.types.statics import scope_of
@@ -27,6 +29,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     bindings_text,
     template_argument,
     template_scope,
+    value_argument,
 )
 from smemlint.frontend import ir
 from smemlint.frontend.program import Record
@@ -308,10 +311,17 @@ def declared_alignment(ev: Evaluator, decl: ir.Decl) -> int:
 
 def _alignment(ev: Evaluator, operand: ir.Expression | ir.Typename) -> int:
     """Returns the bytes that one `alignas` demands; 0 where that is not known."""
-    if isinstance(operand, ir.Typename):
-        return ev.types.resolve(operand).align
-    value = ev.evaluate(operand)
+    ctype = ev.types.resolve(operand) if isinstance(operand, ir.Typename) else None
+    if ctype is not None and not is_opaque(ctype):
+        return ctype.align
+    value = ev.evaluate(operand) if ctype is None else _number_named(ev, operand)
     return value.constant or 0 if isinstance(value, AffineInt) else 0
+
+
+def _number_named(ev: Evaluator, name: ir.Node) -> Binding | None:
+    """Returns the number that a name is which looks like a type: `Traits<T>::alignment`."""
+    words = type_words(name)
+    return value_argument(ev, words[0]) if len(words) == 1 else None
 
 
 def _bit_field(ev: Evaluator, decl: ir.Decl) -> CType:
