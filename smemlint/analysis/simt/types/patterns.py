@@ -22,8 +22,10 @@ from smemlint.analysis.simt.domain.ctypes import (
     UnreadTemplate,
     is_opaque,
 )
+from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.domain.values import AffineInt, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.same_type import same_type
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 from smemlint.frontend.cuda.parser.parse import template_arguments
@@ -58,7 +60,9 @@ def same_argument(one: Argument, other: Argument) -> bool | None:
         return None
     if isinstance(one, StaticType) and isinstance(other, StaticType):
         return same_argument(one.value, other.value)  # type: ignore[arg-type]
-    return one == other  # a type that was not read is none of those that were
+    if isinstance(one, CTYPES) and isinstance(other, CTYPES):
+        return same_type(one, other)  # one that was not read is none of those that were
+    return one == other
 
 
 def class_arguments(ev: Evaluator, ctype: RecordType) -> list[Argument] | None:

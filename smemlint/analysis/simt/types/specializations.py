@@ -28,6 +28,7 @@ from smemlint.analysis.simt.types.patterns import (
     same_argument,
     template_value,
 )
+from smemlint.analysis.simt.types.same_type import same_type
 from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
 
@@ -175,9 +176,9 @@ def takes(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
 
 def _is_same(parameter: CType, given: CType) -> bool:
     """Returns whether an operand has a parameter's type; an array becomes a pointer."""
-    if isinstance(given, ArrayType) and parameter == PointerType(given.element):
+    if isinstance(given, ArrayType) and same_type(parameter, PointerType(given.element)):
         return True
-    return unreferenced(parameter) == unreferenced(given)
+    return same_type(unreferenced(parameter), unreferenced(given))
 
 
 def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int | None:

@@ -19,6 +19,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.values import Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.same_type import same_type
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
 
 _STANDARD_FLOATS = frozenset(("float", "double", "long double"))
@@ -37,7 +38,7 @@ def _is_same(a: CType, b: CType) -> bool:
     """Returns whether two types are one; `half2` and `__half2` are two names of a vector type."""
     if isinstance(a, RecordType) and isinstance(b, RecordType) and a.record is b.record is None:
         return _plain_name(a) == _plain_name(b)
-    return a == b
+    return same_type(a, b)
 
 
 def _plain_name(ctype: RecordType) -> str:
