@@ -63,6 +63,29 @@ def instances(size: int) -> Files:
     return {"a.cu": f"{text}void run(float *g) {{ {launches} }}\n"}
 
 
+def alike_instances(size: int) -> Files:
+    """Statements of a kernel that is launched for types of one size."""
+    body = "\n".join(STORE.format(k) for k in range(size))
+    text = (
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n"
+        "template <class T> struct alignas(8 * sizeof(T)) V { T x[8]; };\n"
+        "template <class T> __global__ void k(const V<T> *g) { __shared__ V<T> s[1024];\n"
+        f"{body}\n}}\n"
+    )
+    types = ("half", "__nv_bfloat16", "__nv_fp8_e4m3", "__nv_fp8_e5m2")
+    launches = " ".join(f"k<{t}><<<1, 64>>>((const V<{t}> *)g);" for t in types)
+    return {"a.cu": f"{text}void run(void *g) {{ {launches} }}\n"}
+
+
+def texts_of_hosts(size: int) -> Files:
+    """Calls of a host function that names types in a text."""
+    cases = " ".join(f'case {k}: return "type {k}";' for k in range(12))
+    name = f'std::string name(const int t) {{ switch (t) {{ {cases} }} return "none"; }}\n'
+    calls = "\n".join("text = text + name(t);" for _ in range(size))
+    host = f"void run(float *g, int t) {{ std::string text;\n{calls}\nk<<<1, 64>>>(g); }}\n"
+    return {"a.cu": f"#include <string>\n{kernel('k', STORE.format(0))}{name}{host}"}
+
+
 def parse_errors(size: int) -> Files:
     """Statements that no parser takes, in a kernel of as many others."""
     lines = (STORE.format(k) if k % 2 else f"int x{k} = (a @@ {k};" for k in range(2 * size))
@@ -74,6 +97,8 @@ MEASURES: dict[Callable[[int], Files], int] = {
     kernel_length: 200,
     include_depth: 20,
     instances: 16,
+    alike_instances: 100,
+    texts_of_hosts: 50,
     parse_errors: 100,
 }
 """What is measured, and its smallest size."""

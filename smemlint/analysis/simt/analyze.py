@@ -21,6 +21,7 @@ from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.consensus import consensus
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, evaluate_kernel
 from smemlint.analysis.simt.kernel.further_launches import further_launches
+from smemlint.analysis.simt.launches.alike_instances import with_alike
 from smemlint.analysis.simt.launches.host_runs import launches_of
 from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
 from smemlint.analysis.simt.launches.instances import Instances
@@ -304,7 +305,7 @@ class Project:
         with self.guard.protect(function.span, function.name):
             if units.is_left(function, unit):
                 return
-            groups = instances.of(function)
+            groups = with_alike(instances.of(function))
         budget = InstanceBudget()
         for tasks in by_family(groups):
             instance = tasks[0].instance

@@ -36,14 +36,13 @@ from functools import lru_cache
 from itertools import groupby
 
 from smemlint.analysis.simt.domain.ctypes import (
-    BF16,
-    HALF,
     ArrayType,
     CType,
     FloatType,
     IntType,
     PointerType,
     RecordType,
+    is_16_bit_float,
 )
 from smemlint.hardware.arch import WIDEST_ACCESS
 
@@ -134,7 +133,7 @@ def _add_units(ctype: CType, start: int, found: list[tuple[int, int]]) -> bool:
         if member.offset != end or not _add_units(member.type, start + end, found):
             return False
         end, last = end + member.type.size, member.type
-    if last not in (HALF, BF16):
+    if last is None or not is_16_bit_float(last):
         found += ((start + at, 1) for at in range(end, ctype.size))
     return True
 

@@ -47,6 +47,49 @@ class FloatType:
         return self.size
 
 
+class TypeObserved(Exception):
+    """Something depends on which of several types of one size a type is."""
+
+
+class AnonymousFloat(FloatType):
+    """A floating-point type that stands for any of its size: 8 bits, or `__half` or its like.
+
+    What is found with it holds for all of them, but for what asks which one it is.
+
+    Args:
+        number: tells it from others; no two of them are one type.
+        size: bytes.
+
+    Raises:
+        TypeObserved: its name is asked for, or it is compared with a type that it may stand for.
+    """
+
+    __slots__ = ("number",)
+    number: int
+
+    def __init__(self, number: int, size: int) -> None:
+        object.__setattr__(self, "number", number)
+        object.__setattr__(self, "size", size)
+
+    @property
+    def name(self) -> str:
+        """Not known."""
+        raise TypeObserved
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FloatType) or other.size != self.size:
+            return False
+        if not isinstance(other, AnonymousFloat):
+            raise TypeObserved
+        return other.number == self.number
+
+    def __hash__(self) -> int:
+        return hash((AnonymousFloat, self.number, self.size))
+
+    def __repr__(self) -> str:
+        return f"\0float{self.number}:{self.size}\0"
+
+
 @dataclass(frozen=True, slots=True)
 class VoidType:
     """`void`; pointer arithmetic on it steps by one byte, as in nvcc."""
@@ -280,6 +323,7 @@ I64, U64 = IntType(64, True), IntType(64, False)
 HALF, BF16 = FloatType("half", 2), FloatType("__nv_bfloat16", 2)
 FLOAT, DOUBLE = FloatType("float", 4), FloatType("double", 8)
 TF32 = FloatType("tf32", 4)
+E4M3, E5M2, E8M0 = (FloatType(name, 1) for name in ("e4m3", "e5m2", "e8m0"))
 VOID = VoidType()
 FUNCTION = OpaqueType("a function")
 
@@ -537,6 +581,13 @@ def as_base(ctype: CType) -> CType:
     if ctype.is_plain is None:
         return replace(ctype, is_sized=False)
     return replace(ctype, size=ctype.data_size)
+
+
+def is_16_bit_float(ctype: CType) -> bool:
+    """Returns whether it is `__half` or `__nv_bfloat16`: a class, whose pairs are classes, too."""
+    if isinstance(ctype, AnonymousFloat):
+        return ctype.size == HALF.size
+    return ctype in (HALF, BF16)
 
 
 def promoted(ctype: IntType) -> IntType:

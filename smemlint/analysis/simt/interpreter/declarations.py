@@ -18,6 +18,7 @@ from smemlint.analysis.simt.calls.packs import expanded_list
 from smemlint.analysis.simt.calls.unfollowed import given_values, note_shared_argument
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import (
+    AnonymousFloat,
     ArrayType,
     CType,
     IntType,
@@ -210,6 +211,8 @@ def _conditions_of_type(ev: Evaluator, node: ir.Node | None) -> tuple[str, ...]:
 def _spelled(ctype: CType) -> str:
     if isinstance(ctype, IntType):
         return ("" if ctype.signed else "u") + f"int{ctype.bits}" if not ctype.is_bool else "bool"
+    if isinstance(ctype, AnonymousFloat):
+        return repr(ctype)
     return getattr(ctype, "name", None) or getattr(ctype, "spelling", "") or "pointer"
 
 

@@ -11,6 +11,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I32,
     I64,
+    AnonymousFloat,
     FloatType,
     IntType,
     PointerType,
@@ -37,7 +38,7 @@ from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_warp_size
 from smemlint.reasons import ReasonCode
 
-_NUMBERS = frozenset((IntType, FloatType))
+_NUMBERS = frozenset((IntType, FloatType, AnonymousFloat))
 """Types of which a local variable holds one value, which a name reads."""
 
 

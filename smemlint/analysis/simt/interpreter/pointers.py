@@ -7,13 +7,12 @@ from dataclasses import replace
 from smemlint.analysis.simt.codegen.slots import position_of
 from smemlint.analysis.simt.domain import data_ranges
 from smemlint.analysis.simt.domain.ctypes import (
-    BF16,
-    HALF,
     I32,
     I64,
     ArrayType,
     CType,
     RecordType,
+    is_16_bit_float,
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue
@@ -132,7 +131,7 @@ def _is_class(ctype: CType) -> bool:
     """Returns whether LLVM sees a class: a half and a class of the source, no built-in vector."""
     if isinstance(ctype, RecordType):
         return ctype.record is not None
-    return ctype in (HALF, BF16)
+    return is_16_bit_float(ctype)
 
 
 def _class_scev(ev: Evaluator, obj: Object, index: AffineInt, to: AffineInt) -> Scev:

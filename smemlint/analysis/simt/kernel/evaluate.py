@@ -24,11 +24,13 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.kernel.alike import Alike, Found, relabelled
 from smemlint.analysis.simt.kernel.consensus import sampled_where_free
 from smemlint.analysis.simt.kernel.finished import finished_accesses
 from smemlint.analysis.simt.kernel.parameters import parameter_binding
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
+from smemlint.analysis.simt.types.cache import TypeCache
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.config.preconditions import Precondition
@@ -117,6 +119,9 @@ class KernelTask:
         given: what the user assumes of the arguments.
         trial: another layout that CuTe tensors get; None for their own.
         needs_arguments: that an access is not decided without them is known.
+        alike: instances that differ from it in names of types only; None where there are none.
+        names: of these types, by the texts that stand for them.
+        types: what was worked out for its types before; None for what the unit knows.
     """
 
     function: Function
@@ -129,6 +134,9 @@ class KernelTask:
     given: tuple[Precondition, ...] = ()
     trial: LayoutTrial | None = None
     needs_arguments: bool = False
+    alike: Alike | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    types: TypeCache | None = None
 
     def passed(self) -> tuple[Argument, ...]:
         """Returns the numbers that the launch passes."""
@@ -220,6 +228,30 @@ def _may_hang_on_an_argument(access: Access) -> bool:
 
 
 def _evaluated(unit: Unit, task: KernelTask, arch: str, given: _Given) -> KernelFacts:
+    """Returns the facts of an instance, which may be those of another that is alike."""
+    alike = task.alike if task.trial is None else None
+    values = {n: v for n, v in given.values.items() if isinstance(v, AffineInt) and v.form is None}
+    if alike is None or len(values) < len(given.values):
+        return _run_facts(unit, task, arch, given)
+
+    def evaluate(assumptions: tuple[Assumption, ...]) -> Found:
+        own = _Given(given.values)
+        stand_in = replace(task, scope=alike.scope, types=alike.types, assumptions=assumptions)
+        return _run_facts(unit, stand_in, arch, own), frozenset(own.extents_read)
+
+    passed = tuple((name, v.type, v.identity()) for name, v in values.items())
+    found = alike.found((passed, arch, not task.assumptions), task.assumptions, evaluate)
+    facts = None
+    if found is not None:
+        facts = relabelled(found[0], task.instance, task.assumptions, task.names)
+    if found is None or facts is None:
+        alike.fail()
+        return _run_facts(unit, task, arch, given)
+    given.extents_read.update(found[1])
+    return facts
+
+
+def _run_facts(unit: Unit, task: KernelTask, arch: str, given: _Given) -> KernelFacts:
     assert task.instance.block is not None
     geometry = Geometry.of(task.instance.block, arch)
     first, lost = _first_run(unit, task, geometry, given)
@@ -320,6 +352,8 @@ class _Run:
         self.ev = Interpreter(unit, geometry, self.trace, domain=domain, budget=budget)
         self.ev.state.declared_swizzle, self.ev.state.trial = task.declared, task.trial
         self.ev.state.extent_of = given.extent
+        if task.types is not None:
+            self.ev.state.resolution.cache = task.types
         self.failure: Reason | None = None
         try:
             _run(self.ev, task, given.values)

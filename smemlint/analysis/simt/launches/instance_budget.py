@@ -50,7 +50,12 @@ class InstanceBudget:
     _figures: dict[Family, list[_Figures]] = field(default_factory=dict)
 
     def leaves(self, task: KernelTask) -> bool:
-        """Returns whether an instance is left; counts it if so."""
+        """Returns whether an instance is left; counts it if so.
+
+        One that another was evaluated for costs nothing.
+        """
+        if task.alike is not None and task.alike.is_known and self.instances < MAX_INSTANCES:
+            return False
         seen = self._figures.get(family_of(task), [])
         is_spent = self.instances >= MAX_INSTANCES or self.steps > MAX_STEPS_OF_INSTANCES
         is_hopeless = not self.decided and self.instances >= MAX_HOPELESS
