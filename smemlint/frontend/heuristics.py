@@ -16,6 +16,8 @@ from smemlint.frontend.line_searches import (
     at_line_begins,
     launched_names,
     quoted_includes,
+    without_comments,
+    without_messages,
 )
 
 _SHORTEST_MACRO = 4
@@ -365,10 +367,13 @@ def names_another(text: str, kernel: str) -> bool:
     """Returns whether a file means something else by the name of a kernel that it does not include.
 
     It defines a kernel of that name itself, or has variables of the name: `auto kernel = f<3>;`, or
-    `int kernel` where nothing is launched by the name.
+    `int kernel` where nothing is launched by the name; or it is a word of its messages.
     """
     if defines_kernel(text, kernel):
         return True
+    word = re.compile(rf"\b{re.escape(kernel)}\b")
+    if '"' in text and not word.search(without_messages(without_comments(text))):
+        return word.search(text) is not None
     if re.search(rf"\bauto\b[\s&*]*+\b{re.escape(kernel)}\b\s*+=", text):
         return True
     is_launched = any(name == kernel for name, _ in launched_names(text))

@@ -21,6 +21,10 @@ _LITERAL_OR_COMMENT = re.compile(
 )
 
 
+_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
+_WORDS = re.compile(r"\w [a-z]++ [a-z]")
+
+
 def without_comments(text: str) -> str:
     """Returns a text of C++ with a blank in place of each comment."""
     return _LITERAL_OR_COMMENT.sub(lambda found: found["literal"] or " ", text)
@@ -72,3 +76,13 @@ def _opening_bracket(text: str) -> int:
         if text[i] in ";{}":
             break
     return 0
+
+
+def without_messages(text: str) -> str:
+    """Returns a text without the strings of several words in it, which are for people."""
+
+    def kept(found: re.Match[str]) -> str:
+        is_message = "<" not in found[0] and _WORDS.search(found[0])
+        return '""' if is_message else found[0]
+
+    return _TEXT.sub(kept, text)

@@ -181,6 +181,12 @@ def test_no_other_module_guesses_by_capitals():
         ("cudaLaunchKernel((void *)k, 1, 2);", False),
         ("return k;", False),
         ("launch(k, 3);", False),
+        ('check(n > 0, "k does not take empty rows");', True),
+        ('check(n > 0, "k does not take empty rows"); launch(k, 3);', False),
+        ('// k is launched\ncheck(n > 0, "for k the rows are empty");', True),
+        ('launch("k", 3);', False),
+        ('launch("k<unsigned long long>", 3);', False),
+        ('launch("k", "rows that are empty");', False),
     ],
 )
 def test_what_a_file_means_by_the_name_of_a_kernel(text, expected):
