@@ -235,12 +235,14 @@ class LoopPlan:
         is_rolled: many blocks remain, of which only representatives are executed.
         carried: object key, byte offset and change per iteration of what the loop changes.
         may_fuse: accesses that other iterations than those of a block may be fused with.
+        may_not_run: it runs as often as a variable says, perhaps never.
     """
 
     unroll_factor: int
     is_rolled: bool = False
     carried: list[tuple[str, int, int | None]] = field(default_factory=list)
     may_fuse: frozenset[ir.Node] = frozenset()
+    may_not_run: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -311,6 +313,8 @@ class State:
         assumptions: conditions under which the code at this point runs.
         data_conditions: those of them that hold for few threads, which only the data tell.
         divergent_conditions: those of them that need not hold for all threads.
+        confining_conditions: those of them that may keep out the same threads of every block: of
+            neither a row of the grid that a warp has, nor a place in it, is that so.
         loop_conditions: those that all threads of a loop share: it is taken to run at least once.
         constexpr_conditions: those of them that the compiler decides and this evaluation cannot.
         declared_swizzle: returns the swizzle that the user declares for a shared array.
@@ -349,6 +353,7 @@ class State:
     assumptions: list[Assumption] = field(default_factory=list)
     data_conditions: set[Assumption] = field(default_factory=set)
     divergent_conditions: set[Assumption] = field(default_factory=set)
+    confining_conditions: set[Assumption] = field(default_factory=set)
     loop_conditions: set[Assumption] = field(default_factory=set)
     constexpr_conditions: set[Assumption] = field(default_factory=set)
     declared_swizzle: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None

@@ -93,11 +93,11 @@ def _spelled(node: ir.Node) -> tuple[object, ...]:
     return (type(node), *(word for word in words if isinstance(word, str)))
 
 
-def returns(node: ir.Node | None) -> bool:
-    """Returns whether a statement ends with a return."""
+def leaves(node: ir.Node | None) -> bool:
+    """Returns whether a statement ends with a return, or with the iteration."""
     if isinstance(node, ir.Compound) and node.block_items:
-        return returns(node.block_items[-1])
-    return isinstance(node, ir.Return)
+        return leaves(node.block_items[-1])
+    return isinstance(node, ir.Return | ir.Continue)
 
 
 def keeps_branch(way: ir.Node) -> bool | None:

@@ -144,7 +144,7 @@ def _mark_slot(slotted: Sequence[tuple[int, _Part]], size: int) -> None:
 
 def _dominates(first: Event, other: Event) -> bool:
     """Returns whether whoever makes a load has made an earlier one, too."""
-    is_inside = other.scope[: len(first.scope)] == first.scope
+    is_inside = not first.scope or first.scope[-1] in other.behind
     return is_inside and not (other.mask & ~first.mask).any()
 
 

@@ -91,7 +91,7 @@ def neighbours_of_iterations(items: Sequence[Event | Fence], trips: int) -> froz
         items: the accesses and fences of the first iterations.
         trips: how many those are.
     """
-    fences = [item.kind for item in items if isinstance(item, Fence)]
+    fences = [item.kind for item in items if isinstance(item, Fence) and not item.guard]
     if trips < _PAIR or len(fences) >= trips or any(kind != "iteration" for kind in fences):
         return frozenset()
     places: dict[ir.Node, list[Event]] = defaultdict(list)

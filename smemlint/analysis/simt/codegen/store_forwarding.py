@@ -27,6 +27,10 @@ stored to itself, in the loop or under a condition, leaves it in a register, too
         if (f[j]) s[2 * t] += s[512 + j];  // no load of s[2 * t], a store each time
     out[t] = s[2 * t];  // none either; one after `if (n) s[3 * t] = 1`
 
+A loop that runs as often as a variable says, perhaps never, leaves in no register what it stores,
+unless one had the place before: `for (j < i) s[t] -= s[t + j];` and `s[t] /= d` behind it load
+`s[t]` again.
+
 A loop that is not unrolled is another basic block each time. What each iteration loads from one
 place is loaded in front of it, what a condition in it guards is loaded each time. There a thread
 that accumulates into an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it once and
@@ -39,6 +43,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 
@@ -53,6 +58,8 @@ from smemlint.limits.budgets import MAX_FORWARDED, MAX_STORES_OF_LOOP
 from smemlint.limits.steps import spend
 from smemlint.reasons import Topic
 
+_Key: TypeAlias = "tuple[object, ...]"
+
 
 def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
     """Returns the same items; accesses that need no instruction are issued 0 times."""
@@ -64,6 +71,7 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
             if item.kind == "barrier":
                 stores.clear()
             registers.leave_block()
+            registers.pass_guard(item.guard)
             if item.kind == "iteration" and item.entry is not None:
                 registers.leave_iteration(item.entry)
             elif item.depth:
@@ -153,6 +161,8 @@ class _Registers:
     def __init__(self) -> None:
         self.out: list[Event | Fence] = []
         self._held: dict[int, dict[tuple[object, ...], _Held]] = defaultdict(dict)
+        self._guards: list[tuple[int, set[_Key]]] = []  # of loops that perhaps never run: where
+        # they began, and what was held there
         self._assembly: dict[tuple[object, ...], _Held] = {}
 
     def clear(self) -> None:
@@ -170,6 +180,24 @@ class _Registers:
                 if any(map(access.is_lost_to, stores)):
                     del accesses[key]
                 access.is_of_before, access.is_unread = True, False
+
+    def pass_guard(self, guard: int) -> None:
+        """Enters or leaves a loop that may not run: only what it stores over was held on both ways.
+
+        Args:
+            guard: see `Fence.guard`.
+        """
+        if guard > 0:
+            keys = {key for accesses in self._held.values() for key in accesses}
+            self._guards.append((len(self.out), keys))
+        if guard >= 0 or not self._guards:
+            return
+        begin, before = self._guards.pop()
+        for accesses in self._held.values():
+            for key, access in list(accesses.items()):
+                is_store = access.event.kind is AccessKind.STORE
+                if is_store and access.at >= begin and key not in before:
+                    del accesses[key]
 
     def leave_iteration(self, entry: LoopEntry) -> None:
         """Keeps what the compiler loads in front of the loop: loads that each iteration makes."""
@@ -219,8 +247,9 @@ class _Registers:
                 return
             self._read(event, accesses)
         else:
-            if before is not None and before.is_unread and _dominates(event, before.event):
-                self.out[before.at] = replace(before.event, issued=0)
+            is_guarded = before is not None and any(before.at < begin for begin, _ in self._guards)
+            if before is not None and before.is_unread and not is_guarded:
+                self._remove_dead(event, before)
             self._overwrite(event, accesses, key)
         if len(accesses) >= MAX_FORWARDED:
             del accesses[next(iter(accesses))]
@@ -229,6 +258,11 @@ class _Registers:
         first = (before.first or before.event) if is_store and before is not None else None
         accesses[key] = _Held(event, len(self.out), is_store, first=first)
         self.out.append(event)
+
+    def _remove_dead(self, store: Event, before: _Held) -> None:
+        """Removes a store that another one overwrites, if all threads make that."""
+        if _dominates(store, before.event):
+            self.out[before.at] = replace(before.event, issued=0)
 
     def _is_of_another(
         self, load: Event, offset: AffineInt, accesses: dict[tuple[object, ...], _Held]

@@ -29,6 +29,7 @@ Fewer threads load than the text says. SASS of nvcc 13.0.88, -O3, sm_90, for
 | the first, where all read `w = s[8 * lane + 1]` (one LDS.64), or + 0, 2, 3, not 5 | all |
 | `for (i = lane; i < 4; i += 32) out[t + i] = v;` | the 4 |
 | the same of `i < n` | all |
+| `for (i < n) { v = s[8 * lane + i]; if (lane >= 4) continue; out[i] = v; }` | the 4 |
 | `if (lane >= 4) return; if (n > 3) out[t] = v;`, which becomes one condition | all |
 | `if (lane < 4) { m = v; out[t + 4] = m; } out[t] = m;` | all |
 | `if (n > 4) v = v * 3; if (lane < 4) out[t] = v;` | the 4 |
@@ -48,6 +49,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+import numpy as np
+
 from smemlint.analysis.simt.codegen.branch_shapes import (
     LOOPS,
     are_equal,
@@ -58,8 +61,8 @@ from smemlint.analysis.simt.codegen.branch_shapes import (
     is_once,
     is_opaque,
     keeps_branch,
+    leaves,
     parts_blocks,
-    returns,
     statements,
 )
 from smemlint.analysis.simt.codegen.loaded_values import (
@@ -93,12 +96,18 @@ class Sunk:
         way: the alternative of a branch; None for what follows a branch that returns.
         is_open: whether it does is not known.
         loop: that makes it for each element of an array.
+        is_in_front: it stays in front of the branch.
+        unless_kept: it does if the branch becomes selects, see kept_branches.py.
+        is_sole: nothing but the way reads it.
     """
 
     load: ir.Node
     way: ir.Node | None
     is_open: bool = False
     loop: ir.Node | None = None
+    is_in_front: bool = False
+    unless_kept: bool = False
+    is_sole: bool = False
 
 
 def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
@@ -136,7 +145,8 @@ def sink_loads(
         threads: those that do.
         hangs_on_data: which of these do is a matter of data.
     """
-    found = [(each, event) for each in sunk for event in _latest(trace, each)]
+    going = [each for each in sunk if not each.is_in_front]
+    found = [(each, event) for each in going for event in _latest(trace, each)]
     sinking = {id(event) for _, event in found}
     for each, event in found:
         if each.way is not way or _is_held(trace.items, event, sinking):
@@ -148,6 +158,20 @@ def sink_loads(
         event.depends_on_data |= hangs_on_data
         if not is_any(event.mask):
             event.issued = 0
+
+
+def leave_out_loads(trace: Trace, sunk: Sequence[Sunk], way: ir.Node | None) -> None:
+    """Leaves out the loads that only one way of a branch reads, which the compiler deletes.
+
+    Args:
+        trace: up to the branch.
+        sunk: the loads that sink at the branch.
+        way: the one that a constant condition never takes.
+    """
+    for each in sunk:
+        if each.is_sole and each.way is way:
+            for event in _latest(trace, each):
+                event.mask, event.issued = np.zeros_like(event.mask), 0
 
 
 def _latest(trace: Trace, sunk: Sunk) -> Iterator[Event]:
@@ -219,7 +243,7 @@ class _Sinking:
         for k, item in enumerate(items):
             if not self._reads(item, value):
                 branches += is_branch(item)
-                if isinstance(item, ir.If) and item.iffalse is None and returns(item.iftrue):
+                if isinstance(item, ir.If) and item.iffalse is None and leaves(item.iftrue):
                     if self._joins_next(item.iftrue, value, items[k + 1 :]):
                         value = replace(value, is_open=True)
                     self._note(item, None, value, is_open=value.is_open)
@@ -275,17 +299,27 @@ class _Sinking:
         inner = statements(ways[0])
         readers = [each for each in inner if self._reads(each, value)]
         stays = keeps_branch(ways[0])
-        if stays is False or (len(inner) == 1 and self._is_one_condition(inner[0], value)):
+        is_one = len(inner) == 1 and self._is_one_condition(inner[0], value)
+        if is_one:
+            front = Sunk(value.loads[0], ways[0], loop=value.loop, is_in_front=True)
+            self._note_all(item, replace(front, is_sole=not others), value)
             return
         is_open |= stays is None or any(map(is_counted, readers))
         is_open |= any(isinstance(each, ir.While | ir.DoWhile) for each in readers)
         is_open |= self._leaves_by_name(ways[0], value)
-        self._note(item, ways[0], value, is_open=is_open)
-        if not is_open:
+        sunk = Sunk(value.loads[0], ways[0], is_open, value.loop, is_sole=not others)
+        if stays is False:
+            is_front = is_open or bool(others)
+            sunk = replace(sunk, is_open=False, is_in_front=True, unless_kept=not is_front)
+        self._note_all(item, sunk, value)
+        if not is_open and stays:
             self._within = value, inner
 
     def _note(self, at: ir.Node, way: ir.Node | None, value: LoadedValue, *, is_open: bool) -> None:
-        self.found[at] += [Sunk(load, way, is_open, value.loop) for load in value.loads]
+        self._note_all(at, Sunk(value.loads[0], way, is_open, value.loop), value)
+
+    def _note_all(self, at: ir.Node, sunk: Sunk, value: LoadedValue) -> None:
+        self.found[at] += [replace(sunk, load=load) for load in value.loads]
 
     def _reads(self, node: ir.Node, value: LoadedValue) -> bool:
         return not value.names.isdisjoint(free_names(node, self._known))
@@ -315,10 +349,11 @@ class _Sinking:
         return bool(changed) and changed <= value.names
 
     def _leaves_by_name(self, way: ir.Node, value: LoadedValue) -> bool:
-        """Returns whether statements give the value to a variable from around them."""
+        """Returns whether statements give the value as it is to a variable from around them."""
         if way not in self._outward:
             around = free_names(way, self._known)
-            self._outward[way] = [n for n in way.walk() if not around.isdisjoint(assigned(n))]
+            given = (n for n in way.walk() if not around.isdisjoint(assigned(n)))
+            self._outward[way] = [n for n in given if not _is_computed(n)]
         return any(
             self._reads(node, value) and value.names.isdisjoint(assigned(node))
             for node in self._outward[way]
@@ -332,3 +367,11 @@ class _Sinking:
         """Returns whether a branch on a value is joined with the branch that it stands in."""
         is_branch = isinstance(node, ir.If) and node.iffalse is None
         return is_branch and self._reads(node.children()[0], value)
+
+
+def _is_computed(node: ir.Node) -> bool:
+    """Returns whether an assignment is of what arithmetic makes of a value."""
+    match node:
+        case ir.Assignment(op=op, rvalue=value):
+            return op != "=" or isinstance(value, ir.BinaryOp)
+    return False

@@ -18,6 +18,7 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.bounded import ADDRESS, bounded
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
+from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
 from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
 from smemlint.analysis.simt.domain.lanes import (
@@ -352,7 +353,12 @@ class AffineDomain:
                 reason, op == "==", may_hold=may_hold, holds=holds, is_staggered=True
             )
         return Unknown(
-            reason, varies and op == "==", uniform, condition=_written(op, a, b) if uniform else ""
+            reason,
+            varies and op == "==",
+            uniform,
+            condition=_written(op, a, b) if uniform else "",
+            confines=not agrees_by_warp(difference)
+            and not any(map(_is_place_of_block, difference.terms)),
         )
 
     def extreme(self, largest: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
@@ -439,6 +445,11 @@ class Results(AffineDomain):
         if isinstance(result, AffineInt) and len(result.terms) == 1:
             self.made_of[result.terms[0][0].key] = op, a, b
         return result
+
+
+def _is_place_of_block(term: tuple[Symbol, Lanes]) -> bool:
+    """Returns whether an unknown is where the block is in the grid."""
+    return term[0].key.startswith("blockIdx.")
 
 
 def _as_compared(a: AffineInt, b: AffineInt) -> tuple[Lanes, Lanes]:

@@ -65,10 +65,15 @@ def lane_predicate(
 ) -> Unknown:
     """Returns the condition with these bounds, where they say anything about single threads."""
     if not may_hold.ndim and not holds.ndim:
-        return Unknown(why.reason, why.is_data)
+        return Unknown(why.reason, why.is_data, confines=why.confines)
     may_hold, holds = np.broadcast_arrays(may_hold, holds)
     return LanePredicate(
-        why.reason, why.is_data, may_hold=may_hold, holds=holds, is_staggered=is_staggered
+        why.reason,
+        why.is_data,
+        confines=why.confines,
+        may_hold=may_hold,
+        holds=holds,
+        is_staggered=is_staggered,
     )
 
 

@@ -43,7 +43,8 @@ class Event:
         issued: how many times; 0 where a fused instruction is counted at another access.
         spare: bytes at the end of a fused load that the source does not read.
         is_reached: nothing is assumed for it but that the loops around it run.
-        may_diverge: an open condition that need not hold for all threads stands before it.
+        may_be_confined: an open condition that may keep out the same threads of every block stands
+            before it.
         is_kept_together: the innermost open condition, if there is one, parts no threads.
         call: the call whose inlined function begins with it. The compiler's line table has the
             call and the access at the first instruction of an inlined function, in this order,
@@ -57,6 +58,8 @@ class Event:
         splits: how many branches of the compiler's own stand before it, see `Trace.splits`.
         may_part: of a fused instruction: such branches may keep its accesses apart.
         scope: the conditional pieces of code that it stands in, outermost first.
+        behind: those, and the operands that were evaluated for it to be reached: where `p && q`
+            holds, q was.
         extends: a load of two bytes whose value is extended to 32 bits, which ptxas fuses with
             none; None where that is not known.
         may_sink: fewer threads may load it: the compiler may leave it to those that read it.
@@ -84,7 +87,7 @@ class Event:
     layout: LayoutUse | None = None
     spare: int = 0
     is_reached: bool = False
-    may_diverge: bool = False
+    may_be_confined: bool = False
     is_kept_together: bool = False
     call: ir.Node | None = None
     callers: tuple[tuple[str, ir.Node], ...] = ()
@@ -95,6 +98,7 @@ class Event:
     splits: tuple[int, ...] = (0, 0, 0, 0)
     may_part: bool = False
     scope: tuple[int, ...] = ()
+    behind: tuple[int, ...] = ()
     extends: bool | None = False
     word: int = 0
     whole: int = 0
@@ -130,11 +134,14 @@ class Fence:
         entry: of the loop of that round, where all rounds issue the same.
         depth: where a loop of which one iteration stands for all begins and ends: how many such
             loops there are, this one included; 0 elsewhere.
+        guard: 1 where a loop begins that runs as often as a variable says, perhaps never; -1 where
+            it ends; 0 elsewhere.
     """
 
     kind: str
     entry: LoopEntry | None = None
     depth: int = 0
+    guard: int = 0
 
 
 @dataclass(slots=True)
@@ -149,6 +156,7 @@ class Trace:
             branches was met.
         scope: the conditional pieces of code that are being executed, outermost first.
         loop_starts: of loops that were entered, how many events stood before the last time.
+        ways: the scope in which an operand that is evaluated on a condition last was.
     """
 
     limit: int
@@ -157,6 +165,8 @@ class Trace:
     splits: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     scope: tuple[int, ...] = ()
     loop_starts: dict[ir.Node, int] = field(default_factory=dict)
+    ways: dict[ir.Node, tuple[int, ...]] = field(default_factory=dict)
+    _behind: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _scopes: int = 0
     _muted: int = 0
 
@@ -166,6 +176,9 @@ class Trace:
             event.sequence = self.events
             event.splits = tuple(self.splits)
             event.scope = event.scope or self.scope
+            event.behind = tuple(
+                each for way in event.scope for each in (way, *self._behind.get(way, ()))
+            )
             self.items.append(event)
             self.events += 1
 
@@ -179,6 +192,8 @@ class Trace:
             splits = item.splits
             self.add(item)
             item.splits = splits
+        elif item.guard and not self._muted:
+            self.items.append(item)
         else:
             self.fence(item.kind, item.entry, item.depth)
 
@@ -210,18 +225,24 @@ class Trace:
             self.splits[path] += 1
 
     @contextmanager
-    def conditional(self) -> Iterator[None]:
-        """Gives what is recorded meanwhile a scope of its own: it is one way of a branch."""
-        outer = self.enter_way()
+    def conditional(self, behind: tuple[int, ...] = ()) -> Iterator[None]:
+        """Gives what is recorded meanwhile a scope of its own: it is one way of a branch.
+
+        Args:
+            behind: scopes of the operands that decided for it.
+        """
+        outer = self.enter_way(behind)
         try:
             yield
         finally:
             self.scope = outer
 
-    def enter_way(self) -> tuple[int, ...]:
+    def enter_way(self, behind: tuple[int, ...] = ()) -> tuple[int, ...]:
         """Enters the scope of one way of a branch; returns the one around it."""
         outer = self.scope
         self._scopes += 1
+        if behind:
+            self._behind[self._scopes] = behind
         self.scope = (*outer, self._scopes)
         return outer
 
@@ -229,6 +250,12 @@ class Trace:
         """Puts fences in front of these positions: iterations that are not one basic block."""
         for position in sorted(positions, reverse=True):
             self.items.insert(position, Fence("iteration"))
+
+    def guard(self, position: int) -> None:
+        """Parts what was recorded from a position on from the rest: it may not run."""
+        if not self._muted and any(isinstance(item, Event) for item in self.items[position:]):
+            self.items.insert(position, Fence("block", guard=1))
+            self.items.append(Fence("block", guard=-1))
 
     @property
     def ends_in_fence(self) -> bool:

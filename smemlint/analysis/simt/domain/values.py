@@ -159,6 +159,7 @@ class Unknown:
         is_uniform: still known to be the same for all threads.
         split: the symbol whose residues by the modulus would decide it, where that is so.
         condition: a text that is equal only for equal conditions; empty where there is none.
+        confines: of a condition: it may keep out the threads of some numbers in every block.
     """
 
     reason: Reason
@@ -166,6 +167,7 @@ class Unknown:
     is_uniform: bool = False
     split: tuple[Symbol, int] | None = None
     condition: str = field(default="", compare=False)
+    confines: bool = field(default=True, compare=False)
 
     @staticmethod
     def because(

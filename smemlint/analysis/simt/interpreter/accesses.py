@@ -365,7 +365,7 @@ def emit_event(
             values=tuple(state.loop_values),
             depends_on_data=not state.data_conditions.isdisjoint(state.assumptions),
             is_reached=is_reached,
-            may_diverge=not state.divergent_conditions.isdisjoint(state.assumptions),
+            may_be_confined=not state.confining_conditions.isdisjoint(state.assumptions),
             is_kept_together=state.divergent_conditions.isdisjoint(state.assumptions[-1:]),
             repeats=ev.state.open_loops > 0,
             **{  # type: ignore[arg-type]

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
-from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
+from smemlint.analysis.simt.codegen.kept_branches import settled
+from smemlint.analysis.simt.codegen.sunk_loads import leave_out_loads, sink_loads
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.conditional import note_condition
+from smemlint.analysis.simt.interpreter.conditional import decided_by, note_condition
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
@@ -50,32 +52,32 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
     mask = state.mask
     if isinstance(value, AffineInt) and not value.terms:
         if isinstance(value.base, int):
-            ev.execute(node.iftrue if value.base else node.iffalse)
+            if not scev_of(value).terms:
+                dead = node.iffalse if value.base else node.iftrue
+                leave_out_loads(state.trace, state.node_facts.sunk.get(node, ()), dead)
+            _execute_one_way(ev, node, node.iftrue if value.base else node.iffalse)
             return
         taken = mask & (value.base != 0)
         rest = mask & ~taken
-        if not is_any(rest):
-            ev.execute(node.iftrue)
-            return
-        if not is_any(taken):
-            ev.execute(node.iffalse)
+        if not is_any(rest) or not is_any(taken):
+            _execute_one_way(ev, node, node.iftrue if is_any(taken) else node.iffalse)
             return
         parts_blocks = not is_converted(ev, node.iftrue, node.iffalse)
         _fence_if(ev, parts_blocks)
         items = state.trace.items
-        sunk = state.node_facts.sunk.get(node, ())
+        sunk = settled(ev, node)
         sink_loads(state.trace, sunk, node.iftrue, taken)
         sink_loads(state.trace, sunk, node.iffalse, rest)
         begin, mark = len(items), state.sums.mark()
         state.mask = taken
-        with state.trace.conditional():
+        with state.trace.conditional(decided_by(ev, node.cond, holds=True)):
             ev.execute(node.iftrue)
         state.sums.leave(mark)
         alive = state.mask
         _fence_if(ev, parts_blocks)
         middle, mark = len(items), state.sums.mark()
         state.mask = rest
-        with state.trace.conditional():
+        with state.trace.conditional(decided_by(ev, node.cond, holds=False)):
             ev.execute(node.iffalse)
         state.sums.leave(mark)
         load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
@@ -101,6 +103,17 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         unknown,
         node,
     )
+
+
+def _execute_one_way(ev: Evaluator, node: ir.If, way: ir.Node | None) -> None:
+    """Executes the way that all threads take; what only the other one reads, none of them loads."""
+    state = ev.state
+    sunk = settled(ev, node)
+    other = node.iffalse if way is node.iftrue else node.iftrue
+    if other is not None:
+        sink_loads(state.trace, sunk, other, state.none_active())
+    ev.execute(way)
+    sink_loads(state.trace, sunk, None, state.mask)
 
 
 def _fence_if(ev: Evaluator, parts_blocks: bool) -> None:
@@ -142,17 +155,18 @@ def execute_both_ways(
     parts_blocks = not is_converted(ev, first[2], second[2])
     _fence_if(ev, parts_blocks)
     note_condition(ev, condition, (first[0], second[0]), node.cond)
-    sunk = state.node_facts.sunk.get(node, ())
+    sunk = settled(ev, node)
     for taken, threads, statement in (first, second):
         hangs_on_data = taken in state.data_conditions
         sink_loads(state.trace, sunk, statement, threads, hangs_on_data=hangs_on_data)
-    for taken, threads, statement in (first, second):
+    for (taken, threads, statement), holds in zip((first, second), (True, False), strict=True):
         state.mask = kept(mask, threads)
         if loop and not loop.is_switch and not condition.is_uniform and _ends_in_break(statement):
             state.data_conditions.add(taken)  # each lane leaves in an iteration of its own
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
-        ends.append(execute_alternative(ev, taken, [statement], condition, node))
+        behind = decided_by(ev, node.cond, holds=holds)
+        ends.append(execute_alternative(ev, taken, [statement], condition, node, behind))
         _fence_if(ev, parts_blocks)
     if loop is not None and left_before is not None:
         loop.broken, loop.continued = left_before
@@ -187,6 +201,7 @@ def execute_alternative(
     statements: Sequence[ir.Node | None],
     condition: Unknown,
     node: ir.Node,
+    behind: tuple[int, ...] = (),
 ) -> End:
     """Runs one alternative of an open condition and undoes what it wrote.
 
@@ -196,6 +211,7 @@ def execute_alternative(
         statements: what it executes.
         condition: what is known of the condition.
         node: the branch.
+        behind: see `decided_by`.
     """
     state = ev.state
     mark = state.sums.mark()
@@ -204,7 +220,7 @@ def execute_alternative(
     state.frame.open.append((condition, node))
     depth = len(state.assumptions)
     try:
-        with state.trace.conditional():
+        with state.trace.conditional(behind):
             for statement in statements:
                 if not is_any(state.mask):
                     break

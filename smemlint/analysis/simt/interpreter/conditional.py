@@ -32,9 +32,10 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
         _part_blocks(ev, node, is_uniform=False)
         items = ev.state.trace.items
         begin = len(items)
-        left = evaluate_under(ev, mask & where, node.iftrue)
+        ways = [decided_by(ev, node.cond, holds=holds) for holds in (True, False)]
+        left = evaluate_under(ev, mask & where, node.iftrue, ways[0])
         middle = len(items)
-        right = evaluate_under(ev, mask & ~where, node.iffalse)
+        right = evaluate_under(ev, mask & ~where, node.iffalse, ways[1])
         load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
         return _one_or_both(where, left, right)
     text = ev.state.source_text(node.cond)
@@ -45,8 +46,9 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     note_condition(ev, condition, alternatives, node.cond)
     may_hold, holds = truth_bounds(condition)
     _part_blocks(ev, node, is_uniform=condition.is_uniform)
-    left = evaluate_assuming(ev, alternatives[0], mask & may_hold, node.iftrue)
-    right = evaluate_assuming(ev, alternatives[1], mask & ~holds, node.iffalse)
+    ways = [decided_by(ev, node.cond, holds=each) for each in (True, False)]
+    left = evaluate_assuming(ev, alternatives[0], mask & may_hold, node.iftrue, ways[0])
+    right = evaluate_assuming(ev, alternatives[1], mask & ~holds, node.iffalse, ways[1])
     if left is None or right is None:
         return _one_or_both(may_hold, left, right)
     return join(ev, left, right, condition, node)
@@ -69,16 +71,39 @@ def note_condition(
         ev.state.data_conditions.add(alternatives[0])
     if not condition.is_uniform:
         ev.state.divergent_conditions.update(alternatives)
+        if condition.confines:
+            ev.state.confining_conditions.update(alternatives)
 
 
-def evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
-    """Returns an operand that some threads evaluate; None where there are none."""
+def decided_by(ev: Evaluator, cond: ir.Node, *, holds: bool) -> tuple[int, ...]:
+    """Returns the scopes of the operands that a condition evaluated to have an outcome."""
+    match cond:
+        case ir.UnaryOp(op="!", expr=expr):
+            return decided_by(ev, expr, holds=not holds)
+        case ir.BinaryOp(op="&&" | "||" as op, left=left, right=right) if (op == "&&") == holds:
+            found = (decided_by(ev, part, holds=holds) for part in (left, right))
+            return (*next(found), *ev.state.trace.ways.get(right, ()), *next(found))
+    return ()
+
+
+def evaluate_under(
+    ev: Evaluator, mask: Mask, node: ir.Node, behind: tuple[int, ...] = ()
+) -> Value | None:
+    """Returns an operand that some threads evaluate; None where there are none.
+
+    Args:
+        ev: the evaluator.
+        mask: the threads.
+        node: the operand.
+        behind: see `decided_by`.
+    """
     state = ev.state
     if not is_any(mask):
         return None
     before, state.mask = state.mask, mask
     mark = state.sums.mark()
-    scope = state.trace.enter_way()
+    scope = state.trace.enter_way(behind)
+    state.trace.ways[node] = state.trace.scope
     try:
         return ev.evaluate(node)
     finally:
@@ -87,13 +112,23 @@ def evaluate_under(ev: Evaluator, mask: Mask, node: ir.Node) -> Value | None:
         state.mask = before
 
 
-def evaluate_assuming(ev: Evaluator, taken: Assumption, mask: Mask, node: ir.Node) -> Value | None:
-    """Returns an operand that is evaluated where an open condition has an outcome."""
+def evaluate_assuming(
+    ev: Evaluator, taken: Assumption, mask: Mask, node: ir.Node, behind: tuple[int, ...] = ()
+) -> Value | None:
+    """Returns an operand that is evaluated where an open condition has an outcome.
+
+    Args:
+        ev: the evaluator.
+        taken: the outcome.
+        mask: the threads.
+        node: the operand.
+        behind: see `decided_by`.
+    """
     state = ev.state
     before = state.trace.events
     state.assumptions.append(taken)
     try:
-        return evaluate_under(ev, mask, node)
+        return evaluate_under(ev, mask, node, behind)
     finally:
         state.assumptions.pop()
         if state.trace.events > before:  # issued under a predicate of its own

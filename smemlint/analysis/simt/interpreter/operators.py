@@ -51,6 +51,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conditional import (
+    decided_by,
     evaluate_assuming,
     evaluate_under,
     note_condition,
@@ -122,7 +123,8 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
 def _operated_unknown(op: str, value: Unknown) -> Unknown:
     text = value.condition if op == "!" else ""
     negated = text.removeprefix("!") if text.startswith("!") else text and f"!{text}"
-    return replace(propagated(value, value), condition=negated)
+    confines = value.confines or op != "!"
+    return replace(propagated(value, value), condition=negated, confines=confines)
 
 
 def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
@@ -255,11 +257,14 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
         condition = f"({node.op} {digest(' '.join(texts).encode())})" if all(texts) else ""
         return Unknown(unknown.reason, unknown.is_data, is_uniform=True, condition=condition)
     is_data = any(isinstance(v, Unknown) and v.is_data for v in (left, right))
+    confines = any(
+        isinstance(v, Unknown) and v.confines and not v.is_uniform for v in (left, right)
+    )
     may_hold, holds = truth_bounds(left)
     other_may, other_does = truth_bounds(right)
     combine = np.logical_and if node.op == "&&" else np.logical_or
     return lane_predicate(
-        Unknown(unknown.reason, is_data),
+        Unknown(unknown.reason, is_data, confines=confines),
         combine(may_hold, other_may),
         combine(holds, other_does),
         is_staggered=is_staggered(left, right),
@@ -277,13 +282,14 @@ def _right_operand(
     is_and = node.op == "&&"
     may_hold, holds = truth_bounds(left)
     mask = ev.state.mask & (may_hold if is_and else ~holds)
+    behind = decided_by(ev, node.left, holds=is_and)
     if isinstance(left, Unknown):
         text = ev.state.source_text(node.left)
         alternatives = (outcome(text, True), outcome(text, False))
         note_condition(ev, left, alternatives, node.left)
-        right = evaluate_assuming(ev, alternatives[0 if is_and else 1], mask, node.right)
+        right = evaluate_assuming(ev, alternatives[0 if is_and else 1], mask, node.right, behind)
     else:
-        right = evaluate_under(ev, mask, node.right)
+        right = evaluate_under(ev, mask, node.right, behind)
     return to_condition(right) if right is not None else number(0 if is_and else 1, BOOL)
 
 

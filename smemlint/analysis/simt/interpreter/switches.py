@@ -139,6 +139,7 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     )
     if not condition.is_uniform:
         state.divergent_conditions.update(cases)
+        state.confining_conditions.update(cases)
         labelled = zip(entries, cases, strict=True)
         state.data_conditions.update(
             taken for i, taken in labelled if i < len(items) and items[i].label is not None

@@ -31,7 +31,7 @@ def within_array(event: Event) -> Event:
     offset = event.offset
     if (
         array is None
-        or not event.may_diverge
+        or not event.may_be_confined
         or event.kind not in _KINDS
         or not isinstance(offset, AffineInt)
     ):

@@ -14,14 +14,17 @@ from smemlint.analysis.simt.codegen.next_iterations import (
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import ArrayType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import same
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
     LoopParts,
+    counter_of,
     execute_iterations,
     foresee_trips,
 )
@@ -120,7 +123,9 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     is_unrolled = trial.is_constant and foreseen is not None and foreseen <= together
     if was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:]):
         together = 1  # nothing fuses from one iteration to the next
-    plan = state.loop_plans[node] = LoopPlan(together)
+    runs = parts.first or (trips > 0 and _hangs_on_counters(ev, parts))
+    may_not_run = not trial.is_constant and not runs
+    plan = state.loop_plans[node] = LoopPlan(together, may_not_run=may_not_run)
     is_final = trial.is_general and state.budget.has_shares  # what a rerun would cost is not left
     is_whole = trips <= together and not was_cut_short
     if is_final or (is_whole and (trial.is_constant or trips < 1)):
@@ -146,6 +151,20 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     _execute_planned(ev, parts, plan, carried, foreseen)
 
 
+def _hangs_on_counters(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether only counters of loops around it say how often a loop runs, and constants.
+
+    Of `for (i = 1; i < 16; i++) for (j = 0; j < i; j++)` the compiler sees that the inner one runs.
+    """
+    state, init = ev.state, getattr(parts.node, "init", None)
+    counters = {loop.counter for loop in state.loops} | {counter_of(parts.node)}
+    heads = [head for head in (init, parts.cond) if head is not None]
+    names = frozenset().union(*map(state.node_facts.names_in, heads)) - counters
+    values = [find_binding(ev, name) for name in names]
+    held = [v.object.cells.get(0) if isinstance(v, Variable) else v for v in values]
+    return all(isinstance(v, AffineInt) and not scev_of(v).terms for v in held)
+
+
 def _may_unroll_further(node: ir.Loop) -> bool:
     """Returns whether the cost of an iteration, and so the block, is not known for certain."""
     return not node.pragma and any(isinstance(part, ir.Loop) for part in node.stmt.walk())
@@ -157,6 +176,8 @@ def _execute_planned(
     items = ev.state.trace.items
     begin = len(items)
     execute_blocks(ev, parts, plan.unroll_factor, carried, trips)
+    if plan.may_not_run:
+        ev.state.trace.guard(begin)
     mark_open_blocks(items[begin:] if plan.may_fuse else (), plan.may_fuse)
 
 

@@ -109,6 +109,7 @@ def execute_widened(
             state.loop_conditions.add(taken)
         else:
             state.divergent_conditions.add(taken)
+            state.confining_conditions.add(taken)
     state.frame.open.append((Unknown(_OPEN_TRIPS, is_uniform=is_uniform), node))
     state.open_loops += 1
     mark = state.sums.mark()

@@ -50,6 +50,25 @@ def test_loads_of_one_slot_may_pass_a_branch(body):
     assert loads(body) == [(OPEN, 2), (OPEN, 2)]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (t < 77 && s[2*t] > 0.5f) v = s[2*t+1];",
+        "if (t > 77 || s[2*t] > 0.5f) v = 1; else v = s[2*t+1];",
+        "if (!(t >= 77 || s[2*t] > 0.5f)) v = s[2*t+1];",
+        "if (t < 77 && n > 4 && s[2*t] > 0.5f) { g[t+500] = 1; v = s[2*t+1]; }",
+    ],
+)
+def test_an_operand_that_a_way_hangs_on_stands_in_front_of_it(body):
+    """LDS.64, as of `if (s[t + k].v > s[t].v) s[t] = s[t + k]` in a search for the largest."""
+    assert loads(body)[0][0] == OPEN
+
+
+def test_an_operand_that_another_way_hangs_on_does_not():
+    """Where `t > 77` holds, s[2 * t] is not loaded."""
+    assert {c for c, _ in loads("if (t > 77 || s[2*t] > 0.5f) v = s[2*t+1];")} == {APART}
+
+
 def test_three_words_are_loaded_as_four():
     """LDS.128."""
     found = loads("float c = s[4*t]; if (c > 0.5f) v = s[4*t+1] * s[4*t+2]; v += c;")

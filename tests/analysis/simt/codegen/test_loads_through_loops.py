@@ -87,3 +87,19 @@ def test_a_sum_in_an_element_stays_in_a_register(body):
 )
 def test_a_sum_is_loaded_again_where_other_bytes_may_lie_there(body):
     assert loads("__syncthreads(); " + body) == 2
+
+
+@pytest.mark.parametrize(
+    ("head", "inner", "count"),
+    [
+        # Rodinia's lud; of `int i = 1` nvcc leaves 5 of 23
+        ("", "s[32 * t + i] -= s[32 * t + j];", 24),
+        ("", "s[32 * t + i] = in[j];", 24),
+        ("g[t + 300] = s[32 * t + i];", "s[32 * t + i] -= s[32 * t + j];", 0),
+    ],
+)
+def test_what_an_inner_loop_stores_that_may_not_run_is_loaded_behind_it(head, inner, count):
+    loop = f"{head} for (int j = 0; j < i; ++j) {inner} g[t + i] = s[32 * t + i];"
+    body = f"for (int i = 0; i < 24; ++i) {{ __syncthreads(); {loop} }}"
+    found = [a for a in accesses_of(KERNEL % body) if a.kind is AccessKind.LOAD]
+    assert found[-1].instructions // 4 == count

@@ -60,3 +60,27 @@ def test_volatile_and_other_widths_load():
     assert issued(store={"volatile": True}) == [1, 1]
     assert issued(load={"volatile": True}) == [1, 1]
     assert issued(load={"width": 8}) == [1, 1]
+
+
+def test_what_a_loop_stores_that_may_not_run_is_loaded_again_behind_it():
+    """Rodinia's lud: of `for (j < i) s[t] -= ..;` and `s[t] /= d` behind it, s[t] is an LDS."""
+    array, node = shared(), ir.ID("s")
+    begin, end = Fence("block", guard=1), Fence("block", guard=-1)
+    store = access(STORE, array, lanes(4), node=node)
+    load = access(LOAD, array, lanes(4), node=ir.ID("s"))
+    items = forwarded([begin, store, end, load])
+    assert [item.issued for item in items if not isinstance(item, Fence)] == [1, 1]
+
+
+def test_a_store_is_not_dead_for_one_in_a_loop_that_may_not_run():
+    begin, end = Fence("block", guard=1), Fence("block", guard=-1)
+    array, node = shared(), ir.ID("s")
+    first = access(STORE, array, lanes(4), node=node)
+    again = access(STORE, array, lanes(4), node=node)
+    load = access(LOAD, array, lanes(4), node=node)
+    items = forwarded([first, begin, again, end, load])
+    assert [item.issued for item in items if not isinstance(item, Fence)] == [1, 1, 0]
+
+
+def test_what_was_held_before_a_loop_is_held_behind_it():
+    assert issued(lambda _: Fence("block", guard=1), lambda _: Fence("block", guard=-1))[-1] == 0

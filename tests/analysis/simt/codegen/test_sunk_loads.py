@@ -151,3 +151,48 @@ def test_a_load_stays_with_the_one_that_it_is_one_instruction_with(offset, figur
     found = accesses_of(KERNEL.replace("BODY", text))
     loads = [a for a in found if a.kind is AccessKind.LOAD]
     assert [(a.width_bytes, a.instructions, a.wavefronts.mean) for a in loads] == figures
+
+
+@pytest.mark.parametrize(
+    ("text", "instructions"),
+    [
+        ("if (i < 3) out[t + i * 128] = v;", 3 * 4),
+        ("if (i < 3 && lane < 4) out[t + i * 128] = v;", 3 * 4),
+        ("if (i >= 3) out[t] = 1; else out[t + i * 128] = v;", 3 * 4),
+        ("if (i < 3) x += v * in[t + i];", 3 * 4),
+        ("if (i < 3) x += v; out[t + i] = v;", 8 * 4),
+    ],
+)
+def test_what_only_a_way_reads_that_no_thread_takes_is_not_loaded(text, instructions):
+    """Of `if (k < 8 && i < 8)` in HeCBench's adv, in a loop of 16 iterations."""
+    loop = f"for (int i = 0; i < 8; i++) {{ float v = s[8 * lane + i * 257]; {text} }}"
+    found = accesses_of(KERNEL.replace("BODY", f"float x = 0; {loop} out[t + 999] = x;"))
+    loads = [a for a in found if a.kind is AccessKind.LOAD]
+    assert sum(a.instructions for a in loads) == instructions
+
+
+@pytest.mark.parametrize(
+    ("text", "figure"),
+    [
+        (LOAD + "if (lane < 4) x += v * q[t];", 1),
+        (LOAD + "if (lane < 4) x += v * in[t + 999];", 1),
+        (LOAD + "if (lane < 4) x += v * q[t] + q[t + 1] * q[t + 77];", 1),
+        (LOAD + "if (n > 4 && lane < 4) x += v * q[t];", 1),
+        (LOAD + "if (lane < 4) x = x / v;", 1),
+        (LOAD + "if (lane < 4) { x += v * q[t]; x *= q[t + 1]; x = x / v; }", 1),
+        (LOAD + "float r[4] = {0, 1, 2, 3}; if (lane < 4) r[2] = v; x = r[0] * r[2] + r[3];", 1),
+        (
+            LOAD + "float r[2] = {0, 1}; if (lane < 4) r[1] = v * v * 3; else r[1] = 0; x *= r[1];",
+            8,
+        ),
+        (LOAD + "if (lane < 4) x += v * 3;", 8),
+    ],
+)
+def test_a_branch_that_loads_or_divides_keeps_what_it_reads(text, figure):
+    assert wavefronts(f"float x = in[t]; {text} out[t] = x;") == figure
+
+
+@pytest.mark.parametrize("head", ["int i = 0; i < n; i++", "int i = 0; i < 4; i++"])
+def test_who_goes_on_to_the_next_iteration_does_not_load(head):
+    body = "float v = s[8 * lane + i * 256]; if (lane >= 4) continue; out[t + i * 32] = v;"
+    assert wavefronts(f"for ({head}) {{ {body} }}") == 1

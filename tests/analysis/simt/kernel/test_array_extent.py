@@ -30,6 +30,11 @@ void run(const float *in, float *out, int n) { sums<<<1, 256>>>(in, out, n); }
         ("if (tid < count) out[tid] = s[(tid + 9) * 256];", 32, 8),  # none is: not understood
         ("if (count > 7) out[tid] = s[tid * 256];", 32, 8),  # all threads take it or none
         ("out[tid] = s[tid * 256];", 32, 8),  # a mistake, which SML401 reports
+        ("int row = tid / 32; if (row >= count) return; out[tid] = s[tid * 256];", 32, 8),
+        ("if (!(tid / 32 < count)) return; out[tid] = s[tid * 256];", 32, 8),
+        ("if (blockIdx.x * 256 + tid >= count) return; out[tid] = s[tid * 256];", 32, 8),
+        ("if (tid / 32 < count && count > 3) out[tid] = s[tid * 256];", 32, 8),
+        ("if (tid / 32 < count && tid < count) out[tid] = s[tid * 256];", 7, 1),
     ],
 )
 def test_figures(body, wavefronts, instructions):
