@@ -235,14 +235,16 @@ class LoopPlan:
         is_rolled: many blocks remain, of which only representatives are executed.
         carried: object key, byte offset and change per iteration of what the loop changes.
         may_fuse: accesses that other iterations than those of a block may be fused with.
-        may_not_run: it runs as often as a variable says, perhaps never.
+        is_counted: it runs as often as a variable says.
+        surely_runs: it does so at least once.
     """
 
     unroll_factor: int
     is_rolled: bool = False
     carried: list[tuple[str, int, int | None]] = field(default_factory=list)
     may_fuse: frozenset[ir.Node] = frozenset()
-    may_not_run: bool = False
+    is_counted: bool = False
+    surely_runs: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -94,10 +94,10 @@ def _spelled(node: ir.Node) -> tuple[object, ...]:
 
 
 def leaves(node: ir.Node | None) -> bool:
-    """Returns whether a statement ends with a return, or with the iteration."""
+    """Returns whether a statement ends with a return, or leaves the iteration or the loop."""
     if isinstance(node, ir.Compound) and node.block_items:
         return leaves(node.block_items[-1])
-    return isinstance(node, ir.Return | ir.Continue)
+    return isinstance(node, _LEAVING)
 
 
 def keeps_branch(way: ir.Node) -> bool | None:

@@ -5,20 +5,27 @@ Of `float v = s[8 * lane];` and a branch behind it that four threads take, SASS 
 
 | branch | threads that load `s` |
 | --- | --- |
-| `x += v;`, also in a loop that is unrolled | all |
-| `r[2] = v * v * 3; else r[2] = 0;` | all |
-| `r[2] = v;`, `r[i] = v; else r[i] = 0;` | the 4 |
+| `x += v;`, also in a loop that is unrolled; `x = 2 * v;`; `x = v > x ? v : x;` | all |
+| `x += v; x *= 2; x += 1; x *= v;` | all |
+| twice as much, `x = v * v * v + v * 3 - x * v * 2 + x * x * 7;` | the 4 |
+| `r[2] = v * v * 3;`, also with `else r[2] = 0;` | all |
+| `x = v;`, `lane < 4 ? v : x`, `r[2] = v;`, `r[i] = v; else r[i] = 0;` | the 4 |
+| `x = v; else x = 0;` | all |
 | `x += v * q[t];`, `x += v * in[t];`, also where the condition is `n > 4 && lane < 4` | the 4 |
-| `x = x / v;`, `x += v * q[t]; x *= q[t + 1]; x = x / v;` | the 4 |
+| `x += v; else x -= q[t];`, `x = lane < 4 ? v * q[t] : x;` | the 4 |
+| `x = x / v;`, `x = n / v;`, of integers `x += v / 7;` | the 4 |
 
-A load and a division are nothing that LLVM computes for all threads.
+A load and a division are nothing that LLVM computes for all threads, nor is much arithmetic
+(if_conversion.py). What tells the copies apart is not modelled: who loads is open there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.branch_shapes import PLACES
+from smemlint.analysis.simt.codegen.if_conversion import MAX_COST
 from smemlint.analysis.simt.codegen.loaded_values import variable_of
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
@@ -28,38 +35,63 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 
 _DIVISIONS = frozenset(("/", "%", "/=", "%="))
+_PLACES_OF = frozenset(("*", "&"))
 _JUMPS = (ir.Return, ir.Break, ir.Continue, ir.Goto)
 
 
 def settled(ev: Evaluator, branch: ir.Node) -> list[Sunk]:
     """Returns what sinks at a branch, with what the variables in it tell of it."""
-    return [_settled(ev, each) for each in ev.state.node_facts.sunk.get(branch, ())]
+    return [_settled(ev, each, branch) for each in ev.state.node_facts.sunk.get(branch, ())]
 
 
-def _settled(ev: Evaluator, sunk: Sunk) -> Sunk:
+def _settled(ev: Evaluator, sunk: Sunk, branch: ir.Node) -> Sunk:
     if sunk.way is None or sunk.is_open or (sunk.is_in_front and not sunk.unless_kept):
         return sunk
-    stays = _stays(ev, sunk.way)
     if sunk.unless_kept:
+        stays = _stays(ev, _ways_of(branch) or [sunk.way])
+        if stays is False and not _computes(sunk.way):
+            stays = None
         return replace(sunk, is_in_front=stays is False, is_open=stays is None)
-    is_select = stays is False and _computes_elements(sunk.way)
+    is_select = _computes_elements(sunk.way) and _stays(ev, [sunk.way]) is False
     return replace(sunk, is_in_front=True) if is_select else sunk
 
 
-def _stays(ev: Evaluator, way: ir.Node) -> bool | None:
-    """Returns whether statements access memory or divide; None where that is not known."""
-    is_open = False
-    for node in way.walk():
+def _ways_of(branch: ir.Node) -> list[ir.Node]:
+    match branch:
+        case ir.If(iftrue=one, iffalse=other) | ir.TernaryOp(iftrue=one, iffalse=other):
+            return [way for way in (one, other) if way is not None]
+    return []
+
+
+def _stays(ev: Evaluator, ways: Iterable[ir.Node]) -> bool | None:
+    """Returns whether statements do what is not computed for all threads; None: perhaps."""
+    is_open, count = False, 0
+    for node in (node for way in ways for node in way.walk()):
         match node:
             case ir.BinaryOp(op=op, right=by) | ir.Assignment(op=op, rvalue=by):
-                if op in _DIVISIONS and not isinstance(by, ir.Constant):
-                    return True
+                if op in _DIVISIONS:
+                    if not isinstance(by, ir.Constant):
+                        return True
+                    is_open = True
+                count += isinstance(node, ir.BinaryOp) or op != "="
             case ir.ArrayRef() | ir.UnaryOp(op="*") | ir.StructRef(type="->"):
                 is_memory = _is_memory(ev, node)
                 if is_memory:
                     return True
                 is_open |= is_memory is None
-    return None if is_open else False
+    if count > 2 * MAX_COST:
+        return True
+    return None if is_open or count > MAX_COST else False
+
+
+def _computes(way: ir.Node) -> bool:
+    """Returns whether statements do more than to copy."""
+    return any(
+        isinstance(node, ir.BinaryOp | ir.FuncCall | ir.TernaryOp)
+        or (isinstance(node, ir.Assignment) and node.op != "=")
+        or (isinstance(node, ir.UnaryOp) and node.op not in _PLACES_OF)
+        for node in way.walk()
+    )
 
 
 def _is_memory(ev: Evaluator, place: ir.Node) -> bool | None:

@@ -136,8 +136,8 @@ class _Held:
     def answers(self, load: Event, offset: AffineInt) -> bool:
         """Returns whether a load of the same bytes needs no instruction.
 
-        From one iteration to the next the compiler has to see that the place is the same one: not
-        of `s[i % 32]` where the loop advances i by 32.
+        From one iteration to the next, and behind a loop, the compiler has to see that the place
+        is the same one: not of `s[i % 32]` where the loop advances i by 32.
         """
         before = self.event.offset
         is_seen = not self.is_of_before or (
@@ -182,7 +182,9 @@ class _Registers:
                 access.is_of_before, access.is_unread = True, False
 
     def pass_guard(self, guard: int) -> None:
-        """Enters or leaves a loop that may not run: only what it stores over was held on both ways.
+        """Enters or leaves a loop that a variable counts.
+
+        What it stores is held behind it in the place of what was held before, or if it surely runs.
 
         Args:
             guard: see `Fence.guard`.
@@ -195,8 +197,10 @@ class _Registers:
         begin, before = self._guards.pop()
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
-                is_store = access.event.kind is AccessKind.STORE
-                if is_store and access.at >= begin and key not in before:
+                if access.at < begin or access.event.kind is not AccessKind.STORE:
+                    continue
+                access.is_of_before = True
+                if guard < -1 and key not in before:
                     del accesses[key]
 
     def leave_iteration(self, entry: LoopEntry) -> None:

@@ -84,6 +84,8 @@ from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SUNK
 
+_EVALUATED_ONCE = (ir.Decl, ir.Assignment, ir.BinaryOp, ir.Cast, ir.UnaryOp)
+
 Names: TypeAlias = "dict[ir.Node, frozenset[str]]"
 
 
@@ -119,7 +121,7 @@ def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
     """
     items = block.block_items
     sinking = _Sinking(known, frozenset(own_variables(items)))
-    if not any(isinstance(item, (ir.If, ir.Switch, *LOOPS)) for item in items):
+    if not any(isinstance(item, (ir.If, ir.Switch, *LOOPS)) or _chooses(item) for item in items):
         return sinking.found
     values = list(loaded_values(items))
     if values and not is_opaque(items):
@@ -277,6 +279,8 @@ class _Sinking:
             self._note(item, item, value, is_open=True)
             if not is_counted(item) and isinstance(item, ir.For):
                 self._within = replace(value, is_open=True), statements(item.stmt)
+        if not others:
+            self._sink_into_choice(item, value)
         if not isinstance(item, ir.If | ir.Switch) or self._reads(item.cond, value):
             return
         is_open = value.is_open or bool(others)
@@ -306,13 +310,15 @@ class _Sinking:
             return
         is_open |= stays is None or any(map(is_counted, readers))
         is_open |= any(isinstance(each, ir.While | ir.DoWhile) for each in readers)
-        is_open |= self._leaves_by_name(ways[0], value)
+        is_copied = self._leaves_by_name(ways[0], value)
+        is_open |= is_copied
         sunk = Sunk(value.loads[0], ways[0], is_open, value.loop, is_sole=not others)
         if stays is False:
             is_front = is_open or bool(others)
-            sunk = replace(sunk, is_open=False, is_in_front=True, unless_kept=not is_front)
+            sunk = replace(sunk, is_in_front=True, unless_kept=not is_front)
+            sunk = replace(sunk, is_open=is_copied, is_in_front=not is_copied)
         self._note_all(item, sunk, value)
-        if not is_open and stays:
+        if not is_open and not others:
             self._within = value, inner
 
     def _note(self, at: ir.Node, way: ir.Node | None, value: LoadedValue, *, is_open: bool) -> None:
@@ -320,6 +326,31 @@ class _Sinking:
 
     def _note_all(self, at: ir.Node, sunk: Sunk, value: LoadedValue) -> None:
         self.found[at] += [replace(sunk, load=load) for load in value.loads]
+
+    def _sink_into_choice(self, item: ir.Node, value: LoadedValue) -> None:
+        """Notes where loads go that one operand of a `?:` reads."""
+        choice = self._choice(item, value)
+        if choice is not None:
+            way = choice.iftrue if self._reads(choice.iftrue, value) else choice.iffalse
+            sunk = Sunk(value.loads[0], way, value.is_open, value.loop, is_sole=True)
+            is_front = not value.is_open
+            self._note_all(choice, replace(sunk, is_in_front=is_front, unless_kept=is_front), value)
+
+    def _choice(self, item: ir.Node, value: LoadedValue) -> ir.TernaryOp | None:
+        """Returns the `?:` of which one operand is all that reads a value in a statement."""
+        if not isinstance(item, ir.Decl | ir.Assignment):
+            return None
+        node: ir.Node = item
+        while True:
+            reading = [child for child in node.children() if self._reads(child, value)]
+            if len(reading) != 1:
+                return None
+            if isinstance(node, ir.TernaryOp):
+                return node if reading[0] is not node.cond else None
+            if isinstance(node, _EVALUATED_ONCE):
+                node = reading[0]
+            else:
+                return None
 
     def _reads(self, node: ir.Node, value: LoadedValue) -> bool:
         return not value.names.isdisjoint(free_names(node, self._known))
@@ -373,5 +404,11 @@ def _is_computed(node: ir.Node) -> bool:
     """Returns whether an assignment is of what arithmetic makes of a value."""
     match node:
         case ir.Assignment(op=op, rvalue=value):
-            return op != "=" or isinstance(value, ir.BinaryOp)
+            return op != "=" or isinstance(value, ir.BinaryOp | ir.TernaryOp)
     return False
+
+
+def _chooses(item: ir.Node) -> bool:
+    """Returns whether a statement gives a variable what a `?:` picks."""
+    is_given = isinstance(item, ir.Decl | ir.Assignment)
+    return is_given and any(isinstance(node, ir.TernaryOp) for node in item.walk())

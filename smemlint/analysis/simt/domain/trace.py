@@ -134,8 +134,8 @@ class Fence:
         entry: of the loop of that round, where all rounds issue the same.
         depth: where a loop of which one iteration stands for all begins and ends: how many such
             loops there are, this one included; 0 elsewhere.
-        guard: 1 where a loop begins that runs as often as a variable says, perhaps never; -1 where
-            it ends; 0 elsewhere.
+        guard: 1 where a loop begins that runs as often as a variable says; -1 where it ends, if it
+            runs at least once, -2 if it perhaps never does; 0 elsewhere.
     """
 
     kind: str
@@ -251,11 +251,16 @@ class Trace:
         for position in sorted(positions, reverse=True):
             self.items.insert(position, Fence("iteration"))
 
-    def guard(self, position: int) -> None:
-        """Parts what was recorded from a position on from the rest: it may not run."""
+    def guard(self, position: int, *, runs: bool) -> None:
+        """Parts a loop that was recorded from a position on from the rest.
+
+        Args:
+            position: where it begins.
+            runs: it does so at least once.
+        """
         if not self._muted and any(isinstance(item, Event) for item in self.items[position:]):
             self.items.insert(position, Fence("block", guard=1))
-            self.items.append(Fence("block", guard=-1))
+            self.items.append(Fence("block", guard=-1 if runs else -2))
 
     @property
     def ends_in_fence(self) -> bool:

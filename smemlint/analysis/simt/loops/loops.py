@@ -124,8 +124,9 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     if was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:]):
         together = 1  # nothing fuses from one iteration to the next
     runs = parts.first or (trips > 0 and _hangs_on_counters(ev, parts))
-    may_not_run = not trial.is_constant and not runs
-    plan = state.loop_plans[node] = LoopPlan(together, may_not_run=may_not_run)
+    plan = state.loop_plans[node] = LoopPlan(
+        together, is_counted=not trial.is_constant, surely_runs=runs
+    )
     is_final = trial.is_general and state.budget.has_shares  # what a rerun would cost is not left
     is_whole = trips <= together and not was_cut_short
     if is_final or (is_whole and (trial.is_constant or trips < 1)):
@@ -176,8 +177,8 @@ def _execute_planned(
     items = ev.state.trace.items
     begin = len(items)
     execute_blocks(ev, parts, plan.unroll_factor, carried, trips)
-    if plan.may_not_run:
-        ev.state.trace.guard(begin)
+    if plan.is_counted:
+        ev.state.trace.guard(begin, runs=plan.surely_runs)
     mark_open_blocks(items[begin:] if plan.may_fuse else (), plan.may_fuse)
 
 

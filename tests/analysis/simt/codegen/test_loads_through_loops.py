@@ -103,3 +103,11 @@ def test_what_an_inner_loop_stores_that_may_not_run_is_loaded_behind_it(head, in
     body = f"for (int i = 0; i < 24; ++i) {{ __syncthreads(); {loop} }}"
     found = [a for a in accesses_of(KERNEL % body) if a.kind is AccessKind.LOAD]
     assert found[-1].instructions // 4 == count
+
+
+def test_the_place_that_an_inner_loop_stores_last_is_not_seen():
+    """The inner loop surely runs, and stores s[32 * t + i - 1] in its last iteration."""
+    inner = "for (int j = 0; j < i; ++j) s[32 * t + j] = in[j]; g[t + i] = s[32 * t + i - 1];"
+    body = f"for (int i = 1; i < 24; ++i) {{ __syncthreads(); {inner} }}"
+    found = [a for a in accesses_of(KERNEL % body) if a.kind is AccessKind.LOAD]
+    assert found[-1].instructions // 4 == 23

@@ -161,6 +161,8 @@ def test_a_load_stays_with_the_one_that_it_is_one_instruction_with(offset, figur
         ("if (i >= 3) out[t] = 1; else out[t + i * 128] = v;", 3 * 4),
         ("if (i < 3) x += v * in[t + i];", 3 * 4),
         ("if (i < 3) x += v; out[t + i] = v;", 8 * 4),
+        ("x += i < 3 ? v : 2;", 3 * 4),
+        ("if (i == 3) break; x += v;", 3 * 4),
     ],
 )
 def test_what_only_a_way_reads_that_no_thread_takes_is_not_loaded(text, instructions):
@@ -186,6 +188,15 @@ def test_what_only_a_way_reads_that_no_thread_takes_is_not_loaded(text, instruct
             8,
         ),
         (LOAD + "if (lane < 4) x += v * 3;", 8),
+        (LOAD + "if (lane < 4) { x += v; x *= 2; x += 1; x *= v; }", 8),
+        (LOAD + "if (lane < 4) x = v > x ? v : x;", 8),
+        (LOAD + "if (lane < 4) x = v * v * v + v * 3 - x * v * 2 + x * x * 7 + 5 * v;", 1),
+        (LOAD + "if (lane < 4) x += v; else x -= q[t];", 1),
+        (LOAD + "if (n > 5) { if (lane < 4) x += v * q[t]; }", 1),
+        (LOAD + "x = lane < 4 ? v * q[t] : x;", 1),
+        (LOAD + "x = lane < 4 ? v * 2 : x;", 8),
+        (LOAD + "if (lane < 4) x = v;", None),  # 4, and all where the others get 0
+        (LOAD + "int k = v; if (lane < 4) x += k / 7;", None),  # 4
     ],
 )
 def test_a_branch_that_loads_or_divides_keeps_what_it_reads(text, figure):
