@@ -138,6 +138,13 @@ def is_macro_name(name: str) -> bool:
     return name.isupper()
 
 
+_STANDARD_READERS = frozenset((
+    "accumulate", "reduce", "inner_product", "max_element", "min_element", "minmax_element",
+    "count", "count_if", "find", "find_if", "find_if_not", "any_of", "all_of", "none_of", "equal",
+    "lower_bound", "upper_bound", "binary_search", "distance", "is_sorted", "adjacent_find",
+))  # fmt: skip
+
+
 def writes_arguments(name: str, *, is_object: bool, is_used: bool) -> bool:
     """Returns whether a host function that was not read may write to a variable that it is given.
 
@@ -153,10 +160,20 @@ def writes_arguments(name: str, *, is_object: bool, is_used: bool) -> bool:
     parts = name.replace("->", "::").replace(".", "::").split("::")
     last = parts[-1]
     if parts[0] == "std":
-        return last in _STANDARD_WRITERS
+        leads_to_elements = last in ("begin", "end", "data") or "ranges" in parts[1:-1]
+        return last in _STANDARD_WRITERS or (is_object and leads_to_elements)
     is_c = len(parts) == 1 and (_C_LIBRARY.fullmatch(last) is not None or is_cuda_call(last))
     takes_values = is_c or is_macro_name(last) or last in _CONTAINER_METHODS
     return not takes_values and (is_object or not is_used)
+
+
+def only_reads_ranges(name: str) -> bool:
+    """Returns whether a function is an algorithm of the standard library that changes no element.
+
+    Of `std::accumulate(sizes.begin(), sizes.end(), 1)` the sizes stay; of `std::sort` they do not.
+    """
+    parts = name.split("::")
+    return parts[0] == "std" and parts[-1] in _STANDARD_READERS
 
 
 def is_format(text: str) -> bool:

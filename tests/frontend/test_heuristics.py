@@ -25,6 +25,10 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     heuristics.launches_kernel: (("LaunchKernel", "launch_kernel"), ("launch", "LaunchKernels")),
     heuristics.is_format: (('"%d x %5.2f"', '"block {}"'), ('"threads"', "format", '"100%"')),
+    heuristics.only_reads_ranges: (
+        ("std::accumulate", "std::ranges::max_element"),
+        ("std::sort", "std::copy", "accumulate", "thrust::reduce"),
+    ),
     heuristics.is_copy_instruction: (
         ("cute::SM80_CP_ASYNC_CACHEALWAYS<float>::copy", "SM90_TMA_LOAD_2D::copy", "UniversalCopy<S, D>::copy"),
         ("cute::copy", "SM80_X::copy_if", "Loader::copy"),
@@ -221,6 +225,9 @@ def test_built_includes(path, text, expected):
         ("std::max", True, False, False),
         ("std::swap", False, False, True),
         ("std::tie", False, True, True),
+        ("std::begin", True, True, True),
+        ("std::ranges::sort", True, True, True),
+        ("std::ranges::fill", False, False, False),
     ],
 )
 def test_unread_host_functions_that_write_what_they_are_given(name, is_object, is_used, expected):

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.domain.ctypes import (
+    I64,
     U64,
     ArrayType,
     CType,
@@ -22,7 +23,15 @@ from smemlint.analysis.simt.domain.ctypes import (
     lay_out,
 )
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Space, Value, offset_of
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Object,
+    Pointer,
+    Space,
+    Value,
+    number,
+    offset_of,
+)
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
@@ -32,7 +41,8 @@ _ON_DEVICE = frozenset(("device_vector", "universal_vector", "device_ptr", "Devi
 _CONTAINERS = _ON_DEVICE | {"host_vector", "vector"}
 _TO_ELEMENTS = frozenset(("data", "begin", "get"))
 _LIST = re.compile(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,]+?)\s*>")
-_READING = frozenset(("end", "cbegin", "cend", "empty"))
+_READING = frozenset(("cbegin", "cend", "empty"))
+_ENDS = frozenset(("data", "begin", "end"))
 
 
 def list_type(ev: Evaluator, ctype: CType, init: ir.Node | None) -> RecordType | None:
@@ -54,7 +64,7 @@ def call_container_method(
     A method that may change a list leaves its elements unknown.
     """
     spelling = getattr(place.type, "spelling", "") or getattr(place.type, "name", "")
-    if method in _TO_ELEMENTS:
+    if method in _TO_ELEMENTS and not isinstance(place.type, RecordType):
         of = node.name.name if isinstance(node.name, ir.StructRef) else node
         return _elements(ev, place.type, of, _CONTAINERS)
     array = array_member(place.type)
@@ -62,8 +72,12 @@ def call_container_method(
         return None
     if method == "size":
         return AffineInt(array.count or 0, U64)
+    is_list = _LIST.fullmatch(spelling) is not None
+    if is_list and method in _ENDS:
+        start = number((array.count or 0) * array.element.size if method == "end" else 0, I64)
+        return Pointer(place.object, ev.state.domain.add(place.offset, start), array.element)
     element = _element(ev, array, method, node)
-    if element is None and method not in _READING and _LIST.fullmatch(spelling) is not None:
+    if element is None and method not in _READING and is_list:
         ev.state.memory.forget(place.object, f"was changed by `{method}`")
     return element
 

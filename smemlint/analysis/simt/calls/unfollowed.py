@@ -12,7 +12,12 @@ from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unkn
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import is_copy_instruction, is_format, is_macro_name
+from smemlint.frontend.heuristics import (
+    is_copy_instruction,
+    is_format,
+    is_macro_name,
+    only_reads_ranges,
+)
 from smemlint.frontend.program import Prototype
 from smemlint.reasons import Reason, ReasonCode
 
@@ -102,7 +107,7 @@ def unfollowed_values(
         if isinstance(value, Pointer):
             if value.object.space is Space.SHARED:
                 note_shared_argument(ev, name, node)
-            elif value.object.space is Space.LOCAL:
+            elif value.object.space is Space.LOCAL and not only_reads_ranges(name):
                 state.memory.forget(value.object, f"was given to `{name}`")
     return Unknown.because(ReasonCode.NOT_DECLARED, text)
 

@@ -1,0 +1,41 @@
+"""What host code changes of a `std::vector` that begins with a list, by its iterators, too."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import facts_of
+
+HOST = """
+#include <vector>
+void fill(std::vector<int> &a);
+void put(int *a);
+__global__ void k(float *o) {
+  __shared__ float s[512];
+  s[threadIdx.x] = 1;
+  __syncthreads();
+  o[threadIdx.x] = s[threadIdx.x];
+}
+void f(float *o) { std::vector<int> v{64, 32}; BODY k<<<1, v[0]>>>(o); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "threads"),
+    [
+        ("", 64),
+        ("int n = std::accumulate(v.begin(), v.end(), 0);", 64),
+        ("auto b = v.begin(); *b = 8;", 8),
+        ("*v.begin() = 8;", 8),
+        ("int *p = v.data(); p[0] = 8;", 8),
+        ("*(v.end() - 2) = 8;", 8),
+        ("std::sort(v.begin(), v.end());", None),
+        ("std::sort(std::begin(v), std::end(v));", None),
+        ("std::ranges::sort(v);", None),
+        ("std::iter_swap(v.begin(), v.begin() + 1);", None),
+        ("put(v.data());", None),
+        ("fill(v);", None),
+    ],
+)
+def test_the_first_element(body, threads):
+    instances = [kernel.instance for kernel in facts_of(HOST.replace("BODY", body)).kernels]
+    assert {i.block[0] for i in instances if i.origin and i.block} == ({threads} - {None})
