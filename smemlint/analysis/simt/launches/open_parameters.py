@@ -26,6 +26,7 @@ Control: TypeAlias = "tuple[frozenset[str], ...]"
 _NOTHING: frozenset[str] = frozenset()
 _CONSTANT = "__constant"
 """Stands for literals among the words of an expression."""
+_Call: TypeAlias = ir.FuncCall | ir.Launch
 _JUMPS = (ir.Break, ir.Continue, ir.Goto, ir.Return)
 
 
@@ -74,10 +75,18 @@ class Flows:
     Attributes:
         bodies: of functions, by those that they call to launch.
         words: of their expressions.
+        passed: words of calls that tell parameters, see `_Reading._passed`.
+        open: parameters by function, kernel, and the names of what it calls to launch.
     """
 
     bodies: dict[tuple[Function, frozenset[str]], _Flow] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
+    passed: dict[tuple[_Call, Function, frozenset[str]], frozenset[str]] = field(
+        default_factory=dict
+    )
+    open: dict[tuple[Function, Function, frozenset[str]], OpenParameters] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +121,11 @@ def open_parameters(
         functions_named: their definitions.
         flows: what was read of bodies with the same definitions, which is added to.
     """
-    return _Reading(kernel, launching, functions_named, flows or Flows()).of(function)
+    flows = flows or Flows()
+    key = function, kernel, launching
+    if key not in flows.open:
+        flows.open[key] = _Reading(kernel, launching, functions_named, flows).of(function)
+    return flows.open[key]
 
 
 class IrrelevantChoices:
@@ -150,6 +163,13 @@ class _Reading:
     functions_named: Callable[[str], Sequence[Function]]
     flows: Flows
     known: dict[int, OpenParameters] = field(default_factory=dict)
+    named: dict[str, Sequence[Function]] = field(default_factory=dict)
+
+    def _named(self, name: str) -> Sequence[Function]:
+        """Returns the definitions of a name, asked for once."""
+        if name not in self.named:
+            self.named[name] = self.functions_named(name)
+        return self.named[name]
 
     def of(self, function: Function) -> OpenParameters:
         """Returns the parameters of one function; none of one that is being read."""
@@ -205,7 +225,7 @@ class _Reading:
             arguments |= of_arguments
         return flow, shape, arguments
 
-    def _words_of(self, call: ir.FuncCall | ir.Launch) -> tuple[Set[str], Set[str]]:
+    def _words_of(self, call: _Call) -> tuple[Set[str], Set[str]]:
         """Returns the words that the shape, and the arguments, of what a call launches rest on."""
         words = self.flows.words
         if isinstance(call, ir.Launch):
@@ -214,40 +234,46 @@ class _Reading:
         given = call.args
         name = ir.called_name(call.name)
         positions = (0, 1) if name in CONFIGURED_LAUNCHERS else LAUNCHERS.get(name)
-        if launches_kernel(name) and not any(self.functions_named(name)):
+        if launches_kernel(name) and not any(self._named(name)):
             positions = LAUNCHERS["hipLaunchKernelGGL"]
         if positions is not None:
             return words.of(*_picked(given, positions[:2])), words.of(*given)
         shape: set[str] = set()
         arguments: set[str] = set()
-        for function in self.functions_named(ir.called_name(call.name)):
-            needed = self.of(function)
-            shape |= self._passed(call.name, given, function, needed.shape)
-            arguments |= self._passed(call.name, given, function, needed.arguments)
+        passed = self.flows.passed
+        for function in self._named(name):
+            needed = self.known.get(id(function)) or self.of(function)
+            for result, parameters in ((shape, needed.shape), (arguments, needed.arguments)):
+                if parameters:
+                    key = call, function, parameters
+                    result |= passed.get(key) or self._passed(call, function, parameters)
         return shape, arguments
 
     def _deduced(self, call: ir.Launch) -> set[str]:
         """Returns the words of arguments whose types tell template arguments of the kernel."""
         name = ir.called_name(call.kernel)
-        kernels = self.functions_named(name) if self.kernel is None else (self.kernel,)
+        kernels = self._named(name) if self.kernel is None else (self.kernel,)
         found: set[str] = set()
         for kernel in kernels:
             if kernel.name == name:
                 names = frozenset(p.name for p in kernel.template)
-                found |= self._passed(call.kernel, call.args, kernel, names)
+                found |= self._passed(call, kernel, names)
         return found
 
-    def _passed(
-        self,
-        callee: ir.Node,
-        given: Sequence[ir.Node],
-        function: Function,
-        needed: frozenset[str],
-    ) -> set[str]:
+    def _passed(self, call: _Call, function: Function, needed: frozenset[str]) -> frozenset[str]:
         """Returns the words of a call that tell some parameters of the function that it calls."""
+        key = call, function, needed
+        known = self.flows.passed.get(key)
+        if known is None:
+            known = self.flows.passed[key] = frozenset(self._read_passed(call, function, needed))
+        return known
+
+    def _read_passed(self, call: _Call, function: Function, needed: frozenset[str]) -> set[str]:
+        """Returns the same, read from the call."""
         tree = function.parse_head().tree
         if not needed or tree is None:
             return set()
+        callee, given = (call.kernel if isinstance(call, ir.Launch) else call.name), call.args
         words = self.flows.words
         found: set[str] = set()
         of_template = needed & {p.name for p in function.template}
