@@ -22,9 +22,8 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     offset_of,
 )
+from smemlint.analysis.simt.library_calls import is_of_library, users_call
 from smemlint.analysis.simt.node_facts import NodeFacts
-from smemlint.frontend.cuda.preprocessor.cub_headers import is_cub_header
-from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IDLE_STEPS, MAX_STEPS, MAX_TRIPS
 from smemlint.limits.steps import spend
@@ -504,17 +503,14 @@ class State:
         That is the call of such a text; in a kernel that is all of such texts, the class template
         that the user instantiates, or instantiates the kernel with.
         """
-        if not self._is_our_own(node):
+        if not is_of_library(self.unit, node):
             return node
-        for frame in reversed(self.frames):
-            if frame.call is not None and not self._is_our_own(frame.call):
-                return frame.call
+        calls = (frame.call for frame in reversed(self.frames) if frame.call is not None)
+        written = users_call(self.unit, calls)
+        if written is not None:
+            return written[1]
         records = [f.record for f in reversed(self.frames)]
         bound = [binding for f in self.frames for binding in f.scopes[0].values()]
         classes = (c for c in (*records, *bound) if isinstance(c, RecordType))
         found = (self.unit.instantiation(c.name, c.arguments) for c in classes)
         return next((each for each in found if each is not None), node)
-
-    def _is_our_own(self, node: ir.Node) -> bool:
-        path = self.unit.span(node).path
-        return is_cutlass_header(path) or is_cub_header(path)

@@ -125,17 +125,19 @@ class AccessSummary:
         self._arch = arch
         self._sites: dict[tuple[Span, AccessKind, str], _Site] = {}
         self._traces = 0
+        self._of_cub: dict[ir.Node, bool] = {}
 
     def add(self, events: Iterable[Event]) -> None:
         """Adds the events of one evaluation."""
         self._traces += 1
         for event in events:
             event = within_array(event)
-            is_of_library = is_of_cub(self._unit, event)
-            if is_of_library:
+            node = event.node
+            if node not in self._of_cub:  # few nodes make all the events
+                self._of_cub[node] = is_of_cub(self._unit, node)
+            if self._of_cub[node]:
                 event = at_users_call(self._unit, event)
-            self._add_event(event)
-            self._site(event).is_of_library |= is_of_library
+            self._add_event(event).is_of_library |= self._of_cub[node]
 
     def facts(self) -> tuple[Access, ...]:
         """Returns the accesses, in source order."""
@@ -162,7 +164,7 @@ class AccessSummary:
             )
         return self._sites[key]
 
-    def _add_event(self, event: Event) -> None:
+    def _add_event(self, event: Event) -> _Site:
         site = self._site(event)
         self._add_to(site, event)
         if event.call is not None:
@@ -171,6 +173,7 @@ class AccessSummary:
                 site, span=call, groups={}, undecided=None, issued=0, calls={}, issued_under={}
             )
             self._add_to(site.calls.setdefault(call, part), event)
+        return site
 
     def _add_to(self, site: _Site, event: Event) -> None:
         site.layout = site.layout or event.layout

@@ -10,6 +10,8 @@ Source: CCCL 3.0 (CUDA 13.0), `cub/block/block_reduce.cuh`, `block_scan.cuh`, `b
 
 from __future__ import annotations
 
+from functools import cache
+
 _FOLDER = "<cub>/"
 _NAMES = """\
 #pragma once
@@ -366,6 +368,7 @@ _WARP_SCAN = """\
 """
 
 
+@cache
 def _text() -> str:
     """Returns the header that stands for all of CUB's."""
     one = ("", "template <", "T x, T &out", "x", "out = thread_result<T>();")
@@ -392,13 +395,10 @@ def _text() -> str:
     return "".join(parts)
 
 
-_TEXT = _text()
-
-
 def cub_header(name: str) -> tuple[str, str] | None:
     """Returns path and text of what stands for a header of CUB: one for all that are modelled."""
     is_modelled = name.startswith(("cub/block/", "cub/warp/")) or name == "cub/cub.cuh"
-    return (f"{_FOLDER}cub.cuh", _TEXT) if is_modelled else None
+    return (f"{_FOLDER}cub.cuh", _text()) if is_modelled else None
 
 
 def is_cub_header(path: str) -> bool:
