@@ -7,7 +7,8 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast
 
-from smemlint.frontend.cuda.lexer.tokens import Token, lex
+from smemlint.frontend.cuda.lexer.keywords import STATEMENT_WORDS
+from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token, lex
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
@@ -140,7 +141,24 @@ class CudaFunction:
                     objects.add(token.text)
                 if after.text in ("(", "{"):
                     called.add(token.text)
-        return frozenset(called & objects)
+        return frozenset(called & objects) | self._called_temporaries
+
+    @cached_property
+    def _called_temporaries(self) -> frozenset[str]:
+        """Classes an object of which is made and called: `Op()(x)`, `Op{n}(x)`."""
+        body = self.pieces.body
+        found: set[str] = set()
+        opened: list[int] = []
+        for i, token in enumerate(body[:-1]):
+            if token.kind != "operator":
+                continue
+            if token.text in OPENING:
+                opened.append(i)
+            elif token.text in CLOSING and opened:
+                maker = body[opened.pop() - 1]
+                if body[i + 1].text == "(" and token.text != "]" and _may_make(maker):
+                    found.add(maker.text)
+        return frozenset(found)
 
     def qualifiers(self, name: str) -> frozenset[str]:
         """Returns what stands before `::` in front of a name in the body, empty for nothing."""
@@ -230,6 +248,11 @@ class _Definition(Generic[_Found]):
     def span(self) -> Span:
         """Of the name."""
         return self._unit.token_span(self._found.name_token)
+
+
+def _may_make(token: Token) -> bool:
+    """Returns whether a word in front of a bracket may name a class."""
+    return token.kind == "identifier" and token.text not in STATEMENT_WORDS
 
 
 @dataclass(eq=False)

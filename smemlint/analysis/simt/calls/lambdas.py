@@ -6,7 +6,7 @@ from smemlint.analysis.simt.calls.inlining import entered_frame, returned_value
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, PointerType
-from smemlint.analysis.simt.domain.environment import LValue, Scope, Variable, type_of
+from smemlint.analysis.simt.domain.environment import LValue, Operand, Scope, Variable, type_of
 from smemlint.analysis.simt.domain.values import CallableValue, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.lvalues import variable_lvalue
@@ -148,6 +148,15 @@ def _has_changed(copy: Copy) -> bool:
     if len(now) != len(copy.content) or copy.place.object.default is not copy.default:
         return True
     return any(now.get(at) is not value for at, value in copy.content.items())
+
+
+def closure_of(operand: Operand) -> Closure | None:
+    """Returns the lambda that a call gives; None of other operands."""
+    value, place = operand.value, operand.place
+    if value is None and place is not None and place.offset.constant is not None:
+        value = place.object.cells.get(place.offset.constant)
+    payload = value.payload if isinstance(value, CallableValue) else None
+    return payload if isinstance(payload, Closure) else None
 
 
 def call_lambda(

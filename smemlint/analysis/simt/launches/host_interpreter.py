@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
+from smemlint.analysis.simt.calls.lambdas import closure_of
 from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
 from smemlint.analysis.simt.domain.ctypes import (
@@ -128,11 +129,26 @@ class HostPolicy(Policy):
         self._known: dict[str, int] = {}
         self._owner: dict[int, Unit] = {}
         self._idle_nests: dict[ir.Node, bool] = {}
+        self._lambdas: dict[ir.Lambda, bool] = {}  # whether they launch
 
     def is_launching(self, name: str) -> bool:
         """Returns whether functions of a name launch."""
         found = self.asked[name] = name in self._launching
         return found
+
+    def _gives_launch(self, ev: Evaluator, operands: Sequence[Operand]) -> bool:
+        """Returns whether a call gives a lambda that launches, which what is called may call."""
+        closures = (closure_of(operand) for operand in operands)
+        return any(c is not None and self._launches(ev, c.node) for c in closures)
+
+    def _launches(self, ev: Evaluator, node: ir.Lambda) -> bool:
+        known = self._lambdas.get(node)
+        if known is None:
+            names = ev.state.node_facts.names_in(node.body)
+            known = any(isinstance(each, ir.Launch) for each in node.body.walk())
+            known = known or not names.isdisjoint(LAUNCHERS) or any(map(self.is_launching, names))
+            self._lambdas[node] = known
+        return known
 
     # ---- linking
 
@@ -226,7 +242,7 @@ class HostPolicy(Policy):
         """
         if not function.is_host:
             return Unknown.because(ReasonCode.NOT_MODELLED, "device code")
-        is_launching = self.is_launching(function.name)
+        is_launching = self.is_launching(function.name) or self._gives_launch(ev, operands)
         made = this.object if this is not None and this.object.space is Space.LOCAL else None
         is_wanted = is_launching or _may_compute(function, sets_members=made is not None)
         if is_wanted and not is_launching and made is None and _only_tells(function):

@@ -247,14 +247,14 @@ def _hold_place(g: Grammar, tokens: list[GrammarToken], word: Word, *, is_field:
 
 def _kind(words: Sequence[Word], i: int, stop: int) -> tuple[int, bool, bool]:
     """Returns a member declaration's end, whether it is a function, a nested record."""
-    has_parameters = has_value = False
+    has_parameters = has_value = is_pointer = False
     begin = i
     while i < stop and words[i].text != ";":
         text = words[i].text
         if text == "(" and words[i].kind == "operator":
             is_attribute = text_at(words, i - 1) in (*ATTRIBUTES, "explicit", "decltype")
-            is_declarator = text_at(words, i + 1) in ("*", "&")
-            if not is_attribute and not has_value and not is_declarator:
+            is_pointer = is_pointer or text_at(words, i + 1) in ("*", "&")  # `void (*f)(int)`
+            if not is_attribute and not has_value and not is_pointer:
                 has_parameters = True
         elif text == "=":
             has_value = True

@@ -135,12 +135,12 @@ def _type_of(parameter: Sequence[Token]) -> str:
 def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
     """Returns names with one value: they stand before one `=`, and nothing else writes them.
 
-    Of an array, `table[] = {..}` and each `table[i] = ..` count.
+    Of an array, `table[] = {..}` and each `table[i] = ..` count, `(*table[])(int) = {..}` too.
     """
     seen: dict[str, int] = {}
     written: set[str] = set()
     subscripted: list[str] = []
-    array = ""
+    array = pointer = ""
     before = earlier = Token("operator", ";", 0, 0, 0)
     for token in tokens:
         if token.text == "[":
@@ -149,12 +149,16 @@ def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
             array = subscripted.pop() if subscripted else ""
         elif token.text == "=" and before.text == "]":
             seen[array] = seen.get(array, 0) + 1
+        elif token.text == "=" and before.text == ")":
+            seen[pointer] = seen.get(pointer, 0) + 1
         elif before.kind == "identifier" and token.text == "=":
             seen[before.text] = seen.get(before.text, 0) + 1
         elif before.kind == "identifier" and token.text in _WRITING:
             written.add(before.text)
         elif token.kind == "identifier" and _may_write(earlier, before):
             written.add(token.text)
+        elif token.kind == "identifier" and before.text in ("*", "const"):
+            pointer = token.text
         earlier, before = before, token
     return frozenset(name for name, count in seen.items() if count == 1) - written
 

@@ -99,3 +99,8 @@ def test_bit_fields_of_one_word_keep_their_values_apart():
     (found,) = facts_in(a_cu=text).kernels
     (access,) = found.accesses
     assert not access.certainty.is_decided or access.wavefronts.mean == 2
+
+
+def test_pointers_to_functions_are_members():
+    record = "struct S { char a; void (*f)(float *, int); int (*h[2])(int); char z; };"
+    assert (_bytes(record, "S", ""), _bytes(record, "S", "z")) == (40, 40 + 32)

@@ -1,0 +1,63 @@
+"""Functions that are given what launches: lambdas, temporary objects, pointers to kernels."""
+
+import pytest
+from conftest import accesses_of
+
+KERNEL = """
+__global__ void k(float *g) {
+  __shared__ float s[2048];
+  s[threadIdx.x] = g[threadIdx.x];
+}
+__global__ void other(float *g) {
+  __shared__ float s[2048];
+  s[threadIdx.x] = g[threadIdx.x];
+}
+template <class F> void inner(int n, F &&f) { f(n * 2); }
+template <class F> void outer(int n, F &&f) { inner(n, std::forward<F>(f)); }
+template <class F> void choose(int n, F f) { if (n > 64) f(128); else f(64); }
+template <class F> void plain(F f) { f(); }
+struct Op { template <class T> void operator()(T *g, int n) const { k<<<1, n>>>(g); } };
+struct Entry { int n; void (*kernel)(float *); };
+"""
+
+
+def _blocks(host: str) -> set[tuple[str, int]]:
+    accesses = accesses_of(f"{KERNEL}\n{host}")
+    found = {(a.instance.kernel, a.instance.block[0], bool(a.instance.place)) for a in accesses}
+    return {(kernel, block) for kernel, block, is_launched in found if is_launched}
+
+
+@pytest.mark.parametrize(
+    ("body", "blocks"),
+    [
+        ("plain([=] { k<<<1, 96>>>(g); });", {96}),
+        ("auto f = [&] { k<<<1, 96>>>(g); }; plain(f);", {96}),
+        ("outer(80, [&](int t) { k<<<1, t>>>(g); });", {160}),
+        ("choose(n, [&](int t) { k<<<1, t>>>(g); });", {64, 128}),
+        ("plain([&] { choose(n, [&](int t) { k<<<1, t>>>(g); }); });", {64, 128}),
+        ("plain([&] { return 3; }); k<<<1, 192>>>(g);", {192}),
+        ("Op{}(g, 160);", {160}),
+        ("Op()(g, 160);", {160}),
+    ],
+)
+def test_what_is_given_is_called(body, blocks):
+    found = _blocks(f"void go(float *g, int n) {{ {body} }}")
+    assert found == {("k", block) for block in blocks}
+
+
+@pytest.mark.parametrize(
+    ("table", "called"),
+    [
+        ("void (*table[])(float *) = {k, other};", "table[n]"),
+        ("void (*const table[2])(float *) = {k, other};", "table[n]"),
+        ("static const Entry table[] = {{1, k}, {2, other}};", "table[n].kernel"),
+    ],
+)
+def test_tables_of_pointers_without_a_name_for_their_type(table, called):
+    host = f"{table}\nvoid go(float *g, int n) {{ {called}<<<1, 352>>>(g); }}"
+    assert _blocks(host) == {("k", 352), ("other", 352)}
+
+
+def test_a_table_that_is_written_again_is_not_known():
+    host = "void (*table[])(float *) = {k, other};\nvoid set() { table[0] = other; }\n"
+    assert _blocks(f"{host}void go(float *g, int n) {{ table[n]<<<1, 352>>>(g); }}") == set()
