@@ -42,8 +42,11 @@ _SHARED_WORDS = (
     "cutlass::kernel_launch",
 )
 """One stands in whatever `_SHARED` finds: words are found ten times faster."""
-_GEMM_WORDS = ("GemmUniversalAdapter", "Sm90TmaWarpSpecializedAdapter")
-"""A text that makes a kernel of CUTLASS's whose epilogue goes through shared memory has both."""
+_GEMM_WORDS = (
+    ("GemmUniversalAdapter", "Sm90TmaWarpSpecializedAdapter"),
+    ("GemmUniversalAdapter", "CollectiveBuilder", "epilogue::TmaWarpSpecialized"),
+)
+"""A text that makes a kernel of CUTLASS's whose epilogue goes through shared memory has these."""
 _SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
 _SWIZZLE_WORDS = ("Swizzle", "CU_TENSOR_MAP_SWIZZLE_")
 _SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
@@ -275,7 +278,7 @@ def may_touch_shared(text: str) -> bool:
     """Returns whether code in a text may declare or access shared memory."""
     if any(word in text for word in _SHARED_WORDS) and _SHARED.search(text) is not None:
         return True
-    return all(word in text for word in _GEMM_WORDS)
+    return any(all(word in text for word in words) for words in _GEMM_WORDS)
 
 
 def names_shared(word: str) -> bool:

@@ -57,7 +57,8 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.may_touch_shared: (
         ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)", "make_smem_ptr(p)", "cutlass::device_kernel<K>",
          "__cvta_generic_to_shared(p)", "cutlass::kernel_launch<K>",
-         "Sm90TmaWarpSpecializedAdapter<E> GemmUniversalAdapter<K>"),
+         "Sm90TmaWarpSpecializedAdapter<E> GemmUniversalAdapter<K>",
+         "CollectiveBuilder<S, epilogue::TmaWarpSpecialized> GemmUniversalAdapter<K>"),
         ("std::shared_ptr<int>", "Sm90TmaWarpSpecializedAdapter<E>", "my_kernel_launch", "x.shared_a", "my_make_smem_ptr", ""),
     ),
     heuristics.names_shared: (("shared_mem", "getshared"), ("smem", "share")),

@@ -2,7 +2,8 @@
 
 `GemmUniversal` of a warp-specialized mainloop of sm_90 with the vectorized epilogue of sm_70: one
 warp group fills operands by TMA, another one multiplies them by wgmma, both without lane addresses,
-and exchanges the accumulators through shared memory. No other combination has an `operator()`.
+and exchanges the accumulators through shared memory. What the builders make has an `operator()` of
+its own (`cutlass_builders`), no other combination has one.
 
 Source: CUTLASS 4.7, `cutlass/gemm/dispatch_policy.hpp`, `gemm/collective/collective_mma_decl.hpp`,
 `gemm/kernel/sm90_gemm_tma_warpspecialized.hpp`, `gemm/device/gemm_universal_adapter.h`,
@@ -11,6 +12,8 @@ Source: CUTLASS 4.7, `cutlass/gemm/dispatch_policy.hpp`, `gemm/collective/collec
 """
 
 from __future__ import annotations
+
+from smemlint.frontend.cuda.preprocessor.cutlass_builders import BUILDERS
 
 _GEMM = """\
 #pragma once
@@ -60,6 +63,9 @@ namespace gemm {
 struct KernelTmaWarpSpecialized {};
 struct KernelTmaWarpSpecializedPingpong {};
 struct KernelTmaWarpSpecializedCooperative {};
+struct KernelTmaWarpSpecializedFP8FastAccum {};
+struct KernelTmaWarpSpecializedPingpongFP8FastAccum {};
+struct KernelTmaWarpSpecializedCooperativeFP8FastAccum {};
 template <int Stages, class Cluster, class Schedule = KernelTmaWarpSpecialized>
 struct MainloopSm90TmaGmmaWarpSpecialized {};
 namespace collective {
@@ -125,7 +131,7 @@ struct GemmUniversalAdapter {
 _WHERE = "cutlass/gemm/kernel/gemm_universal.hpp"
 _SAME = f'#pragma once\n#include "{_WHERE}"\n'
 GEMM_TEXTS = {
-    _WHERE: _GEMM,
+    _WHERE: _GEMM + BUILDERS,
     **dict.fromkeys(
         (
             "cutlass/gemm/dispatch_policy.hpp",
