@@ -119,3 +119,27 @@ def test_coordinates_are_neighbours_where_the_compiler_knows_it(loop, place, wid
     found = accesses_of(ELEMENTS.replace("LOOP", loop).replace("PLACE", place))
     (store,) = (a for a in found if str(a.kind) == "store")
     assert (store.width_bytes, store.ways) == (width, ways)
+
+
+@pytest.mark.parametrize(
+    ("layout", "index", "width", "instructions", "ways"),
+    [  # nvcc 13.0.88, sm_90, -O3
+        ("Layout<Shape<_32, _32>>", "threadIdx.x * 4 + i", 16, 4, 1),
+        ("Layout<Shape<_32, _32>, Stride<_1, Int<36>>>", "threadIdx.x * 4 + i", 4, 16, 4),
+        ("Layout<Shape<_32, Shape<_2, _2>>, Stride<_2, Stride<_1, Int<64>>>>",
+         "threadIdx.x % 32 + i * 32", 8, 8, 1),
+        ("Layout<Shape<_128, Shape<_2, _2>>, Stride<_2, Stride<_1, Int<256>>>>",
+         "threadIdx.x + i * 128", 4, 16, 2),
+    ],
+)  # fmt: skip
+def test_a_number_for_several_modes_is_taken_apart_at_run_time(
+    layout, index, width, instructions, ways
+):
+    """`i % 32` and `i / 32` are no sums to the compiler, but where they make `i` again."""
+    text = ELEMENTS.replace("LOOP", "int i = 0; i < 4; ++i").replace(
+        "float s[512]", "float s[2048]"
+    )
+    made = "make_layout(make_shape(Int<16>{}, Int<32>{}))"
+    found = accesses_of(text.replace(made, f"{layout}{{}}").replace("PLACE", index))
+    (store,) = (a for a in found if str(a.kind) == "store")
+    assert (store.width_bytes, store.instructions, store.ways) == (width, instructions, ways)

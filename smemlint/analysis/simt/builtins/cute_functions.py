@@ -16,7 +16,7 @@ from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.identity import coordinate_at
 from smemlint.analysis.simt.cute.methods import TENSOR_METHODS, call_method
-from smemlint.analysis.simt.cute.run_time import to_engine
+from smemlint.analysis.simt.cute.run_time import to_engine, traced
 from smemlint.analysis.simt.cute.tensors import data_of
 from smemlint.analysis.simt.cute.tiled import ALGORITHMS
 from smemlint.analysis.simt.cute.types import type_bits
@@ -259,7 +259,7 @@ def element_of_tensor(
         return LValue(pointer.object, AffineInt(ev.state.geometry.linear), pointer.target)
     offset: AffineInt | Unknown
     try:
-        address = tensor.address_of(*_coordinates(ev, arguments))
+        address = tensor.address_of(*_traced_coordinates(ev, tensor, arguments))
         lanes = address if isinstance(address, int) else address.value
         offset = offset_of_address(lanes, tensor)
         if isinstance(offset, AffineInt) and _is_swizzled_part(tensor, origin):
@@ -303,6 +303,23 @@ def _coordinate(ev: Evaluator, node: ir.Node) -> Value:
 def _coordinates(ev: Evaluator, arguments: tuple[Value, ...]) -> list[cute.Coordinate]:
     convert = Converter(ev.state.domain)
     return [convert.coordinate(value) for value in arguments]
+
+
+def _traced_coordinates(
+    ev: Evaluator, tensor: cute.Tensor, arguments: tuple[Value, ...]
+) -> list[cute.Coordinate]:
+    """Returns the coordinates; a number for several modes keeps how it is taken apart.
+
+    Of `t(i)` with `i = threadIdx.x + 32 * k` the remainder by 32 is no sum to the compiler. Modes
+    that are one are put together again: `i % 32 + i / 32 * 32` is `i`.
+    """
+    found = _coordinates(ev, arguments)
+    plain = tensor.layout.plain
+    modes = (plain,) if len(arguments) == 1 else plain.modes()
+    for k, (value, mode) in enumerate(zip(arguments, modes, strict=False)):
+        if isinstance(value, AffineInt) and cute.coalesce(mode).rank > 1:
+            found[k] = traced(value, ev.state.domain)
+    return found
 
 
 def _sliced(ev: Evaluator, payload: Any, arguments: tuple[Value, ...]) -> Value:

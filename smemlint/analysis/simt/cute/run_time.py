@@ -9,8 +9,9 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I64, StaticIntType
-from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.integer_scev import operated_scev, scev_of
 from smemlint.analysis.simt.domain.scev import (
+    CONSTANT,
     Scev,
     atom,
     divided_by,
@@ -32,10 +33,12 @@ class RunTime:
 
     Attributes:
         value: the number; what is not known stays so through every operation.
+        is_traced: how the compiler computes quotients and remainders counts, as in plain code.
     """
 
     domain: AffineDomain
     value: AffineInt | Unknown
+    is_traced: bool = False
 
     __array_ufunc__ = None  # numpy leaves `array + RunTime` to this class
 
@@ -58,15 +61,18 @@ class RunTime:
 
     def _operate(self, op: str, other: Any, *, is_reversed: bool = False) -> RunTime:
         operand = other.value if isinstance(other, RunTime) else _without_unknowns(other)
+        is_traced = self.is_traced or (isinstance(other, RunTime) and other.is_traced)
         for value in (self.value, operand):
             if isinstance(value, Unknown):
-                return RunTime(self.domain, value)
+                return RunTime(self.domain, value, is_traced)
         a, b = (operand, self.value) if is_reversed else (self.value, operand)
         x, y = _wide(a), _wide(b)
         result = self.domain.operate(op, x, y)
-        if op == "/" and isinstance(result, AffineInt) and _is_computed(x) and y.constant:
+        if is_traced and op in "/%" and isinstance(result, AffineInt):
+            result.form = _taken_apart(op, x, y)
+        elif op == "/" and isinstance(result, AffineInt) and _is_computed(x) and y.constant:
             result.form = divided_by(scev_of(x), y.constant)
-        return RunTime(self.domain, result)
+        return RunTime(self.domain, result, is_traced)
 
     def __add__(self, other: Any) -> RunTime:
         return self._operate("+", other)
@@ -114,7 +120,22 @@ class RunTime:
         """Returns where this offset is kept."""
         if isinstance(self.value, Unknown):
             return self
-        return RunTime(self.domain, swizzled(self.value, swizzle))
+        return RunTime(self.domain, swizzled(self.value, swizzle), self.is_traced)
+
+
+def _taken_apart(op: str, x: AffineInt, y: AffineInt) -> Scev | None:
+    """Returns the form of a quotient or a remainder.
+
+    LLVM sees what bits of a sum can be set: `(t % 32 + 64) / 32` is 2, and the remainder `t % 32`.
+    """
+    form, n = scev_of(x), y.constant or 0
+    is_power = n > 0 and not n & (n - 1)
+    if op == "/" and is_power and not form.alignment % n and not np.any(np.asarray(x.base) % n):
+        return divided_by(form, n)
+    most = form.most if is_power and not x.terms else None
+    if most is not None and int(np.min(x.base)) % n + most < n:
+        return CONSTANT if op == "/" else form
+    return operated_scev(op, x, y, signed=True)
 
 
 def _without_unknowns(lanes: Any) -> AffineInt:
@@ -141,6 +162,13 @@ def to_engine(value: Value, domain: AffineDomain) -> Integer:
     if value.constant is not None and isinstance(value.type, StaticIntType):
         return value.constant
     return DynamicInt(RunTime(domain, value) if value.terms or _is_computed(value) else value.base)
+
+
+def traced(value: Value, domain: AffineDomain) -> Integer:
+    """Returns a number for the engine that keeps how the compiler computes with it."""
+    if not isinstance(value, AffineInt) or value.constant is not None:
+        return to_engine(value, domain)
+    return DynamicInt(RunTime(domain, value, is_traced=True))
 
 
 def _is_computed(value: AffineInt) -> bool:
