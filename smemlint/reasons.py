@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import lru_cache
 
-from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_dataclasses import dataclass, light_dataclass
 
 
 class ReasonCode(StrEnum):
@@ -95,7 +95,7 @@ _ENDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Reason:
     """Why something is not decided.
 
@@ -158,7 +158,7 @@ def worded(wording: str, place: Line | None) -> str:
     return wording.replace(PLACE, str(place)) if place is not None else wording
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Assumption:
     """What a figure takes for granted.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from smemlint.limits.budgets import MAX_LAUNCHED_NAME
+from smemlint.limits.budgets import MAX_KEPT_TEXTS, MAX_LAUNCHED_NAME
 
 LAUNCH = r"<<[ \t]*+<"
 """Where a text may launch a kernel: formatters write `k << <grid, block>> >(..)` too."""
 _NAME_AT_END = re.compile(r"[A-Za-z_]\w*+\Z")
+_WORD = re.compile(r"\w++")
 _INCLUDES = re.compile(r'#[ \t]*+include[ \t]*+(?:"([^"\n]++)"|<([^>\n]++)>)')
 
 # A quote behind a digit is of 1'000, but not of u8'x'.
@@ -28,6 +30,12 @@ _WORDS = re.compile(r"\w [a-z]++ [a-z]")
 def without_comments(text: str) -> str:
     """Returns a text of C++ with a blank in place of each comment."""
     return _LITERAL_OR_COMMENT.sub(lambda found: found["literal"] or " ", text)
+
+
+@lru_cache(MAX_KEPT_TEXTS)
+def words_outside_comments(text: str) -> frozenset[str]:
+    """Returns the words of a text of C++ that stand outside of its comments."""
+    return frozenset(_WORD.findall(without_comments(text)))
 
 
 def at_line_begins(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:

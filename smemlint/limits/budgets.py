@@ -127,6 +127,8 @@ MAX_MACRO_NESTING = 200
 """Of macros that make calls of macros."""
 MAX_LAUNCHED_NAME = 600
 """Characters in front of a launch that its kernel and the template arguments are looked for in."""
+MAX_KEPT_TEXTS = 256
+"""Files whose words outside of comments are remembered, for searches of other words in them."""
 MAX_CONDITION_TOKENS = 400
 """Of an `#if`; a longer condition is not known. It also bounds the depth of a parsed one."""
 MAX_CONDITION_DEPTH = 60

@@ -18,7 +18,11 @@ from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
-from smemlint.frontend.line_searches import includes, without_comments
+from smemlint.frontend.line_searches import (
+    includes,
+    without_comments,
+    words_outside_comments,
+)
 from smemlint.frontend.program import Unit
 from smemlint.limits.budgets import (
     MAX_BUILDS,
@@ -58,6 +62,7 @@ class ProgramIndex:
         self._refusals: dict[str, AccessDenied] = {}
         self._includes: dict[str, tuple[str, ...]] = {}
         self._searches: dict[tuple[str, ...], tuple[list[str], Iterator[str]]] = {}
+        self._near: dict[tuple[tuple[str, ...], str, bool], list[str]] = {}
         self._builds: dict[str, Build] = {}
         self.dependencies = Dependencies()
         self._dependencies_of: dict[str, Dependencies] = {}
@@ -282,8 +287,12 @@ class ProgramIndex:
             return []
         reads = dict(self.dependencies.reads)  # what holds no word matters only once it does
         folder, is_python = posixpath.dirname(near), is_python_path(near)
-        names_one = self._mention_of(words)
-        found = [p for p in self._by_folder[is_python].get(folder, ()) if names_one(p)]
+        key = words, folder, is_python
+        if key not in self._near:
+            names_one = self._mention_of(words)
+            files = self._by_folder[is_python].get(folder, ())
+            self._near[key] = [p for p in files if names_one(p)]
+        found = list(self._near[key])
         if not is_python and all(p == near or p in declared_in for p in found):
             others = (p for p in self._naming(words) if posixpath.dirname(p) != folder)
             found += islice(others, MAX_FILES_ELSEWHERE)
@@ -318,12 +327,16 @@ class ProgramIndex:
     def _mention_of(self, words: Sequence[str]) -> Callable[[str], bool]:
         """Returns what tells whether a file names one of some words, in C++ outside of comments."""
         pattern = mention_of(words)
+        are_words = all(map(str.isidentifier, words))
 
         def names_one(path: str) -> bool:
             text = self.read(path) or ""
-            if not any(w in text for w in words) or pattern.search(text) is None:
+            if not any(w in text for w in words):
                 return False
-            return is_python_path(path) or pattern.search(without_comments(text)) is not None
+            if is_python_path(path) or not are_words:
+                text = text if is_python_path(path) else without_comments(text)
+                return pattern.search(text) is not None
+            return not words_outside_comments(text).isdisjoint(words)
 
         return names_one
 

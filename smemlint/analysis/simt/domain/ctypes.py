@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_dataclasses import dataclass, light_dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class VoidType:
     align: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class PointerType:
     """A pointer or, with `is_reference`, a reference.
 
@@ -113,7 +113,7 @@ class PointerType:
     is_volatile: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class ArrayType:
     """`count` elements; None where the extent is not known (`extern []` or not evaluated)."""
 
@@ -230,7 +230,7 @@ def _member(ctype: RecordType, name: str, without: set[RecordType]) -> Member | 
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class OpaqueType:
     """A type that is not known; nothing that depends on its size is decided."""
 

@@ -29,7 +29,7 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Value,
 )
-from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_dataclasses import dataclass, light_dataclass
 
 if TYPE_CHECKING:
     from smemlint.frontend import ir
@@ -43,7 +43,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 """Which threads of a block take part: bool of shape (32 * warps,)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@light_dataclass(frozen=True, slots=True, eq=False)
 class Variable:
     """A name bound to an object of a type."""
 
@@ -70,7 +70,7 @@ Binding: TypeAlias = Variable | CType | Value | Lazy
 Scope: TypeAlias = dict[str, Binding]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@light_dataclass(frozen=True, slots=True, eq=False)
 class LValue:
     """Typed bytes of an object: what an lvalue expression names."""
 
@@ -123,7 +123,7 @@ CTYPES = (IntType, FloatType, VoidType, PointerType, ArrayType, RecordType, Opaq
 """Bindings of these classes are types."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@light_dataclass(frozen=True, slots=True, eq=False)
 class Operand:
     """A call's argument: a place that is read when a parameter takes its value, or a value.
 

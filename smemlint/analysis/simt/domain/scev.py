@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from enum import IntEnum
 
 from smemlint.analysis.simt.domain.lanes import digest
-from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_dataclasses import light_dataclass
 from smemlint.limits.budgets import MAX_SUMMED
 
 Terms = tuple[tuple[str, int], ...]
@@ -31,7 +31,7 @@ class Shifted(IntEnum):
     """It stays in a division of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Scev:
     """A sum of factor x atom without its constant.
 

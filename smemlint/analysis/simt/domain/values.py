@@ -21,7 +21,7 @@ from smemlint.analysis.simt.domain.lanes import Lanes, identity
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.spelling import abbreviated, sum_of_products
 from smemlint.facts import LayoutUse, SharedArray
-from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_dataclasses import dataclass, light_dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode
 
 TEMPLATE_KEY = "template:"
@@ -34,7 +34,7 @@ _OPERATOR = re.compile(r"\([^\s()]+ |\bsum ")
 _NAME = re.compile(r"[A-Za-z_][\w:.]*")
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Symbol:
     """An unknown that is the same for every thread of the block.
 
@@ -149,7 +149,7 @@ def depends_on(*numbers: AffineInt) -> Reason:
     return Reason(ReasonCode.UNKNOWN_VALUE, text)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Unknown:
     """A value that is not followed.
 
@@ -251,7 +251,7 @@ class DataRange(Unknown):
         return id(self)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class FloatValue:
     """Some floating-point number; never followed."""
 
@@ -293,7 +293,7 @@ class Object:
     conditions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@light_dataclass(frozen=True, slots=True, eq=False)
 class Pointer:
     """A pointer or reference into an object, or a value of array type decayed to one.
 
@@ -312,7 +312,7 @@ class Pointer:
     is_reference: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@light_dataclass(frozen=True, slots=True, eq=False)
 class Aggregate:
     """A record by value: values at byte offsets."""
 
