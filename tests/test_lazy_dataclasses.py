@@ -191,3 +191,18 @@ def test_frozen() -> None:
     """Fields of frozen instances cannot be set."""
     with pytest.raises(FrozenInstanceError):
         _Sent(1).x = 2  # type: ignore[misc]
+
+
+def test_light_ones_are_equal_and_hashed_as_frozen_ones_are() -> None:
+    """They refuse no assignment: the type checker does."""
+
+    @lazy_dataclasses.light_dataclass(frozen=True, slots=True)
+    class Light:
+        x: int
+        y: int = 2
+
+    one = Light(1)
+    assert (one, hash(one), repr(one)[-14:]) == (Light(1, 2), hash((1, 2)), "Light(x=1, y=2)"[-14:])
+    assert replace(one, y=3) != one
+    assert not hasattr(one, "__dict__")
+    assert Light.__setattr__ is object.__setattr__

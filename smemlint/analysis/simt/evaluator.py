@@ -124,6 +124,14 @@ class Policy:
     def on_step(self, ev: Evaluator) -> None:
         """Sees that a statement is about to be executed."""
 
+    def holds(self, ev: Evaluator, steps: int) -> bool:
+        """Returns whether a call of so many statements is run to its end."""
+        return True
+
+    def marks(self) -> tuple[object, ...]:
+        """Returns what changes where the policy takes note of something."""
+        return ()
+
     def on_assignment(self, node: ir.Assignment, value: Value) -> None:
         """Sees the value that was assigned."""
 

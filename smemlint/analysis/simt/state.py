@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.analysis.simt.domain.affine import AffineDomain
     from smemlint.analysis.simt.domain.ctypes import CType
+    from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.domain.trace import Trace
     from smemlint.analysis.simt.types.cache import Resolution
     from smemlint.facts import LayoutUse, SharedArray, Span
@@ -273,6 +274,10 @@ class Budget:
         """Returns the same budget with nothing spent."""
         return Budget(self.max_steps, self.max_trips, self.has_shares)
 
+    def holds(self, steps: int) -> bool:
+        """Returns whether so many further statements are within the budget."""
+        return self.steps + steps <= self.max_steps and self.idle + steps <= MAX_IDLE_STEPS
+
     def share(self) -> Share | None:
         """Returns the share of a loop that begins: a part of what is left, so that some is left."""
         if not self.has_shares:
@@ -293,14 +298,18 @@ class ConstantCall:
     """What a call with constants gave, see `calls.constant_calls`.
 
     Attributes:
-        value: constants.
+        value: constants, or numbers of which each thread knows its own.
         steps: statements that were run for it, which others like it are counted as.
         held: what its key names by identity.
+        place: what the forms of threads' numbers hang on; None of constants.
+        moved: the first addition of a constant to a sum in it, see `Sums.moved`.
     """
 
     value: Value
     steps: int
     held: tuple[object, ...]
+    place: tuple[bool, bool] | None
+    moved: tuple[Scev, int] | None
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
-from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call
+from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call, value_known
 from smemlint.analysis.simt.calls.constraints import enabled
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
@@ -251,11 +251,10 @@ def _inline(
         if value is not None:
             return value
         key = key_of_call(ev, function, params, frame)
-        known = state.constant_calls.get(key) if key is not None else None
+        known = value_known(ev, key) if key is not None else None
         if known is not None:
-            state.budget.steps += known.steps
-            return known.value
-        watch = Watch(state, frame) if key is not None else None
+            return known
+        watch = Watch(ev, frame) if key is not None else None
         if not ev.policy.is_repeated(ev, function, frame):
             ev.execute(tree.body)
     value = returned_value(ev, frame, ctype, node)

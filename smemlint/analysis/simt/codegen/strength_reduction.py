@@ -30,7 +30,7 @@ Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
@@ -76,10 +76,14 @@ class Sums:
 
     Attributes:
         rows: pointers to rows of arrays of two dimensions: their array, constant and terms.
+        questions: how often a form was asked for that hangs on the sums before.
+        awaiting: those that take the next addition of a constant; nobody after it.
     """
 
     def __init__(self) -> None:
         self.rows: set[tuple[tuple[str, int], Terms]] = set()
+        self.questions = 0
+        self.awaiting: list[Callable[[Scev, int], None]] = []
         self._known: dict[_Key, list[_Sum]] = {}
         self._parts: dict[_Part, dict[int, int]] = {}
         self._log: list[tuple[_Key, _Sum]] = []
@@ -109,6 +113,7 @@ class Sums:
         """
         if not a.terms or not b.terms or not total.terms:
             return total
+        self.questions += 1
         factor = _shared_factor(a, b) if pointer is None else 1
         if factor > 1:
             x, y, whole = (divided_by(form, factor) or form for form in (a, b, total))
@@ -144,6 +149,7 @@ class Sums:
         """
         if len(index.terms) != 1:
             return index
+        self.questions += 1
         key, factor, divisor = _key_of(CONSTANT, index, I32.bits, index.terms[0][1], array)
         before = [s for s in reversed(self._known.get(key, ())) if not s.is_open]
         same = next((s for s in before if s.factor == factor), None)
@@ -185,6 +191,10 @@ class Sums:
         Of an index `b + s + 1` that no other use of `b + s` came before, LLVM extracts the
         constant, and computes what is left anew in 64 bits.
         """
+        if self.awaiting:
+            for take in self.awaiting:
+                take(form, by)
+            self.awaiting.clear()
         terms, computed = self._latest
         if by and terms == form.terms:
             for each in computed:

@@ -114,6 +114,7 @@ def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineI
     if not ev.policy.tracks_scev or ev.state.trace.is_muted:
         return form
     place = _start_of(pointer.object, pointer.offset)
+    ev.state.sums.questions += 1
     if (place, scev_of(pointer.offset).terms) in ev.state.sums.rows:
         return form
     forms = [divided_by(each, size) for each in (scev_of(pointer.offset), scev_of(step), form)]

@@ -218,6 +218,16 @@ class HostPolicy(Policy):
             self._idle_nests[loop] = is_idle
         return self._idle_nests[loop]
 
+    def holds(self, ev: Evaluator, steps: int) -> bool:
+        """Returns whether a call of so many statements is within the budget of the call around."""
+        return self._call_limit is None or ev.state.budget.steps + steps <= self._call_limit
+
+    def marks(self) -> tuple[object, ...]:
+        """Returns how many defaults, choices and numbers of cases were noted."""
+        kept = len(self.defaults), len(self._taken), len(self._chosen), len(self._known)
+        choices = len(self.alternatives), len(self.irrelevant), len(self._widths)
+        return self.has_default_path, *kept, *choices
+
     def on_step(self, ev: Evaluator) -> None:
         """Counts a statement against the budget of the call under way."""
         if self._call_limit is not None and ev.state.budget.steps > self._call_limit:

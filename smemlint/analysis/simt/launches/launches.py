@@ -126,6 +126,10 @@ class LaunchPolicy(HostPolicy):
         self._assigned: dict[str, dict[str, None]] = {}
         self._calls: dict[Hashable, Frame] = {}
 
+    def marks(self) -> tuple[object, ...]:
+        """Returns how many launches were noted, and functions that variables were given."""
+        return *super().marks(), len(self.launches), sum(map(len, self._assigned.values()))
+
     def on_assignment(self, node: ir.Assignment, value: Value) -> None:
         """Remembers the functions that a variable was given."""
         if isinstance(value, CallableValue) and isinstance(node.lvalue, ir.ID):

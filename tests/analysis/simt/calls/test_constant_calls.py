@@ -1,4 +1,4 @@
-"""Calls of constexpr functions with constants are run once; all others each time."""
+"""Calls of functions with constants are run once; those that do or rest on more, each time."""
 
 from __future__ import annotations
 
@@ -71,3 +71,34 @@ def test_what_makes_accesses_makes_them_each_time(monkeypatch):
         monkeypatch, "g[t] = f(2); __syncthreads(); g[t + f(2)] = 1;", before=before
     )
     assert figures == [("store", 2)]  # one place, two instructions
+
+
+def test_threads_numbers_are_computed_once(monkeypatch):
+    before = (
+        "__device__ int column(int l) { int at = 8 * l; at += 8; return at + threadIdx.x * 2; }"
+    )
+    use = "s[column(1)] = 1;"
+    once, few, counted = run(monkeypatch, use, before=before)
+    often, many, all_counted = run(monkeypatch, use * 20, before=before)
+    assert once == [("store", 2)]
+    assert often == [("store", 2)] * 20
+    assert many - few < 19 * 3
+    assert all_counted - counted == 19 * (counted - 3)
+
+
+def test_sums_of_two_unknowns_are_computed_each_time(monkeypatch):
+    """What the compiler makes of them hangs on the sums before."""
+    before = (
+        "__device__ int place(int k) { int at = threadIdx.y * 64; return at + threadIdx.x * k; }"
+    )
+    use = "s[place(2)] = 1;"
+    _, few, _ = run(monkeypatch, use, before=before, block="dim3(32, 2)")
+    _, many, _ = run(monkeypatch, use * 20, before=before, block="dim3(32, 2)")
+    assert many - few >= 19 * 3
+
+
+def test_threads_numbers_are_those_of_the_threads_that_call(monkeypatch):
+    before = "__device__ int f(int x) { if (threadIdx.x < 32) return x * threadIdx.x; return 2 * x * threadIdx.x; }"
+    body = "if (t < 32) { s[f(2)] = 1; } else { s[f(2)] = 1; }"
+    figures, _, _ = run(monkeypatch, body, before=before, block=64)
+    assert sorted(ways for _, ways in figures) == [2, 4]
