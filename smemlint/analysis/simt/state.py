@@ -237,6 +237,7 @@ class LoopPlan:
         may_fuse: accesses that other iterations than those of a block may be fused with.
         is_counted: it runs as often as a variable says.
         surely_runs: it does so at least once.
+        tried: how often it just ran in the trial, where the header does not tell.
     """
 
     unroll_factor: int
@@ -245,6 +246,7 @@ class LoopPlan:
     may_fuse: frozenset[ir.Node] = frozenset()
     is_counted: bool = False
     surely_runs: bool = False
+    tried: int | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -15,7 +15,7 @@ _PARTIAL = 200
 """Iterations of a longer loop are put together up to this cost."""
 _PRAGMA = 16384
 """The same under `#pragma unroll` (LLVM's limit on the size of what it asks for)."""
-_RUN_TIME = 4
+RUN_TIME = 4
 """Iterations put together where the trip count is known only at run time."""
 MOST_OF_A_TRIANGLE = 4
 """Iterations of a loop that are unrolled where the trip count of an inner loop hangs on them.
@@ -64,7 +64,7 @@ def unrolled(
     if is_constant and trips * each + 2 <= _FULL:
         return trips
     if not is_constant:
-        return _RUN_TIME if is_countable and _RUN_TIME * each <= _PARTIAL else 1
+        return RUN_TIME if is_countable and RUN_TIME * each <= _PARTIAL else 1
     factor = 1
     while trips % (2 * factor) == 0 and 2 * factor * each <= _PARTIAL:
         factor *= 2

@@ -51,12 +51,14 @@ class Trips:
         together: how many form one basic block.
         is_general: another one stands for all that were left.
         is_constant: the compiler knows how many there are.
+        atoms: names that sums have for what it advances.
     """
 
     count: int
     together: int
     is_general: bool
     is_constant: bool
+    atoms: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -137,7 +139,7 @@ def execute_iterations(
         items = state.trace.items[run.starts[0] :]
         mark_induction_pointers(items, run.atoms, parts.node.pragma)
     state.trace.fence_between(run.starts[together::together])
-    return Trips(len(run.starts), together, loop.is_general, is_constant)
+    return Trips(len(run.starts), together, loop.is_general, is_constant, frozenset(run.atoms))
 
 
 def _iterate(ev: Evaluator, run: _Run) -> None:

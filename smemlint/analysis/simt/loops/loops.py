@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from smemlint.analysis.simt.codegen.induction import mark_left_over
 from smemlint.analysis.simt.codegen.next_iterations import (
     mark_open_blocks,
     neighbours_of_iterations,
 )
+from smemlint.analysis.simt.codegen.unroll import RUN_TIME
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import ArrayType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
@@ -147,6 +149,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         advance = _advance(obj.cells.get(at), end, trips)
         if advance is not None:
             carried[key] = obj, at, advance
+    plan.tried = trips if foreseen is None and not trial.is_general else None
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
     plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
     _execute_planned(ev, parts, plan, carried, foreseen)
@@ -161,9 +164,7 @@ def _hangs_on_counters(ev: Evaluator, parts: LoopParts) -> bool:
     counters = {loop.counter for loop in state.loops} | {counter_of(parts.node)}
     heads = [head for head in (init, parts.cond) if head is not None]
     names = frozenset().union(*map(state.node_facts.names_in, heads)) - counters
-    values = [find_binding(ev, name) for name in names]
-    held = [v.object.cells.get(0) if isinstance(v, Variable) else v for v in values]
-    return all(isinstance(v, AffineInt) and not scev_of(v).terms for v in held)
+    return _are_constants(ev, names)
 
 
 def _may_unroll_further(node: ir.Loop) -> bool:
@@ -176,10 +177,33 @@ def _execute_planned(
 ) -> None:
     items = ev.state.trace.items
     begin = len(items)
-    execute_blocks(ev, parts, plan.unroll_factor, carried, trips)
+    tried, plan.tried = plan.tried, None
+    if plan.is_counted and _is_left_over(ev, parts, plan, tried):
+        run = execute_iterations(ev, parts, 1, carried)
+        mark_left_over(items[begin:], run.atoms)
+    else:
+        execute_blocks(ev, parts, plan.unroll_factor, carried, trips)
     if plan.is_counted:
         ev.state.trace.guard(begin, runs=plan.surely_runs)
     mark_open_blocks(items[begin:] if plan.may_fuse else (), plan.may_fuse)
+
+
+def _is_left_over(ev: Evaluator, parts: LoopParts, plan: LoopPlan, tried: int | None) -> bool:
+    """Returns whether a loop that is unrolled at run time does not run often enough for that."""
+    if parts.node.pragma or plan.unroll_factor != RUN_TIME or parts.step is None or parts.first:
+        return False
+    names = ev.state.node_facts.names_in(parts.step) - {counter_of(parts.node)}
+    if not _are_constants(ev, names):
+        return False
+    trips = tried if tried is not None else foresee_trips(ev, parts)
+    return trips is not None and trips < RUN_TIME
+
+
+def _are_constants(ev: Evaluator, names: Iterable[str]) -> bool:
+    """Returns whether variables have numbers that the compiler knows."""
+    values = [find_binding(ev, name) for name in names]
+    held = [v.object.cells.get(0) if isinstance(v, Variable) else v for v in values]
+    return all(isinstance(v, AffineInt) and not scev_of(v).terms for v in held)
 
 
 def _carried_now(state: State, plan: LoopPlan) -> Carried:

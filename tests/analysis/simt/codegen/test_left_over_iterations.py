@@ -1,0 +1,52 @@
+"""Iterations left over of a loop that is unrolled by four at run time.
+
+SASS of nvcc 13.0.88, -O3, sm_90, of these kernels: the bytes of each load and how many there are.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind
+
+KERNEL = """
+__global__ void __launch_bounds__(128) k(float *g, const float *in, int n) {
+  __shared__ float s[4096];
+  int t = threadIdx.x;
+  for (int j = t; j < 4096; j += 128) s[j] = in[j];
+  __syncthreads();
+  %s
+}
+void f(float *g, float *in, int n) { k<<<1, 128>>>(g, in, n); }
+"""
+
+
+def loads(body):
+    found = accesses_of(KERNEL % body)
+    return [(a.width_bytes, a.instructions) for a in found if a.kind is AccessKind.LOAD]
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("int i = t; i < 256; i += 128", [(4, 8), (4, 8)]),
+        ("int i = t; i < 100; i += 128", [(4, 4), (4, 4)]),
+        ("int i = t; i < 1024; i += 128", [(8, 32), (8, 0)]),
+        ("int i = t; i < 256; i += blockDim.x", [(8, 8), (8, 0)]),
+        ("int i = t; i < 384; i += blockDim.x", [(8, 12), (8, 0)]),
+    ],
+)
+def test_two_neighbours(head, expected):
+    body = f"for ({head}) {{ float a = s[2 * i], b = s[2 * i + 1]; g[i] = a * b; }}"
+    assert loads(body) == expected
+
+
+def test_the_body_may_have_branches():
+    body = "float a = s[2 * i], b = s[2 * i + 1]; if (a < b) continue; g[i] = a * b;"
+    assert loads(f"for (int i = t; i < 256; i += 128) {{ {body} }}") == [(4, 8), (4, 8)]
+
+
+def test_a_vector_stays_one():
+    body = "float2 v = ((float2 *)s)[i]; g[i] = v.x * v.y;"
+    assert loads(f"for (int i = t; i < 256; i += 128) {{ {body} }}") == [(8, 8)]
