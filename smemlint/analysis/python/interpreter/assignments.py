@@ -17,7 +17,12 @@ def assign(interpreter: Interpreter, target: ast.expr, value: Value, scopes: Sco
     interpreter.policy.assigned(target)
     match target:
         case ast.Name():
-            scopes[-1][target.id] = interpreter.model.named(value, target.id)
+            outer = interpreter.frames[-1].outer if interpreter.frames else {}
+            if target.id in outer:
+                scope = outer[target.id]
+                scope[target.id] = UNKNOWN if interpreter.open_paths else value
+            else:
+                scopes[-1][target.id] = interpreter.model.named(value, target.id)
         case ast.Tuple() | ast.List():
             fits = isinstance(value, tuple | list) and len(value) == len(target.elts)
             items = value if fits and isinstance(value, tuple | list) else ()

@@ -150,6 +150,9 @@ def _initialize(
     else:
         fields = fields_of(instance.type)
         initialize_fields(instance, arguments_by_name(fields, arguments) | named)
+        finishing = instance.type.member("__post_init__")
+        if fields and isinstance(finishing, Function):
+            call(interpreter, finishing, (instance,), {})
     return instance
 
 

@@ -11,6 +11,7 @@ from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
     Key,
+    Scope,
     Symbol,
     Value,
     is_known,
@@ -153,8 +154,17 @@ def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
 # ---- builtin functions
 
 
-def call_builtin(name: str, arguments: list[Value]) -> Value:
-    """Returns the result of a builtin function; not known where an argument is not."""
+def call_builtin(name: str, arguments: list[Value], named: Scope | None = None) -> Value:
+    """Returns the result of a builtin function; not known where an argument is not.
+
+    Of named arguments only the order of `sorted` and whether lengths are checked are followed.
+    """
+    is_reversed = named.get("reverse") if named else None
+    if name == "sorted" and named and list(named) == ["reverse"] and isinstance(is_reversed, bool):
+        found = call_builtin(name, arguments)
+        return found[::-1] if isinstance(found, list) and is_reversed else found
+    if named and (name, list(named)) != ("zip", ["strict"]):
+        return UNKNOWN
     first = arguments[0] if len(arguments) == 1 else None
     if name in ("set", "frozenset") and isinstance(first, list | tuple) and is_known(first):
         try:

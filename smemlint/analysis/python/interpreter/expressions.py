@@ -209,6 +209,39 @@ def _generate(
     return True
 
 
+@evaluates(ast.DictComp)
+def evaluate_dict_comprehension(
+    interpreter: Interpreter, node: ast.DictComp, scopes: Scopes
+) -> Value:
+    """Returns the entries of a comprehension whose keys and sources are all known."""
+    pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+    items = ast.copy_location(ast.ListComp(pair, node.generators), node)
+    found = evaluate_comprehension(interpreter, items, scopes)
+    if not isinstance(found, list):
+        return UNKNOWN
+    pairs = [(item[0], item[1]) for item in found if isinstance(item, tuple)]
+    known = {k: v for k, v in pairs if isinstance(k, str | int | DType | Symbol)}
+    return known if len(pairs) == len(found) and all(k in known for k, _ in pairs) else UNKNOWN
+
+
+@evaluates(ast.JoinedStr)
+def evaluate_f_string(interpreter: Interpreter, node: ast.JoinedStr, scopes: Scopes) -> Value:
+    """Returns a text with texts and numbers in it that are not formatted in another way."""
+    parts: list[str] = []
+    for part in node.values:
+        is_plain = isinstance(part, ast.FormattedValue) and part.conversion == -1
+        if isinstance(part, ast.FormattedValue) and is_plain and part.format_spec is None:
+            value = interpreter.evaluate(part.value, scopes)
+        else:
+            value = interpreter.evaluate(part, scopes)
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            return UNKNOWN
+        parts.append(str(value))
+    text = "".join(parts)
+    require_tree((text,))
+    return text
+
+
 # ---- operators
 
 
@@ -349,12 +382,24 @@ def apply_callee(
         case Symbol(path="builtins.super"):
             return super_of(interpreter, arguments, scopes)
         case Symbol() if callee.path.startswith("builtins."):
-            return call_builtin(callee.name, arguments)
+            if callee.name == "setattr":
+                return _set_attribute(interpreter, arguments)
+            return call_builtin(callee.name, arguments, named)
         case Method(owner=list() | dict() as owner):
             return _call_container_method(interpreter, owner, callee.name, arguments)
         case Unknown():
             return callee
     return interpreter.model.call(callee, arguments, named, node)
+
+
+def _set_attribute(interpreter: Interpreter, arguments: Sequence[Value]) -> Value:
+    """Executes `setattr(owner, name, value)` where the name is known."""
+    match arguments:
+        case [Instance() as owner, str(name), value]:
+            may_be_skipped = interpreter.open_paths > owner.open_paths
+            interpreter.model.assign_attribute(owner, name, value, may_be_skipped=may_be_skipped)
+            return None
+    return UNKNOWN
 
 
 def _call_container_method(
@@ -370,6 +415,8 @@ def _call_container_method(
     if isinstance(owner, list) and is_changed:
         require_tree((owner, *arguments))
         match name, arguments:
+            case "pop", [] if owner and UNKNOWN not in owner:
+                return owner.pop()
             case "append", [item]:
                 owner.append(item)
                 return None

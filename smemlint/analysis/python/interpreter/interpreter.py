@@ -84,10 +84,15 @@ class PendingJumps:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A call that is executed, and the values that it returned so far."""
+    """A call that is executed, and the values that it returned so far.
+
+    Attributes:
+        outer: the scopes around it that its `global` and `nonlocal` names are bound in.
+    """
 
     function: Function
     returned: list[Value] = field(default_factory=list)
+    outer: dict[str, Scope] = field(default_factory=dict)
 
 
 class Interpreter:
@@ -102,6 +107,7 @@ class Interpreter:
         open_paths: how many branches and loops on unknown conditions are around it.
         frames: calls that are executed, the innermost last.
         jumps: of the loops around the current statement.
+        matches: `match` statements as what they stand for.
         instances: for each class, the object on which its methods are called from outside.
     """
 
@@ -125,6 +131,7 @@ class Interpreter:
         self.frames: list[Frame] = []
         self.jumps: list[PendingJumps] = []
         self.instances: dict[Class, Instance] = {}
+        self.matches: dict[ast.Match, list[ast.stmt]] = {}
         self._expressions = expressions
         self._statements = statements
         self._max_steps = max_steps

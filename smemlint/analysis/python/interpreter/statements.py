@@ -16,6 +16,7 @@ from smemlint.analysis.python.interpreter.interpreter import (
     join_scopes,
     replace_scope,
 )
+from smemlint.analysis.python.interpreter.matching import branches_of
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     Class,
@@ -176,16 +177,50 @@ def execute_if(interpreter: Interpreter, node: ast.If, scopes: Scopes) -> bool:
     return reaches_end or otherwise_reaches_end
 
 
+@executes(ast.Match)
+def execute_match(interpreter: Interpreter, node: ast.Match, scopes: Scopes) -> bool:
+    """Executes the case that is taken; all that may be where that is not known."""
+    if node not in interpreter.matches:
+        interpreter.matches[node] = branches_of(node)
+    return interpreter.run(interpreter.matches[node], scopes)
+
+
 @executes(ast.With, ast.AsyncWith)
 def execute_with(interpreter: Interpreter, node: ast.With | ast.AsyncWith, scopes: Scopes) -> bool:
-    """Executes the body of a `with`."""
+    """Executes the body of a `with`; what its context gives is not known."""
+    for item in node.items:
+        interpreter.evaluate(item.context_expr, scopes)
+        if item.optional_vars is not None:
+            assign(interpreter, item.optional_vars, UNKNOWN, scopes)
     return interpreter.run(node.body, scopes)
 
 
 @executes(ast.Try)
 def execute_try(interpreter: Interpreter, node: ast.Try, scopes: Scopes) -> bool:
-    """Executes what runs where nothing is raised."""
-    return interpreter.run([*node.body, *node.orelse, *node.finalbody], scopes)
+    """Executes what runs where nothing is raised, or the first handler of what is."""
+    returned = len(interpreter.frames[-1].returned) if interpreter.frames else 0
+    if interpreter.run(node.body, scopes):
+        return interpreter.run([*node.orelse, *node.finalbody], scopes)
+    is_raised = bool(interpreter.frames) and len(interpreter.frames[-1].returned) == returned
+    if not is_raised or not node.handlers or not isinstance(node.body[-1], ast.Raise):
+        return interpreter.run(node.finalbody, scopes) and False
+    return interpreter.run([*node.handlers[0].body, *node.finalbody], scopes)
+
+
+# ---- names of scopes around
+
+
+@executes(ast.Global, ast.Nonlocal)
+def execute_outer(
+    interpreter: Interpreter, node: ast.Global | ast.Nonlocal, scopes: Scopes
+) -> bool:
+    """Takes note of names that assignments bind in a scope around the function."""
+    outer = scopes[:1] if isinstance(node, ast.Global) else scopes[1:-1]
+    for name in node.names:
+        owner = next((s for s in reversed(outer) if name in s), scopes[0])
+        if interpreter.frames:
+            interpreter.frames[-1].outer[name] = owner
+    return True
 
 
 # ---- loops

@@ -58,8 +58,9 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.cute_dsl.memory import Allocator, StructType
 from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.calls import call, member
+from smemlint.analysis.python.interpreter.calls import call, construct, member
 from smemlint.analysis.python.interpreter.constant_folding import call_string_method
+from smemlint.analysis.python.interpreter.objects import fields_of
 from smemlint.analysis.python.interpreter.values import (
     REST,
     UNKNOWN,
@@ -122,6 +123,12 @@ def _is_autograd_function(owner: Class) -> bool:
 def _context_of_forward(owner: Class) -> list[Value]:
     """Returns what `forward` gets in front of the arguments of `apply`."""
     return [Opaque("context")] if owner.member("setup_context") is UNKNOWN else []
+
+
+def _replaced(interpreter: Interpreter, instance: Instance, named: Scope) -> Instance:
+    """Returns another object of a dataclass, which differs in some fields."""
+    kept = {name: instance.attribute(name) for name in fields_of(instance.type)}
+    return construct(interpreter, instance.type, (), kept | named)
 
 
 def _part_of(value: Value, partition: Unknown) -> Value:
@@ -312,6 +319,10 @@ class Program:
             return Partial(arguments[0], tuple(arguments[1:]), named)
         if path in ("os.environ.get", "os.getenv"):  # of which none is set
             return BoundArguments(arguments, named).get(1, "default", None)
+        if path == "dataclasses.field":
+            return self._default_of_field(interpreter, named, node, scopes)
+        if path == "dataclasses.replace" and arguments and isinstance(arguments[0], Instance):
+            return _replaced(interpreter, arguments[0], named)
         if path == "enum.auto":  # some value of its own
             place = self.run.span_of(node)
             return Symbol(f"enum.{place.path.replace('.', '_')}:{place.line}:{place.column}")
@@ -327,6 +338,14 @@ class Program:
         self._leave(name, arguments, named, node)
         self._call_thunks(interpreter, (*arguments, *named.values()))
         return UNKNOWN
+
+    def _default_of_field(
+        self, interpreter: Interpreter, named: Scope, node: ast.Call, scopes: Scopes
+    ) -> Value:
+        """Returns the default of a dataclass's field that is spelled `field(..)`."""
+        if "default_factory" in named:
+            return self.apply(interpreter, named["default_factory"], [], {}, node, scopes)
+        return named.get("default", UNKNOWN)
 
     def _call_thunks(self, interpreter: Interpreter, given: Sequence[Value]) -> None:
         """Calls functions without parameters that the host hands to what is not followed.

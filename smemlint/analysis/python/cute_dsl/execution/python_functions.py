@@ -67,6 +67,8 @@ def call_builtin(
     """
     if name == "range":
         return range_of(arguments, is_unrolled=False)
+    if name in ("min", "max") and named:
+        return UNKNOWN
     if name in ("min", "max") and any(isinstance(a, Number | Opaque) for a in arguments):
         given = BoundArguments(arguments, named)
         return executed(FUNCTIONS[name], Call(run, name, None, given, node))
@@ -83,7 +85,8 @@ def call_builtin(
     if name in ("any", "all") and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
         return _quantified(arguments[0], is_any=name == "any")
     if name == "enumerate" and arguments and isinstance(arguments[0], tuple | list):
-        return list(enumerate(arguments[0]))
+        first = BoundArguments(arguments, named).get(1, "start", 0)
+        return list(enumerate(arguments[0], first)) if isinstance(first, int) else UNKNOWN
     if name in ("int", "bool", "abs") and arguments and isinstance(arguments[0], Number):
         return arguments[0] if name != "abs" else DATA
     if name in ("print", "assert"):
