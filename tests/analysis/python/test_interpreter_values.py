@@ -144,7 +144,8 @@ def test_without_paths_the_first_of_them_is_not_known():
     ("body", "value"),
     [
         ("a = []\n a.append(1)\n return len(a)", 1),
-        ("a = [1, 2]\n a.pop()\n return len(a)", ...),
+        ("a = [1, 2]\n a.pop()\n return len(a)", 1),
+        ("a = [1, 2]\n a.remove(1)\n return len(a)", ...),
         ("a = [1, 2]\n del a[0]\n return a[0]", ...),
         ("a = {'k': 1}\n a.update(k=2)\n return a['k']", ...),
         ("a = {'k': 1}\n if c: a.clear()\n return a.get('k')", ...),

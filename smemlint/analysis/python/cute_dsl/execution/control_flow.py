@@ -72,6 +72,8 @@ class ControlFlow:
         test = self.condition(interpreter, node.test, scopes)
         if isinstance(test, UnknownNumber) and self._assumes(interpreter, node.test):
             test = self._assumed(interpreter, node, scopes)
+        if isinstance(test, UnknownNumber) and _is_compiled_in(node.test):
+            test = replace(test, is_uniform=True)
         if isinstance(test, bool):
             if test and isinstance(node.body[-1], ast.Raise) and not interpreter.open_paths:
                 self.run.refused.append(node.test)
@@ -131,8 +133,7 @@ class ControlFlow:
 
     def _assumes(self, interpreter: Interpreter, test: ast.expr) -> bool:
         """Returns whether an open condition is guessed: one of the host, or `const_expr(..)`."""
-        is_constant = isinstance(test, ast.Call) and ast.unparse(test.func).endswith("const_expr")
-        is_compiled = self.run.kernel is None or is_constant
+        is_compiled = self.run.kernel is None or _is_compiled_in(test)
         if not is_compiled or not interpreter.frames:
             return False
         self.run.has_open_conditions = True
@@ -317,3 +318,8 @@ class ControlFlow:
                 if trace is not None:
                     trace.fence("block")
         interpreter.open_paths -= 1
+
+
+def _is_compiled_in(test: ast.expr) -> bool:
+    """Returns whether a condition is one of the compilation, `const_expr(..)`."""
+    return isinstance(test, ast.Call) and ast.unparse(test.func).endswith("const_expr")
