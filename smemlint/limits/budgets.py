@@ -376,7 +376,7 @@ MAX_REGISTER_BITS = 17
 
 # ---- executing the CuTe DSL
 
-MAX_DSL_STEPS = 450_000
+MAX_DSL_STEPS = 600_000
 """Nodes that one execution of a file takes."""
 MAX_DSL_STEPS_TO_GUESS = 40_000
 """Nodes that an execution may take whose tensors' ranks are tried out."""

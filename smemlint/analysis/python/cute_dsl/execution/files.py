@@ -241,7 +241,7 @@ class _File:
         for dtype in self._types:
             guess = Guess(dtype=dtype, is_declared=is_declared, rank=rank or 0)
             run = self._guessed(entry, guess)
-            if not all(map(_is_complete, run.facts(assumptions_of(entry, run)))):
+            if not any(map(_is_mostly_decided, run.facts(assumptions_of(entry, run)))):
                 self._call_from_outside()  # before further guesses spend the steps
             if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)
@@ -354,6 +354,12 @@ def _is_complete(facts: KernelFacts) -> bool:
     return facts.decided == len(facts.accesses) and all(
         note.reason.code is ReasonCode.NO_LANES for note in facts.not_analysed
     )
+
+
+def _is_mostly_decided(facts: KernelFacts) -> bool:
+    """Returns whether more of a kernel is decided than is not."""
+    notes = sum(note.reason.code is not ReasonCode.NO_LANES for note in facts.not_analysed)
+    return 2 * facts.decided > len(facts.accesses) + notes
 
 
 def _choices(run: Run) -> list[tuple[str, Value]]:
