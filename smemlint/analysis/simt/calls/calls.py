@@ -167,10 +167,21 @@ def _inline_by_name(
                 return value
     named: Iterable[RecordType | None] = with_bases(record) if record is not None else (None,)
     for owned in named:
-        value = inline_named(ev, last, owned, node, None, arguments)
+        value = inline_named(ev, last, owned, node, _this_as(ev, owned), arguments)
         if value is not None:
             return value
     return None
+
+
+def _this_as(ev: Evaluator, base: RecordType | None) -> Pointer | None:
+    """Returns the part of the method's own object that is of a base class; None for no base."""
+    this = ev.state.frame.this
+    if this is None or base is None or not isinstance(this.target, RecordType):
+        return None
+    begin = this.target.base_offset(base)
+    if begin is None:
+        return None
+    return Pointer(this.object, ev.state.domain.add(this.offset, offset_of(begin)), base)
 
 
 @evaluates(ir.Launch)
@@ -252,13 +263,29 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall, *, is_u
             found = call_method_of_cute(ev, value, name, arguments, node)
         if found is not None:
             return found
-    value = inline_member(ev, name, place, node, arguments)
+    last = name.rpartition("::")[2]
+    value = inline_member(ev, last, _as_class_named(ev, place, name), node, arguments)
     if value is not None:
         return value
     elements = elements_of_unread(ev, name, arguments, node)
     if elements is not None:
         return elements
     return _unread_method(ev, place, callee, node, is_used=is_used)
+
+
+def _as_class_named(ev: Evaluator, place: LValue, name: str) -> LValue:
+    """Returns the part of an object that is of the base class which a method's name has in front.
+
+    The object itself where none stands there, or no base of it.
+    """
+    prefix, _, _ = name.rpartition("::")
+    owner = ev.types.spelled(prefix) if prefix else None
+    if not isinstance(owner, RecordType) or not isinstance(place.type, RecordType):
+        return place
+    begin = place.type.base_offset(owner)
+    if begin is None:
+        return place
+    return LValue(place.object, ev.state.domain.add(place.offset, offset_of(begin)), owner)
 
 
 def _call_member(ev: Evaluator, place: LValue, name: str, node: ir.FuncCall) -> Value | None:

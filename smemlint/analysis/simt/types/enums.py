@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.domain.ctypes import I32, CType, RecordType
+from smemlint.analysis.simt.domain.ctypes import I32, CType, IntType, RecordType
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -22,7 +22,8 @@ def enumerator_named(ev: Evaluator, prefix: str, name: str) -> Value | None:
         if isinstance(found, Value):
             return found
     qualifier = names_of(prefix)
-    for path in filter(None, (qualifier, (*qualifier, name))):
+    is_enum = bool(prefix) and isinstance(ev.types.spelled(prefix), IntType)
+    for path in filter(None, (qualifier, () if is_enum else (*qualifier, name))):
         named = state.unit.declarations.get(path[-1], ())
         for declaration in state.unit.visible(named, path, state.place):
             value = _values(ev, declaration).get(name)
