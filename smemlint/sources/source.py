@@ -63,7 +63,10 @@ class Source:
             return self.given if self._is_of_size(self.given) else ""
         if self.path.endswith(".ipynb"):
             return self.notebook.module if self.notebook is not None else ""
-        return self._decoded()
+        text = self._decoded()
+        if not self.path.endswith(CUBIN_SUFFIX):
+            self.__dict__.pop("data", None)  # nothing else is read from the bytes of a text
+        return text
 
     @cached_property
     def notebook(self) -> Notebook | None:

@@ -122,7 +122,7 @@ def test_units_of_earlier_tasks_are_forgotten_and_read_again(tmp_path, monkeypat
     sources = find_sources([str(tmp_path)])
 
     def run(characters: int) -> tuple[list[int], list[object]]:
-        monkeypatch.setattr("smemlint.analysis.program.units.MAX_UNIT_CHARACTERS", characters)
+        monkeypatch.setattr("smemlint.analysis.program.units.MAX_EARLIER_CHARACTERS", characters)
         project = Project(sources, Settings())
         kept, found = [], []
         for task in project.tasks():

@@ -26,9 +26,9 @@ from smemlint.frontend.line_searches import (
 from smemlint.frontend.program import Unit
 from smemlint.limits.budgets import (
     MAX_BUILDS,
+    MAX_EARLIER_CHARACTERS,
     MAX_FILES_ELSEWHERE,
     MAX_FOLDERS_UP,
-    MAX_UNIT_CHARACTERS,
 )
 from smemlint.limits.steps import current, spend
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
@@ -145,7 +145,7 @@ class ProgramIndex:
         kept = 0
         for path in reversed(tuple(self._units)):
             kept += self.characters(self._units[path])
-            if kept > MAX_UNIT_CHARACTERS:
+            if kept > MAX_EARLIER_CHARACTERS:
                 del self._units[path], self._dependencies_of[path]
             else:
                 self._units[path].memory.clear()

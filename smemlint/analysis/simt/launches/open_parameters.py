@@ -76,6 +76,7 @@ class Flows:
         bodies: of functions, by those that they call to launch.
         words: of their expressions.
         passed: words of calls that tell parameters, see `_Reading._passed`.
+        sets: of such words, one of each.
         open: parameters by function, kernel, and the names of what it calls to launch.
     """
 
@@ -84,6 +85,7 @@ class Flows:
     passed: dict[tuple[_Call, Function, frozenset[str]], frozenset[str]] = field(
         default_factory=dict
     )
+    sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     open: dict[tuple[Function, Function, frozenset[str]], OpenParameters] = field(
         default_factory=dict
     )
@@ -265,7 +267,8 @@ class _Reading:
         key = call, function, needed
         known = self.flows.passed.get(key)
         if known is None:
-            known = self.flows.passed[key] = frozenset(self._read_passed(call, function, needed))
+            found = frozenset(self._read_passed(call, function, needed))
+            known = self.flows.passed[key] = self.flows.sets.setdefault(found, found)
         return known
 
     def _read_passed(self, call: _Call, function: Function, needed: frozenset[str]) -> set[str]:
