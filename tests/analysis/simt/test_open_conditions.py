@@ -422,3 +422,29 @@ void f(float *a, int n, int m) { k<<<1, 32>>>(a, a, n, m); }
 """
     (access,) = accesses_of(text % other)
     assert access.certainty.is_decided is is_decided
+
+
+@pytest.mark.parametrize(
+    ("bound", "lanes"),
+    [
+        ("int m = min(8, n); if (t < m)", 8),
+        ("int m = min(8, n - 64 * (int)blockIdx.x); if (t < m)", 8),
+        ("int m = max(24, n); if (t >= m)", 8),
+        ("int m = min(8, n); if (m > t)", 8),
+        ("int m = n; if (t < m)", 32),
+    ],
+)
+def test_a_bounded_limit_bounds_the_lanes(bound, lanes):
+    """Of `t < m` no lane takes part that is beyond what m can be: the others conflict alone."""
+    source = f"""
+__global__ void k(float *g, int n) {{
+  __shared__ float s[1024];
+  int t = threadIdx.x;
+  {bound} s[t * 32] = g[t];
+  __syncthreads();
+  g[t] = s[t];
+}}
+void f(float *g, int n) {{ k<<<4, 32>>>(g, n); }}
+"""
+    store = next(a for a in accesses_of(source) if a.kind is AccessKind.STORE)
+    assert store.wavefronts.mean == lanes

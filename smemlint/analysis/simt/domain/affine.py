@@ -352,14 +352,18 @@ class AffineDomain:
             return LanePredicate(
                 reason, op == "==", may_hold=may_hold, holds=holds, is_staggered=True
             )
-        return Unknown(
-            reason,
-            varies and op == "==",
-            uniform,
-            condition=_written(op, a, b) if uniform else "",
-            confines=not agrees_by_warp(difference)
-            and not any(map(_is_place_of_block, difference.terms)),
+        is_data = varies and op == "=="
+        confines = not agrees_by_warp(difference) and not any(
+            map(_is_place_of_block, difference.terms)
         )
+        if not uniform and (is_bound(low) or is_bound(high)):
+            may_hold, holds = decided_by_lane(op, difference)
+            if holds.any() or not may_hold.all():
+                return LanePredicate(
+                    reason, is_data, confines=confines, may_hold=may_hold, holds=holds
+                )
+        condition = _written(op, a, b) if uniform else ""
+        return Unknown(reason, is_data, uniform, condition=condition, confines=confines)
 
     def extreme(self, largest: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `max(a, b)` or `min(a, b)`."""
