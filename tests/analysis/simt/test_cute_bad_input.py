@@ -89,3 +89,10 @@ def test_what_does_not_compile_or_is_not_known_is_noted_at_its_call(layout, body
     found = reasons(layout, body)
     assert (line, call, code) in found
     assert {at for at, _, _ in found} == {line}
+
+
+def test_a_bulk_copy_by_its_traits_has_no_lane_addresses():
+    body = "auto bulk = Copy_Traits<SM90_BULK_COPY_AUTO>{}; copy(bulk.with(data), g, s);"
+    text = KERNEL.replace("LAYOUT", ROWS).replace("BODY", body)
+    notes = [note for kernel in facts_of(text).kernels for note in kernel.not_analysed]
+    assert [(note.span.line, note.reason.code) for note in notes] == [(9, ReasonCode.NO_LANES)]

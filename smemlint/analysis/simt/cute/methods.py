@@ -21,6 +21,7 @@ Method = Callable[[Any, Call], Value]
 _REGISTERED = (coordinates, numbers, selectors, tiled)
 """Modules that add functions to the table by being imported."""
 
+_BYTE = 8
 _QUERIES = frozenset(("size", "cosize", "rank", "shape", "stride", "layout"))
 _QUERIED = (cute.Tensor, cute.Layout, cute.ComposedLayout, cute.SmemAtom)
 
@@ -57,6 +58,17 @@ def _copy_once(atom: cute.CopyAtom, call: Call) -> Value:
 
 def _itself(payload: object, call: Call) -> Value:
     return Cute(payload)
+
+
+def _with_barrier(op: cute.CopyOp, call: Call) -> Value:
+    """Evaluates `Copy_Traits<SM90_BULK_COPY_AUTO>{}.with(barrier)`, which is copied with as it is.
+
+    Raises:
+        CuteError: it moves values lane by lane, and the traits do not say which.
+    """
+    if op.has_lane_addresses:
+        raise cute.CuteError("the traits of a copy without the type of its values")
+    return Cute(cute.CopyAtom(op, _BYTE))
 
 
 # ---- TiledCopy
@@ -208,6 +220,7 @@ _LAYOUTS: dict[str, Method] = {
 _METHODS: tuple[tuple[type | tuple[type, ...], dict[str, Method]], ...] = (
     (ThreadSlice, _SLICES),
     ((cute.TiledCopy, cute.CopyAtom), _COPIES),
+    (cute.CopyOp, {"with": _with_barrier}),
     (cute.TiledMma, _MMAS),
     (cute.Tensor, _TENSORS),
     (cute.Layout, _LAYOUTS),
