@@ -16,7 +16,7 @@ from smemlint.analysis.simt.types.overloads import (
 )
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope, value_argument
-from smemlint.frontend.program import Function
+from smemlint.frontend.program import Declaration, Function
 
 
 def enabled(
@@ -35,12 +35,12 @@ def enabled(
         bound: what the call binds the template parameters of one to.
         record: the class of a method.
     """
-    if not any(map(_may_be_disabled, candidates)):
+    if not any(_may_be_disabled(ev, f) for f in candidates):
         return candidates
     found: list[Function] = []
     is_open = False
     for function in candidates:
-        scope = bound(function) if _may_be_disabled(function) else {}
+        scope = bound(function) if _may_be_disabled(ev, function) else {}
         if record is not None:
             scope = scope_of(record) | scope
         with ev.state.within("enable_if", scope, function.scope):
@@ -53,9 +53,10 @@ def enabled(
     return None if is_open and len(found) > 1 else found
 
 
-def _may_be_disabled(function: Function) -> bool:
+def _may_be_disabled(ev: Evaluator, function: Function) -> bool:
     signature = signature_of(function)
-    return bool(signature.conditions or signature.types)
+    names = (ev.state.unit.template_arguments(spelling)[0] for spelling in signature.types)
+    return bool(signature.conditions) or any(_aliases(ev, name) for name in names)
 
 
 def _values(ev: Evaluator, signature: Signature) -> Iterator[Value | None]:
@@ -64,9 +65,18 @@ def _values(ev: Evaluator, signature: Signature) -> Iterator[Value | None]:
         yield value_argument(ev, condition)
     for spelling in signature.types:
         name, arguments = ev.state.unit.template_arguments(spelling)
-        named = ev.state.unit.declarations.get(name.rpartition("::")[2], ())
-        for alias in (d for d in named if d.kind == "alias" and d.template):
-            conditions = list(conditions_in(type_words(alias.parse())))
-            around = template_scope(ev, alias.template, arguments) if conditions else {}
+        for alias, conditions in _aliases(ev, name):
+            around = template_scope(ev, alias.template, arguments)
             with ev.state.within(f"alias {name}", around, alias.scope):
                 yield from [value_argument(ev, condition) for condition in conditions]
+
+
+def _aliases(ev: Evaluator, name: str) -> tuple[tuple[Declaration, tuple[str, ...]], ...]:
+    """Returns the alias templates of a name that hold conditions, looked for once in a unit."""
+    unit, key = ev.state.unit, ("conditions of aliases", name)
+    if key not in unit.memory:
+        named = unit.declarations.get(name.rpartition("::")[2], ())
+        aliases = [d for d in named if d.kind == "alias" and d.template]
+        read = ((d, tuple(conditions_in(type_words(d.parse())))) for d in aliases)
+        unit.memory[key] = tuple((alias, found) for alias, found in read if found)
+    return unit.memory[key]  # type: ignore[return-value]
