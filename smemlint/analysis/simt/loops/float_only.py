@@ -46,10 +46,10 @@ def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
     effects = ev.state.node_facts.mod_ref(node)
     if effects is None or not effects.is_arithmetic:
         return False
-    if not all(_only_computes(ev, callee) for callee in effects.callees - pure_functions()):
+    if not all(_only_computes(ev, callee) for callee in sorted(effects.callees - pure_functions())):
         return False
     written = _written(ev, effects)
-    return all(_is_harmless(ev, n, written=n in written) for n in effects.referenced)
+    return all(_is_harmless(ev, n, written=n in written) for n in sorted(effects.referenced))
 
 
 def _only_computes(ev: Evaluator, callee: str) -> bool:

@@ -27,13 +27,13 @@ def may_skip(ev: Evaluator, node: ir.Node) -> bool:
     if isinstance(node, _NEVER_IDLE):
         return False
     effects = ev.state.node_facts.mod_ref(node)
-    if effects is None or not all(_holds_nothing_followed(ev, n) for n in effects.modified):
+    if effects is None or not all(_holds_nothing_followed(ev, n) for n in sorted(effects.modified)):
         return False
     if not all(keeps_what_is_followed(ev, escape) for escape in effects.escapes):
         return False
-    if not all(_is_no_followed_pointer(ev, n) for n in effects.rebound):
+    if not all(_is_no_followed_pointer(ev, n) for n in sorted(effects.rebound)):
         return False
-    if any(_holds_variables(ev, callee) for callee in effects.callees):
+    if any(_holds_variables(ev, callee) for callee in sorted(effects.callees)):
         return False
     for name in effects.modified:
         binding = ev.state.lookup(name)
