@@ -100,9 +100,7 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
         return a
     if isinstance(a, AffineInt) and isinstance(b, AffineInt):
         if condition.is_uniform:
-            key = _key_of_choice(ev, a, b, condition, node)
-            text = ev.state.source_text(getattr(node, "cond", node))
-            either = ev.state.domain.either(a, b, key, text)
+            either = _either(ev, a, b, condition, node)
             if either is not None:
                 return either
         if is_truth(a) and is_truth(b):
@@ -184,11 +182,9 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> 
     """
     state = ev.state
     cond = getattr(node, "cond", None)
-    if not (isinstance(cond, ir.BinaryOp) and cond.op in _ORDERS and _is_pure(cond)):
+    sides = _compared(ev, cond)
+    if sides is None or not isinstance(cond, ir.BinaryOp):
         return None
-    state.trace.mute()
-    sides = ev.evaluate(cond.left), ev.evaluate(cond.right)
-    state.trace.unmute()
     for inside, bound, holds in ((a, b, True), (b, a, False)):
         is_left = same(sides[0], inside) and same(sides[1], bound)
         is_right = same(sides[1], inside) and same(sides[0], bound)
@@ -199,6 +195,48 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> 
             result = assumed_extreme(state.domain, is_largest, inside, bound, notes)
             return result if isinstance(result, AffineInt) else None
     return None
+
+
+def _either(
+    ev: Evaluator, a: AffineInt, b: AffineInt, condition: Unknown, node: ir.Node
+) -> AffineInt | None:
+    """Returns the number that a condition chooses for all threads of two; None if that is open."""
+    limited = _extreme_of(ev, a, b, node)
+    if limited is not None:
+        return limited
+    key = _key_of_choice(ev, a, b, condition, node)
+    text = ev.state.source_text(getattr(node, "cond", node))
+    return ev.state.domain.either(a, b, key, text)
+
+
+def _extreme_of(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> AffineInt | None:
+    """Returns `min` or `max` where a choice is one: `n < 4 ? n : 4`, `if (n > 4) n = 4;`."""
+    cond = getattr(node, "cond", None)
+    sides = _compared(ev, cond)
+    if sides is None or not isinstance(cond, ir.BinaryOp):
+        return None
+    left, right = sides
+    if not (isinstance(left, AffineInt) and isinstance(right, AffineInt)):
+        return None
+    if not left.type == right.type == a.type == b.type:
+        return None
+    is_less = cond.op in ("<", "<=")
+    if same(left, b) and same(right, a):
+        is_less = not is_less
+    elif not (same(left, a) and same(right, b)):
+        return None
+    found = ev.state.domain.extreme(not is_less, left, right)
+    return found if isinstance(found, AffineInt) else None
+
+
+def _compared(ev: Evaluator, cond: object) -> tuple[Value, Value] | None:
+    """Returns the numbers that a condition orders, computed anew; None where that is no number."""
+    if not (isinstance(cond, ir.BinaryOp) and cond.op in _ORDERS and _is_pure(cond)):
+        return None
+    ev.state.trace.mute()
+    sides = ev.evaluate(cond.left), ev.evaluate(cond.right)
+    ev.state.trace.unmute()
+    return sides
 
 
 def _unlimited(assumption: Assumption, is_first: bool, limit: int | None) -> Assumption | None:
