@@ -69,4 +69,4 @@ def test_a_bit_field_is_stored_with_the_word_that_it_lies_in():
     """nvcc 13.0 for sm_90: `LDS R2, [R4]` and `STS [R4], R5`, 4 bytes apart."""
     before = "struct B { unsigned a : 5; unsigned b : 11; };"
     (access,) = accesses_of(kernel("s[t].a = 3;", shared="B s[64]", before=before))
-    assert figure(access) == ("store", 4, 1, 8, 1)
+    assert figure(access) == ("store", 4, 1, 1, 1)
