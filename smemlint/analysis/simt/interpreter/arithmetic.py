@@ -22,7 +22,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.pointers import advance_or_forget, summed_scev
+from smemlint.analysis.simt.interpreter.pointers import TEXT, advance_or_forget, summed_scev
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
 
@@ -110,11 +110,18 @@ def _apply_to_pointers(ev: Evaluator, op: str, a: Value, b: Value) -> Value:
             return state.domain.divide(difference, AffineInt(max(a.target.size, 1), I64))
         if op in COMPARISONS:
             return state.domain.compare(op, difference, AffineInt(0, I64))
+    is_null = isinstance(a, AffineInt) or isinstance(b, AffineInt)
+    if not is_null and (_is_text(a) or _is_text(b)):
+        return Unknown.because(ReasonCode.NOT_MODELLED, "texts are not compared")
     if op in ("==", "!="):  # against nullptr: pointers that we know are not null
         return number(int(op == "!="), BOOL)
     return Unknown.because(
         ReasonCode.UNKNOWN_ADDRESS, "pointers into different objects are combined"
     )
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Pointer) and value.object.type is TEXT
 
 
 def _may_have_form(result: AffineInt, a: AffineInt, b: AffineInt) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from smemlint.analysis.simt.dispatch import evaluates
-from smemlint.analysis.simt.domain.ctypes import DOUBLE, FLOAT, I8, I32, I64, U32, U64, ArrayType
+from smemlint.analysis.simt.domain.ctypes import DOUBLE, FLOAT, I8, I32, I64, U32, U64
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
     FloatValue,
@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.pointers import TEXT
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.integers import read_integer
 from smemlint.reasons import ReasonCode
@@ -28,9 +29,7 @@ def evaluate_constant(ev: Evaluator, node: ir.Constant) -> Value:
     """Returns the value of a literal."""
     text = node.value
     if node.type == "string":
-        return Pointer(
-            Object("string", ArrayType(I8, None), Space.GLOBAL, "string"), offset_of(0), I8
-        )
+        return Pointer(Object("string", TEXT, Space.GLOBAL, "string"), offset_of(0), I8)
     if node.type == "char" or text.startswith("'"):
         return number(_character(text), I8)
     if "int" in node.type:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from smemlint.analysis.simt.codegen.slots import position_of
 from smemlint.analysis.simt.domain import data_ranges
 from smemlint.analysis.simt.domain.ctypes import (
+    I8,
     I32,
     I64,
     ArrayType,
@@ -35,6 +36,8 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
 
+TEXT = ArrayType(I8, None)
+"""The type of the objects that string literals are: what they hold is not followed."""
 _BEHIND_SHIFTS = (Shifted.MASKED, Shifted.PARTED)
 
 

@@ -7,7 +7,7 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from smemlint.analysis.simt.calls.lambdas import closure_of
@@ -31,6 +31,7 @@ from smemlint.analysis.simt.domain.environment import (
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    Aggregate,
     CallableValue,
     Pointer,
     Space,
@@ -256,7 +257,7 @@ class HostPolicy(Policy):
         made = this.object if this is not None and this.object.space is Space.LOCAL else None
         is_wanted = is_launching or _may_compute(function, sets_members=made is not None)
         if is_wanted and not is_launching and made is None and _only_tells(function):
-            is_wanted = any(_is_callable(ev, operand) for operand in operands)
+            is_wanted = any(_leads_on(ev, operand) for operand in operands)
         if not is_wanted and self._shapes.isdisjoint(function.words):
             _forget_arguments(ev, function, operands)
             if made is not None:
@@ -466,15 +467,16 @@ def _key_of_condition(ev: Evaluator, node: ir.Node, alternatives: Sequence[Assum
 def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Operand]) -> None:
     """Forgets what a call that is not run to its end may write.
 
-    What it takes by value or as a constant is none of it, nor what it takes any number of.
+    What it takes by value or as a constant is none of it, but what that leads to is; nor what it
+    takes any number of.
     """
     params = signature_of(function).parameters
     named = params[:-1] if any(p.is_pack for p in function.template) else params
     for param, operand in zip(named, operands, strict=False):
-        if _is_only_read(param.type):
-            continue
-        value = operand.value if operand.place is None else operand_value(ev, operand)
-        for content in (operand.place, value):
+        contents: list[object] = [p for p in _held(ev, operand) if isinstance(p, Pointer)]
+        if not _is_only_read(param.type):
+            contents += [operand.place, operand_value(ev, operand)]
+        for content in contents:
             if isinstance(content, LValue | Pointer) and content.object.space is Space.LOCAL:
                 ev.state.memory.forget(content.object, f"was given to `{function.name}`")
 
@@ -493,10 +495,28 @@ def _only_tells(function: Function) -> bool:
     return all(_is_only_read(parameter.type) for parameter in parameters_of(tree))
 
 
-def _is_callable(ev: Evaluator, operand: Operand) -> bool:
-    """Returns whether an operand is a function or lambda, which may launch or write."""
-    value = operand.value if operand.place is None else operand_value(ev, operand)
-    return isinstance(value, CallableValue)
+def _leads_on(ev: Evaluator, operand: Operand) -> bool:
+    """Returns whether an operand is a function or holds places: a call may launch or write."""
+    return isinstance(operand_value(ev, operand), CallableValue) or bool([*_held(ev, operand)])
+
+
+def _held(ev: Evaluator, operand: Operand) -> Iterator[Pointer | CallableValue]:
+    """Yields the functions and the places of the caller that an object holds that is given."""
+    value = operand_value(ev, operand)
+    if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
+        yield from _parts_of(value.object.cells.values())
+    elif isinstance(value, Aggregate):
+        yield from _parts_of(value.cells.values())
+
+
+def _parts_of(values: Iterable[Value]) -> Iterator[Pointer | CallableValue]:
+    for value in values:
+        if isinstance(value, Aggregate):
+            yield from _parts_of(value.cells.values())
+        elif isinstance(value, CallableValue) or (
+            isinstance(value, Pointer) and value.object.space is Space.LOCAL
+        ):
+            yield value
 
 
 def _shapes_of(unit: Unit) -> frozenset[str]:

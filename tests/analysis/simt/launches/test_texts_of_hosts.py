@@ -72,6 +72,29 @@ def test_what_such_a_function_writes_counts(helper, call):
     assert blocks(text) == [(96, 1, 1)]
 
 
+@pytest.mark.parametrize(
+    "parameter", ["P p", "const P &p", "const P *const p", "Q p", "const Q &p"]
+)
+def test_what_a_class_given_to_such_a_function_points_to_is_written(parameter):
+    """The block was that of before the call: `P` is given by value, and what it points to is not."""
+    through = "p->n" if "*" in parameter else "p.in.n" if "Q" in parameter else "p.n"
+    given = "&p" if "*" in parameter else "q" if "Q" in parameter else "p"
+    text = f"""#include <string>
+{KERNEL}struct P {{ int *n; }};
+struct Q {{ P in; }};
+std::string plan({parameter}) {{ *{through} = 96; return "x"; }}
+void run(float *g) {{ int n = 32; P p{{&n}}; Q q; q.in.n = &n; plan({given}); k<1><<<1, n>>>(g); }}"""
+    assert blocks(text) == [(96, 1, 1)]
+
+
+def test_what_a_class_points_to_is_forgotten_where_a_call_is_not_run_to_its_end():
+    text = f"""#include <string>
+{KERNEL}struct P {{ int *n; }};
+int plan(P p, int m) {{ int e = 0; for (int i = 0; i < m; i++) e += i * m; *p.n = lib::f(e); return e; }}
+void run(float *g) {{ int n = 32; P p{{&n}}; plan(p, 100000); k<1><<<1, n>>>(g); }}"""
+    assert (32, 1, 1) not in blocks(text)
+
+
 def test_what_such_a_function_launches_counts():
     text = f"""#include <string>
 {KERNEL}std::string go(float *const g) {{ k<1><<<1, 96>>>(g); return "x"; }}
