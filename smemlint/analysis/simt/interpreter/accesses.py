@@ -11,6 +11,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     BF16,
     I64,
     ArrayType,
+    BitField,
     CType,
     FloatType,
     IntType,
@@ -224,8 +225,8 @@ def record_access(
     offset: AffineInt | Unknown = place.offset
     width = place.type.size
     pieces = [(0, width)]
-    if not is_sized(place.type):
-        offset = unsized(place.type)
+    if isinstance(place.type, BitField) or not is_sized(place.type):
+        offset = unsized(place.type)  # which bytes of its unit move, the compiler chooses
     elif not width:
         return  # an array without elements: no byte moves
     elif isinstance(place.type, RecordType):

@@ -85,6 +85,24 @@ def test_what_is_not_followed_has_no_size(record):
     assert _bytes(record, "S", "") is None
 
 
+def test_an_access_of_a_bit_field_is_not_priced():
+    """A store of one loads its word before (LDS, STS); a field of whole bytes is one of its own."""
+    text = """
+    struct F { unsigned a : 5; unsigned b : 11; int c; };
+    __global__ void k(float *g) {
+      __shared__ F s[64];
+      s[threadIdx.x].a = 1;
+      s[threadIdx.x].b = 1;
+      s[threadIdx.x].c = 1;
+      g[threadIdx.x] = s[threadIdx.x + 1].b;
+    }
+    void go(float *g) { k<<<1, 32>>>(g); }"""
+    (found,) = facts_in(a_cu=text).kernels
+    decided = [(a.span.line, a.wavefronts.mean) for a in found.accesses if a.certainty.is_decided]
+    assert len(found.accesses) == 4
+    assert decided == [(7, 2)]
+
+
 def test_bit_fields_of_one_word_keep_their_values_apart():
     text = """
     struct F { unsigned a : 4; unsigned b : 4; unsigned c : 24; };
