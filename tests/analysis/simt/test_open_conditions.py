@@ -440,10 +440,17 @@ void f(float *a, int n, int m) { k<<<1, 32>>>(a, a, n, m); }
         ("int m = n < 8 ? 8 : n; if (t < m)", 32),
         ("int m = n < 8u ? n : 8; if (t < m)", 32),
         ("int m = n; if (t < m)", 32),
+        ("unsigned m = min(8u, (unsigned)n); if (t < m)", 8),
+        ("unsigned m = 8 - min((unsigned)n, 12u); if (t < m)", 32),
+        ("unsigned m = (unsigned)n % 8; if (t - m < 4u)", 32),
+        ("int m = (n & 7) - 20; if ((unsigned)t <= m)", 32),
     ],
 )
 def test_a_bounded_limit_bounds_the_lanes(bound, lanes):
-    """Of `t < m` no lane takes part that is beyond what m can be: the others conflict alone."""
+    """Of `t < m` no lane takes part that is beyond what m can be: the others conflict alone.
+
+    A number that is negative is a large one where it is compared as unsigned.
+    """
     source = f"""
 __global__ void k(float *g, int n) {{
   __shared__ float s[1024];

@@ -184,6 +184,8 @@ def root_of(obj: Object | None) -> int:
 
 def may_meet(event: Event, other: Event, start: int | None = None, size: int = 0) -> bool:
     """Returns whether an access can touch the bytes of another, or of a run from its `start` on."""
+    if any(each.object is not None and each.object.may_be_another for each in (event, other)):
+        return True
     if root_of(event.object) != root_of(other.object):
         return False
     if event.object is not other.object:

@@ -145,6 +145,15 @@ class _Held:
         )
         return is_seen and _dominates(self.first or self.event, load)
 
+    def passed_on(self, store: Event) -> Event | None:
+        """Returns since when a register has what lies there, behind a store to the same place.
+
+        None for since the store. A branch of its own beside another one does not have the
+        register that the other one has, whatever their conditions are.
+        """
+        first = self.first or self.event
+        return first if _dominates(first, store) else None
+
     def is_lost_to(self, store: Event) -> bool:
         """Returns whether a store in a loop may leave other bytes there than it stores."""
         if not may_meet(store, self.event):
@@ -220,6 +229,9 @@ class _Registers:
 
     def add(self, event: Event) -> None:
         """Takes the next access."""
+        if event.object is not None and event.object.may_be_another:
+            self._pass_all(event)
+            return
         root = root_of(event.object)
         accesses = self._held[root]
         if event.is_assembly and not event.volatile and isinstance(event.offset, AffineInt):
@@ -259,7 +271,7 @@ class _Registers:
             del accesses[next(iter(accesses))]
         accesses.pop(key, None)
         is_store = event.kind is AccessKind.STORE
-        first = (before.first or before.event) if is_store and before is not None else None
+        first = before.passed_on(event) if is_store and before is not None else None
         accesses[key] = _Held(event, len(self.out), is_store, first=first)
         self.out.append(event)
 
@@ -327,6 +339,13 @@ class _Registers:
             self._read(event, self._assembly)
         else:
             self._assembly.clear()
+
+    def _pass_all(self, event: Event) -> None:
+        """Takes an access that may be to any array."""
+        self._meet_assembly(event)
+        for accesses in self._held.values():
+            self._pass(event, accesses)
+        self.out.append(event)
 
     def _pass(self, event: Event, accesses: dict[tuple[object, ...], _Held]) -> None:
         """Takes an access whose place is not known or that is kept as it is written."""

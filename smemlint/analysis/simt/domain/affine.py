@@ -62,6 +62,7 @@ BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
 _BITS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
+_EQUALITIES = frozenset(("==", "!="))
 _COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -338,7 +339,8 @@ class AffineDomain:
         if not difference.terms:
             return AffineInt(settled(plain(_COMPARE[op](difference.base, 0))), BOOL)
         low, high = lower(difference), upper(difference)
-        known = decided(op, low, high)
+        is_ordered = op in _EQUALITIES or not _may_wrap(a, b)
+        known = decided(op, low, high) if is_ordered else None
         if known is not None:
             return AffineInt(int(known), BOOL)
         wandering = wandering_range(op, a, b)
@@ -356,7 +358,7 @@ class AffineDomain:
         confines = not agrees_by_warp(difference) and not any(
             map(_is_place_of_block, difference.terms)
         )
-        if not uniform and (is_bound(low) or is_bound(high)):
+        if is_ordered and not uniform and (is_bound(low) or is_bound(high)):
             may_hold, holds = decided_by_lane(op, difference)
             if holds.any() or not may_hold.all():
                 return LanePredicate(
@@ -462,6 +464,16 @@ def _as_compared(a: AffineInt, b: AffineInt) -> tuple[Lanes, Lanes]:
     if type.signed or min(smallest(a.base), smallest(b.base)) >= 0:
         return a.base, b.base
     return _as_unsigned(a.base, type.bits), _as_unsigned(b.base, type.bits)
+
+
+def _may_wrap(a: AffineInt, b: AffineInt) -> bool:
+    """Returns whether a side may be a negative number that C++ compares as a large one.
+
+    An unknown without a bound is taken for a size: one that is not negative.
+    """
+    if common(a.type, b.type).signed:
+        return False
+    return any(low < 0 and is_bound(low) for low in (lower(a), lower(b)))
 
 
 def _as_unsigned(base: Lanes, bits: int) -> Lanes:

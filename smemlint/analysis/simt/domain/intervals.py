@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from smemlint.analysis.simt.domain.lanes import largest, smallest
 from smemlint.analysis.simt.domain.values import AffineInt
 
-_INFINITY = 1 << 62
+NO_BOUND = 1 << 62
+"""What `lower`, negated, and `upper` give where there is no bound."""
 
 
 def lower(a: AffineInt) -> int:
@@ -17,7 +18,7 @@ def lower(a: AffineInt) -> int:
     for s, c in a.terms:
         least, greatest = smallest(c), largest(c)
         if (greatest > 0 and not s.nonnegative) or (least < 0 and s.most is None):
-            return -_INFINITY
+            return -NO_BOUND
         low += least * (s.least if least >= 0 else s.most or 0)
     return low
 
@@ -28,7 +29,7 @@ def upper(a: AffineInt) -> int:
     for s, c in a.terms:
         least, greatest = smallest(c), largest(c)
         if (least < 0 and not s.nonnegative) or (greatest > 0 and s.most is None):
-            return _INFINITY
+            return NO_BOUND
         high += greatest * (s.least if greatest <= 0 else s.most or 0)
     return high
 
@@ -73,17 +74,17 @@ def _bounds_by_lane(a: AffineInt) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     for s, c in a.terms:
         factors = np.asarray(c, dtype=np.int64)
         below, above = np.minimum(factors, 0), np.maximum(factors, 0)
-        most = _INFINITY if s.most is None else s.most
-        least = s.least if s.nonnegative else -_INFINITY
-        low = np.maximum(low + _scaled(below, most) + _scaled(above, least), -_INFINITY)
-        high = np.minimum(high + _scaled(above, most) + _scaled(below, least), _INFINITY)
+        most = NO_BOUND if s.most is None else s.most
+        least = s.least if s.nonnegative else -NO_BOUND
+        low = np.maximum(low + _scaled(below, most) + _scaled(above, least), -NO_BOUND)
+        high = np.minimum(high + _scaled(above, most) + _scaled(below, least), NO_BOUND)
     return low, high
 
 
 def _scaled(factors: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
-    return np.sign(factors) * bound if abs(bound) == _INFINITY else factors * bound
+    return np.sign(factors) * bound if abs(bound) == NO_BOUND else factors * bound
 
 
 def is_bound(limit: int) -> bool:
     """Returns whether `lower` or `upper` gave a bound, and not that there is none."""
-    return abs(limit) < _INFINITY
+    return abs(limit) < NO_BOUND

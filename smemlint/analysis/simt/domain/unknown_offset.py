@@ -44,23 +44,36 @@ def why_lost(obj: Object, offset: AffineInt | None = None) -> Unknown:
     return moved(why, offset.base) if is_as_lost else without_range(why)
 
 
-def lvalue_at_unknown_offset(base: Pointer, why: Unknown) -> LValue:
-    """Returns a place in a known array at an unknown offset."""
+def lvalue_at_unknown_offset(base: Pointer, why: Unknown, *, is_sure: bool = True) -> LValue:
+    """Returns a place in a known array at an unknown offset.
+
+    Args:
+        base: points into the array.
+        why: the offset is not known.
+        is_sure: it is this array; False where it may be another one.
+    """
     known = base.object.origin or base.object
     lost = Object(known.name, known.type, known.space, f"{known.key} lost")
     lost.shared = known.shared
     lost.default = why
+    lost.origin = known if is_sure else None
+    lost.may_be_another = not is_sure
     return LValue(lost, AffineInt(0, I64, ((LOST, 1),)), base.target, base.is_volatile)
 
 
-def forget_offset(pointer: Pointer, why: Unknown) -> Value:
+def forget_offset(pointer: Pointer, why: Unknown, *, is_sure: bool = True) -> Value:
     """Returns a pointer that points elsewhere now, into the same memory.
 
     What is reached in shared memory is counted even so, and a tensor in global memory is still one.
+
+    Args:
+        pointer: into an array.
+        why: the place is not known.
+        is_sure: it is a place in this array; False where it may be in another one.
     """
     if pointer.object.space not in (Space.SHARED, Space.GLOBAL):
         return why
-    return lvalue_at_unknown_offset(pointer, why).pointer()
+    return lvalue_at_unknown_offset(pointer, why, is_sure=is_sure).pointer()
 
 
 def one_or_other(a: Value, b: Value, why: Unknown) -> Value:
@@ -71,5 +84,5 @@ def one_or_other(a: Value, b: Value, why: Unknown) -> Value:
     """
     for value in (a, b):
         if isinstance(value, Pointer) and value.object.space is Space.SHARED:
-            return forget_offset(value, Unknown(why.reason))
+            return forget_offset(value, Unknown(why.reason), is_sure=False)
     return why

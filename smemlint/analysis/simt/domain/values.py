@@ -277,6 +277,7 @@ class Object:
         layout: the swizzle that offsets in the view have gone through.
         default: what a read of a cell that was never written gives; None for uninitialized.
         conditions: assumed `#if` conditions that chose its type.
+        may_be_another: an access through it may be to another array.
     """
 
     name: str
@@ -291,6 +292,7 @@ class Object:
     origin: Object | None = None
     layout: LayoutUse | None = None
     conditions: tuple[str, ...] = ()
+    may_be_another: bool = False
 
 
 @light_dataclass(frozen=True, slots=True, eq=False)

@@ -295,7 +295,7 @@ def widen(
         return one_or_other(begin, end, end)
     if isinstance(begin, Pointer) and isinstance(end, Pointer):
         shared = next((p for p in (begin, end) if p.object.space is Space.SHARED), None)
-        return None if shared is None else forget_offset(shared, _not_followed(obj))
+        return None if shared is None else forget_offset(shared, _not_followed(obj), is_sure=False)
     return one_or_other(begin, end, _not_followed(obj))
 
 

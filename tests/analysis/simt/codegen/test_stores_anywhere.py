@@ -1,0 +1,59 @@
+"""Stores whose place is not known end what registers hold, from kernels that nvcc 13.0 compiled."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind
+
+KERNEL = """
+__global__ void k(const int *ix, float *out, int n) {
+  __shared__ float s[4096], q[4096];
+  int t = threadIdx.x;
+  %s
+}
+void f(int *ix, float *out, int n) { k<<<1, 32>>>(ix, out, n); }
+"""
+
+
+def issued_loads(body: str, array: str) -> float:
+    """Returns how many instructions load an array."""
+    loads = [a for a in accesses_of(KERNEL % body) if a.kind is AccessKind.LOAD]
+    return sum(a.instructions for a in loads if a.array is not None and a.array.name == array)
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("s[2 * t] = 0; s[ix[t]] = 1; out[t] = s[2 * t];", 1),
+        ("s[2 * t] = 0; q[ix[t]] = 1; out[t] = s[2 * t];", 0),
+        ("float v = s[4 * t]; s[ix[t]] = 1; out[t] = s[4 * t] + v;", 2),
+        ("s[2 * t] = 0; if (n > 7) s[ix[t]] = 4; s[2 * t] += 1; out[t] = s[2 * t];", 1),
+        ("float *p = n > 3 ? s : q; s[2 * t] = 0; p[t] = 1; out[t] = s[2 * t];", 1),
+        ("float *p = n > 3 ? q : s; s[2 * t] = 0; p[t] = 1; out[t] = s[2 * t];", 1),
+    ],
+)
+def test_a_store_at_a_place_that_is_not_known_may_be_over_it(body, count):
+    assert issued_loads(body, "s") == count
+
+
+def test_a_store_through_a_pointer_into_one_of_two_arrays_ends_a_sum_in_a_register():
+    body = """float *p = n > 3 ? s : q; s[2 * t] = 0;
+    for (int j = 0; j < n; j++) { s[2 * t] += ix[j]; p[j] = 4; }
+    out[t] = s[2 * t];"""
+    assert issued_loads(body, "s") == 2
+
+
+def test_a_store_whose_place_is_not_known_keeps_the_one_before():
+    """It may be read in between."""
+    body = "s[2 * t] = 0; if (n > 7) s[ix[t]] = 4; s[2 * t] += 1; out[t] = s[2 * t];"
+    first = next(a for a in accesses_of(KERNEL % body) if a.kind is AccessKind.STORE)
+    assert first.instructions == 1
+
+
+def test_branches_beside_each_other_do_not_share_what_one_stored():
+    body = """if (n > 3) s[2 * t] = ix[t + 1];
+    if (n > 5) s[2 * t] = ix[t];
+    if (n > 3) out[t] = s[2 * t];"""
+    assert issued_loads(body, "s") == 1
