@@ -14,7 +14,12 @@ from smemlint.analysis.simt.builtins import (
     wmma,
 )
 from smemlint.analysis.simt.builtins.cute_functions import call_cute
-from smemlint.analysis.simt.builtins.table import BUILTINS, BuiltinCall, is_reserved
+from smemlint.analysis.simt.builtins.table import (
+    BUILTINS,
+    KEEPING_STORES,
+    BuiltinCall,
+    is_reserved,
+)
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values
@@ -77,6 +82,7 @@ def call_builtin(
         return ev.state.note_unfollowed(
             node, Reason(ReasonCode.NOT_MODELLED, f"`{last}` is called with too few arguments")
         )
+    ev.state.trace.effects += last in KEEPING_STORES
     result = found.evaluate(ev, BuiltinCall(last, template_arguments, node, is_used))
     if isinstance(result, LanePredicate):  # an argument's: it is no truth value any more
         return Unknown(result.reason, result.is_data)

@@ -45,6 +45,14 @@ class Builtin:
     is_scoped: bool = False
 
 
+KEEPING_STORES = frozenset((
+    *(f"__shfl{way}_sync" for way in ("", "_up", "_down", "_xor")),
+    *(f"__{vote}_sync" for vote in ("ballot", "all", "any", "match_any", "match_all")),
+    *(f"__reduce_{name}_sync" for name in ("add", "min", "max", "and", "or", "xor")),
+    "__activemask", "clock", "clock64", "__nanosleep", "__trap", "__prof_trigger",
+))  # fmt: skip
+"""Functions that LLVM moves no store across, out of a loop that calls them."""
+
 BUILTINS: dict[str, Builtin] = {}
 """The built-in functions by name."""
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from smemlint.analysis.simt.builtins import intrinsics, math_functions, warp_functions
-from smemlint.analysis.simt.builtins.table import BUILTINS
+from smemlint.analysis.simt.builtins.table import BUILTINS, KEEPING_STORES
 from smemlint.analysis.simt.codegen.slow_paths import NAMES, SlowPath
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
@@ -81,6 +81,7 @@ def value_without_running(
         _note_written(binding)
     for path in _slow_paths(ev.state.unit, function):
         ev.state.trace.part(path)
+    ev.state.trace.effects += _keeps_stores(ev.state.unit, function)
     return value
 
 
@@ -179,6 +180,14 @@ def _slow_paths(unit: Unit, function: Function) -> frozenset[SlowPath]:
         if any(_HALF.search(word) for word in words):
             found.add(SlowPath.ASSEMBLY)
         known[function] = frozenset(found)
+    return known[function]
+
+
+def _keeps_stores(unit: Unit, function: Function) -> bool:
+    """Returns whether a function, or what it may call, is one that no store is moved across."""
+    known: dict[Function, bool] = unit.memory.setdefault("keep stores", {})  # type: ignore[assignment]
+    if function not in known:
+        known[function] = not all(map(KEEPING_STORES.isdisjoint, new_words(function, unit)))
     return known[function]
 
 

@@ -27,6 +27,9 @@ stored to itself, in the loop or under a condition, leaves it in a register, too
         if (f[j]) s[2 * t] += s[512 + j];  // no load of s[2 * t], a store each time
     out[t] = s[2 * t];  // none either; one after `if (n) s[3 * t] = 1`
 
+Where such a loop shuffles, votes, reads a clock, sleeps, traps or has an `asm volatile`, `s[2 * t]`
+is loaded in it, once for the iterations that are unrolled, and behind it.
+
 A loop that runs as often as a variable says, perhaps never, leaves in no register what it stores,
 unless one had the place before: `for (j < i) s[t] -= s[t + j];` and `s[t] /= d` behind it load
 `s[t]` again.
@@ -76,7 +79,8 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
                 registers.leave_iteration(item.entry)
             elif item.depth:
                 is_entry = item.kind == "loop"
-                registers.pass_loop(_stores_of_loop(items, at, item.depth) if is_entry else ())
+                stored = _stores_of_loop(items, at, item.depth) if is_entry else ()
+                registers.pass_loop(stored, has_effects=item.has_effects)
             elif item.kind != "block":
                 registers.clear()
             registers.out.append(item)
@@ -154,12 +158,19 @@ class _Held:
         first = self.first or self.event
         return first if _dominates(first, store) else None
 
-    def is_lost_to(self, store: Event) -> bool:
-        """Returns whether a store in a loop may leave other bytes there than it stores."""
+    def is_lost_to(self, store: Event, *, is_moved: bool) -> bool:
+        """Returns whether no register has what is there after a store in a loop.
+
+        Args:
+            store: in the loop.
+            is_moved: what it stores, if to this very place, stays in a register.
+        """
         if not may_meet(store, self.event):
             return False
         one, other = store.offset, self.event.offset
-        if not isinstance(one, AffineInt) or not isinstance(other, AffineInt) or store.volatile:
+        if not is_moved or store.volatile:
+            return True
+        if not isinstance(one, AffineInt) or not isinstance(other, AffineInt):
             return True
         return _key(store, one) != _key(self.event, other) or scev_of(one) != scev_of(other)
 
@@ -178,15 +189,20 @@ class _Registers:
         """Forgets everything: other threads may have written, or the code runs again."""
         self._held.clear()
 
-    def pass_loop(self, stores: Sequence[Event] | None) -> None:
-        """Keeps, where a loop begins or ends, what it does not store to from here; None: all."""
+    def pass_loop(self, stores: Sequence[Event] | None, *, has_effects: bool = False) -> None:
+        """Keeps, where a loop begins or ends, what it does not store to from here; None: all.
+
+        Args:
+            stores: of the loop.
+            has_effects: none of them is moved out of it.
+        """
         if stores is None:
             self.clear()
             return
         for accesses in self._held.values():
             spend(len(stores) * len(accesses))
             for key, access in list(accesses.items()):
-                if any(map(access.is_lost_to, stores)):
+                if any(access.is_lost_to(store, is_moved=not has_effects) for store in stores):
                     del accesses[key]
                 access.is_of_before, access.is_unread = True, False
 

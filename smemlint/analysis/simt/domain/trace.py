@@ -136,12 +136,14 @@ class Fence:
             loops there are, this one included; 0 elsewhere.
         guard: 1 where a loop begins that runs as often as a variable says; -1 where it ends, if it
             runs at least once, -2 if it perhaps never does; 0 elsewhere.
+        has_effects: where a loop of `depth` begins: the compiler moves no store out of it.
     """
 
     kind: str
     entry: LoopEntry | None = None
     depth: int = 0
     guard: int = 0
+    has_effects: bool = False
 
 
 @dataclass(slots=True)
@@ -157,6 +159,7 @@ class Trace:
         scope: the conditional pieces of code that are being executed, outermost first.
         loop_starts: of loops that were entered, how many events stood before the last time.
         ways: the scope in which an operand that is evaluated on a condition last was.
+        effects: how many calls were met that the compiler moves no store across.
     """
 
     limit: int
@@ -166,6 +169,7 @@ class Trace:
     scope: tuple[int, ...] = ()
     loop_starts: dict[ir.Node, int] = field(default_factory=dict)
     ways: dict[ir.Node, tuple[int, ...]] = field(default_factory=dict)
+    effects: int = 0
     _behind: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _scopes: int = 0
     _muted: int = 0
@@ -192,7 +196,7 @@ class Trace:
             splits = item.splits
             self.add(item)
             item.splits = splits
-        elif item.guard and not self._muted:
+        elif (item.guard or item.has_effects) and not self._muted:
             self.items.append(item)
         else:
             self.fence(item.kind, item.entry, item.depth)

@@ -14,6 +14,7 @@ from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
+from smemlint.analysis.simt.domain.trace import Fence
 from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -166,8 +167,11 @@ def _execute_general(
     """
     state, loop = ev.state, ev.state.loops[-1]
     state.trace.fence("loop", depth=state.open_loops)
-    begin, cost = len(state.trace.items), loop.cost
+    begin, cost, effects = len(state.trace.items), loop.cost, state.trace.effects
     execute_iteration(ev, "", step, body, loop)
+    entry = state.trace.items[begin - 1] if begin else None
+    if isinstance(entry, Fence):
+        entry.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
         items, pragma = state.trace.items[begin:], getattr(node, "pragma", "")
         mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)

@@ -57,3 +57,32 @@ def test_branches_beside_each_other_do_not_share_what_one_stored():
     if (n > 5) s[2 * t] = ix[t];
     if (n > 3) out[t] = s[2 * t];"""
     assert issued_loads(body, "s") == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "loads"),
+    [
+        ("", 0),
+        ("x += __shfl_xor_sync(~0u, j + t, 1);", 1),
+        ("x += twice(j + t);", 1),
+        ("x += __any_sync(~0u, ix[j + t] > 0);", 1),
+        ("x += __activemask();", 1),
+        ("x += clock();", 1),
+        ("__nanosleep(100);", 1),
+        ('asm volatile("" ::: "memory");', 1),
+        ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(x));', 1),
+        ('asm("add.u32 %0, %1, 1;" : "=r"(x) : "r"(x));', 0),
+        ("out[j] = 3;", 0),
+    ],
+)
+def test_a_sum_is_loaded_in_a_loop_that_calls_what_no_store_is_moved_across(call, loads):
+    """So it is behind the loop."""
+    function = """__device__ float twice(float x) { return 2 * __shfl_xor_sync(~0u, x, 1); }
+"""
+    body = f"""int x = 0; s[2 * t] = 0;
+    for (int j = 0; j < n; j++) {{ s[2 * t] += ix[j]; {call} }}
+    out[t] = s[2 * t] + x;"""
+    found = accesses_of(function + KERNEL.replace("%s", body))
+    counts = [a.instructions for a in found if a.kind is AccessKind.LOAD]
+    assert sum(counts[:1]) == loads
+    assert sum(counts[1:]) == loads
