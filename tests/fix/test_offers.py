@@ -375,9 +375,9 @@ def test_a_shape_frees_the_array_in_every_block_that_is_tried(tmp_path):
     """Rows of 17 are free where 16 lanes of 32 x 8 take part, and 2-way in blocks of 16 x 16."""
     path = tmp_path / "kernel.py"
     path.write_text(
-        "from numba import cuda, float32\nSHAPE = (16, 16)\n\n@cuda.jit\ndef k(A, C):\n"
+        "from numba import cuda, float32\nSHAPE = (16, 16)\n\n@cuda.jit\ndef k(A, n):\n"
         "    s = cuda.shared.array(SHAPE, float32)\n    x, y = cuda.grid(2)\n"
-        "    if x >= C.shape[0] and y >= C.shape[1]:\n        return\n"
+        "    if cuda.threadIdx.x >= n:\n        return\n"
         "    s[cuda.threadIdx.x, cuda.threadIdx.y] = A[x, y]\n"
     )
     (found,) = check([Source(str(path))], Settings()).findings

@@ -11,15 +11,18 @@ from smemlint.analysis.simt.domain.scev import (
     CONSTANT,
     Scev,
     Shifted,
+    Split,
     atom,
     difference,
     power_of_two,
     scaled,
     sum_of,
+    undivided,
 )
 from smemlint.analysis.simt.domain.values import AffineInt
 
 _FEW_BITS = 2
+_MOST_SHIFTED = 31
 """That are shifted out of a sum whose constant LLVM takes out: of `(64 * t + 16 * i) >> 4` none."""
 
 
@@ -208,6 +211,33 @@ def parted_scev(a: Scev, b: Scev, total: Scev) -> Scev:
 
 def operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
     """Returns the form of `a op b` for the operators that are not sums or products."""
+    if op == "|" and (whole := undivided(scev_of(a), scev_of(b))) is not None:
+        return whole
+    form = _operated_scev(op, a, b, signed=signed)
+    split = _split(op, a, b) if form.terms else None
+    return form if split is None else replace(form, split=split)
+
+
+def _split(op: str, a: AffineInt, b: AffineInt) -> Split | None:
+    """Returns what `a op b` is of a division by a constant, where all of `a` is known."""
+    if a.terms or b.terms or not isinstance(b.base, int):
+        return None
+    constant = b.base
+    if op == ">>" and 0 <= constant < _MOST_SHIFTED:
+        modulus = 1 << constant
+    elif op == "&" and constant > 0 and not constant & (constant + 1):
+        modulus = constant + 1
+    elif op in ("/", "%") and constant > 0:
+        modulus = constant
+    else:
+        return None
+    x = scev_of(a)
+    rounding = "to 0" if op in ("/", "%") and a.type.signed else "down"
+    of = digest(f"{rounding} {a.identity()} {x.terms}".encode())
+    return Split(of, x, modulus, op in ("/", ">>"))
+
+
+def _operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:
     x, y = scev_of(a), scev_of(b)
     if not x.terms and not y.terms:
         return CONSTANT

@@ -32,6 +32,25 @@ class Shifted(IntEnum):
 
 
 @light_dataclass(frozen=True, slots=True)
+class Split:
+    """A multiple of a quotient, or a remainder, of a division by a constant.
+
+    Attributes:
+        of: tells what is divided from all else, and how.
+        whole: the form of what is divided.
+        modulus: what it is divided by.
+        is_quotient: it is the quotient.
+        factor: it is this multiple.
+    """
+
+    of: str
+    whole: Scev
+    modulus: int
+    is_quotient: bool
+    factor: int = 1
+
+
+@light_dataclass(frozen=True, slots=True)
 class Scev:
     """A sum of factor x atom without its constant.
 
@@ -47,6 +66,7 @@ class Scev:
         shifted: whether a part of it was shifted to the right.
         most: the largest value that the compiler knows of an atom that is never negative, times
             its factor; None for others. It tells no two forms apart.
+        split: what it is of a division; None of what is none. It tells no two forms apart either.
     """
 
     terms: Terms = ()
@@ -57,6 +77,7 @@ class Scev:
     is_open: bool = False
     shifted: Shifted = field(default=Shifted.NOT, compare=False)
     most: int | None = field(default=None, compare=False)
+    split: Split | None = field(default=None, compare=False)
 
 
 CONSTANT = Scev()
@@ -94,6 +115,21 @@ def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
         max(a.shifted, b.shifted),
     )
     return _of_few(form)
+
+
+def undivided(a: Scev, b: Scev) -> Scev | None:
+    """Returns the form of x for `x / c * c + x % c`; None for other sums.
+
+    Four stores of `s[i / c * c + i % c]` with `i = 4 * t + j` are one STS.128, for a c of 32 or 48,
+    for int and unsigned, for shifts and masks, and joined by `|`; those of twice the sum, of the
+    elements `[i / c][i % c]` and of an int's `/` with its `&` are four STS (nvcc 13.5.37, sm_90).
+    """
+    x, y = a.split, b.split
+    if x is None or y is None or x.of != y.of or x.is_quotient == y.is_quotient:
+        return None
+    quotient, remainder = (x, y) if x.is_quotient else (y, x)
+    is_exact = remainder.factor == 1 and quotient.factor == quotient.modulus == remainder.modulus
+    return x.whole if is_exact else None
 
 
 def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
@@ -139,6 +175,7 @@ def scaled(form: Scev, factor: int) -> Scev:
         form.is_open,
         form.shifted,
         form.most * factor if form.most is not None and factor > 0 else None,
+        form.split and replace(form.split, factor=form.split.factor * factor),
     )
     return _of_few(result)
 
