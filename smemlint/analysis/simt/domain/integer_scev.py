@@ -22,7 +22,7 @@ from smemlint.analysis.simt.domain.scev import (
 from smemlint.analysis.simt.domain.values import AffineInt
 
 _FEW_BITS = 2
-_MOST_SHIFTED = 31
+_BITS_OF_INT = 32
 """That are shifted out of a sum whose constant LLVM takes out: of `(64 * t + 16 * i) >> 4` none."""
 
 
@@ -223,7 +223,7 @@ def _split(op: str, a: AffineInt, b: AffineInt) -> Split | None:
     if a.terms or b.terms or not isinstance(b.base, int):
         return None
     constant = b.base
-    if op == ">>" and 0 <= constant < _MOST_SHIFTED:
+    if op == ">>" and 0 <= constant < _BITS_OF_INT:
         modulus = 1 << constant
     elif op == "&" and constant > 0 and not constant & (constant + 1):
         modulus = constant + 1
