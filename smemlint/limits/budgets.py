@@ -273,6 +273,8 @@ MAX_FORWARDED = 64
 """Places of an array that stores are forwarded from at once; LLVM's searches are bounded, too."""
 MAX_SUNK = 64
 """Branches in branches that a load is sunk into: each reads what it holds."""
+MAX_PARTS_READ = 32
+"""Places of a variable that is loaded whole, of which more are taken for all of it."""
 MAX_STORES_OF_LOOP = 32
 """Stores of a loop that are compared with what registers hold in front of it."""
 MAX_SUMS = 20_000

@@ -6,6 +6,7 @@ from dataclasses import field
 
 from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import filled_by_members, members_read
+from smemlint.analysis.simt.codegen.parts_read import PartsRead, parts_read
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names
@@ -22,6 +23,7 @@ class NodeFacts:
 
     Attributes:
         members_read: of expressions that load a variable, the members that are read of it.
+        parts_read: of expressions that variables are loaded with, what is read of these.
         unread: loads whose value nothing hangs on.
         undefined: loads that are added to a variable that is never given a value, and its name.
         filled: of assignments, variables whose members were given values one by one.
@@ -30,6 +32,7 @@ class NodeFacts:
     """
 
     members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
+    parts_read: dict[ir.Node, PartsRead] = field(default_factory=dict)
     unread: set[ir.Node] = field(default_factory=set)
     undefined: dict[ir.Node, str] = field(default_factory=dict)
     filled: set[ir.Node] = field(default_factory=set)
@@ -47,6 +50,7 @@ class NodeFacts:
             return
         self._blocks.add(block)
         self.members_read.update(members_read(block))
+        self.parts_read.update(parts_read(block))
         self.filled.update(filled_by_members(block))
         self.sunk.update(sunk_loads(block, self._names))
         dead = dead_values(block)

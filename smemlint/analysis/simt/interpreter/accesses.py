@@ -42,6 +42,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert
+from smemlint.analysis.simt.interpreter.pieces_read import pieces_read
 from smemlint.analysis.simt.interpreter.pointers import unsized
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
@@ -234,14 +235,17 @@ def record_access(
         pieces = list(copied_pieces(place.type, is_load=is_load))
         extra["word"] = _word_of(place.type)
         if kind is AccessKind.LOAD and not place.volatile:
-            pieces = _pieces_read(ev, place.type, node) or pieces
+            read, is_open = pieces_read(ev, place.type, node)
+            pieces = read or pieces
+            extra["may_part"] = is_open
         if has_padding(place.type):
             source = extra.get("line_node")
             if kind is AccessKind.STORE and source in ev.state.node_facts.filled:
                 pieces = list(scalars_of(place.type))
             else:
                 is_copy = is_load or isinstance(source, ir.ArrayRef | ir.StructRef | ir.UnaryOp)
-                extra["may_part"] = not is_copy or _has_constructor(ev, place.type)
+                may_part = not is_copy or _has_constructor(ev, place.type)
+                extra["may_part"] = may_part or extra.get("may_part", False)
     if kind is AccessKind.LOAD and not place.volatile:
         facts = ev.state.node_facts
         if node in facts.unread:
@@ -278,20 +282,6 @@ def _may_be_extended(ctype: CType) -> bool:
 def _added_to_nothing(name: str) -> Unknown:
     text = f"`{name}` is added to but never given a value: the compiler may delete the sum"
     return Unknown.because(ReasonCode.NO_VALUE, text)
-
-
-def _pieces_read(ev: Evaluator, ctype: RecordType, node: ir.Node) -> list[tuple[int, int]]:
-    """Returns the members read of what a variable is loaded with; empty for all."""
-    names = ev.state.node_facts.members_read.get(node)
-    if names is None or not names < {m.name for m in ctype.members}:
-        return []
-    end = 0
-    for member in ctype.members:
-        is_word = isinstance(member.type, IntType | FloatType) and member.type.size >= 4
-        if not is_word or member.offset < end:  # of a union
-            return []
-        end = member.offset + member.type.size
-    return [(m.offset, m.type.size) for m in ctype.members if m.name in names]
 
 
 def _has_constructor(ev: Evaluator, ctype: RecordType) -> bool:
