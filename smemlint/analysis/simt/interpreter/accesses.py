@@ -217,6 +217,12 @@ def write_lvalue(
         state.memory.write(place.object, place.offset, place.type, converted, state.mask)
 
 
+def _is_inside_unit(place: LValue) -> bool:
+    """Returns whether a bit-field does not begin its unit, whose bytes the compiler chooses."""
+    align = place.type.align if isinstance(place.type, BitField) else 1
+    return align > 1 and is_any(place.offset.base % align != 0)
+
+
 def record_access(
     ev: Evaluator, kind: AccessKind, place: LValue, node: ir.Node, **extra: object
 ) -> None:
@@ -226,8 +232,8 @@ def record_access(
     offset: AffineInt | Unknown = place.offset
     width = place.type.size
     pieces = [(0, width)]
-    if isinstance(place.type, BitField) or not is_sized(place.type):
-        offset = unsized(place.type)  # which bytes of its unit move, the compiler chooses
+    if not is_sized(place.type) or _is_inside_unit(place):
+        offset = unsized(place.type)
     elif not width:
         return  # an array without elements: no byte moves
     elif isinstance(place.type, RecordType):
