@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
 from smemlint.analysis.simt.cute.values import has_one_value
 from smemlint.analysis.simt.domain.copies import copied_pieces, has_padding, scalars_of
@@ -220,7 +222,7 @@ def write_lvalue(
 def _is_inside_unit(place: LValue) -> bool:
     """Returns whether a bit-field does not begin its unit, whose bytes the compiler chooses."""
     align = place.type.align if isinstance(place.type, BitField) else 1
-    return align > 1 and is_any(place.offset.base % align != 0)
+    return align > 1 and any(map(bool, np.ravel(place.offset.base % align)))
 
 
 def record_access(
