@@ -81,7 +81,8 @@ def value_without_running(
         _note_written(binding)
     for path in _slow_paths(ev.state.unit, function):
         ev.state.trace.part(path)
-    ev.state.trace.effects += _keeps_stores(ev.state.unit, function)
+    if _keeps_stores(ev.state.unit, function):
+        ev.state.trace.meet_effect()
     return value
 
 

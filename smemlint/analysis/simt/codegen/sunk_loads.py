@@ -9,7 +9,8 @@ Fewer threads load than the text says. SASS of nvcc 13.0.88, -O3, sm_90, for
 | the same with `atomicAdd(out, v)`, a function that writes, a member, a reference | the 4 |
 | `if (lane < 4 && n > 5) out[t] = v;` | the 4 |
 | the same where `v` is a number of its own in the other way, or behind | the 4 |
-| the same behind an `if` without `v`, a shuffle, a store to another array, `for (i < 4)` | the 4 |
+| the same behind an `if` without `v`, a store to another array, `for (i < 4)` | the 4 |
+| the same behind a shuffle or a vote | the 4 or all |
 | the same behind `if .. else`, two `if`s, a `switch`, `for (i < n)`, each with stores | all |
 | the same in one case of a `switch` that has `v` in no other | the 4 |
 | the same twice, with the same condition | the 4 |
@@ -38,7 +39,8 @@ Fewer threads load than the text says. SASS of nvcc 13.0.88, -O3, sm_90, for
 | of an array, the elements that the others do not read; `if (lane < 4) out[t] = a[n];` | the 4 |
 
 What tells `v = s[8 * lane] + q[t]` from `+ in[t]`, fmaxf from a sum and `v * i` from `v` is not
-modelled: who loads is open there, in the last row, and in the five before arrays but `i < n`.
+modelled: who loads is open there, behind a shuffle, in the last row, and in the five before arrays
+but `i < n`.
 """
 
 from __future__ import annotations
@@ -153,7 +155,7 @@ def sink_loads(
     for each, event in found:
         if each.way is not way or _is_held(trace.items, event, sinking):
             continue
-        if each.is_open:
+        if each.is_open or event.sequence < trace.last_effect:
             event.may_sink |= hangs_on_data or is_any(event.mask & ~threads)
             continue
         event.mask = event.mask & threads

@@ -160,6 +160,7 @@ class Trace:
         loop_starts: of loops that were entered, how many events stood before the last time.
         ways: the scope in which an operand that is evaluated on a condition last was.
         effects: how many calls were met that the compiler moves no store across.
+        last_effect: how many events stood before the last one.
     """
 
     limit: int
@@ -170,6 +171,7 @@ class Trace:
     loop_starts: dict[ir.Node, int] = field(default_factory=dict)
     ways: dict[ir.Node, tuple[int, ...]] = field(default_factory=dict)
     effects: int = 0
+    last_effect: int = 0
     _behind: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _scopes: int = 0
     _muted: int = 0
@@ -185,6 +187,11 @@ class Trace:
             )
             self.items.append(event)
             self.events += 1
+
+    def meet_effect(self) -> None:
+        """Records a shuffle, a vote or the like, which the compiler moves no store across."""
+        self.effects += 1
+        self.last_effect = self.events
 
     def all_events(self) -> Iterator[Event]:
         """Returns the accesses alone."""

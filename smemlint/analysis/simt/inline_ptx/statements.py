@@ -33,7 +33,8 @@ _BY_DESCRIPTOR = ("wgmma", "tcgen05")
 def run_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
     """Runs the instructions of inline PTX and writes its outputs."""
     registers = Registers(ev)
-    ev.state.trace.effects += not node.outputs or "volatile" in ev.state.source_text(node)
+    if not node.outputs or "volatile" in ev.state.source_text(node):
+        ev.state.trace.meet_effect()
     first = len(node.outputs)
     immediates: dict[int, int] = {}
     for i, operand in enumerate(node.inputs, first):

@@ -207,3 +207,17 @@ def test_a_branch_that_loads_or_divides_keeps_what_it_reads(text, figure):
 def test_who_goes_on_to_the_next_iteration_does_not_load(head):
     body = "float v = s[8 * lane + i * 256]; if (lane >= 4) continue; out[t + i * 32] = v;"
     assert wavefronts(f"for ({head}) {{ {body} }}") == 1
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "float y = in[t]; y += __shfl_xor_sync(~0u, y, 1); out[t + 300] = y;",
+        "int y = __ballot_sync(~0u, n > t); out[t + 300] = y;",
+        'float y; asm volatile("mov.f32 %0, 1.0;" : "=f"(y)); out[t + 300] = y;',
+    ],
+)
+@pytest.mark.parametrize("read", ["out[t] = v;", "out[t] = v * in[t + 1];"])
+def test_who_loads_in_front_of_a_shuffle_is_open(between, read):
+    """Of eight such kernels nvcc 13.5.37 makes all threads load in seven, the four in one."""
+    assert wavefronts(f"{LOAD} {between} if (lane < 4) {{ {read} }}") is None
