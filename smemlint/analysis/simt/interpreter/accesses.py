@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
 from smemlint.analysis.simt.cute.values import has_one_value
 from smemlint.analysis.simt.domain.copies import copied_pieces, has_padding, scalars_of
@@ -219,12 +217,6 @@ def write_lvalue(
         state.memory.write(place.object, place.offset, place.type, converted, state.mask)
 
 
-def _is_inside_unit(place: LValue) -> bool:
-    """Returns whether a bit-field does not begin its unit, whose bytes the compiler chooses."""
-    align = place.type.align if isinstance(place.type, BitField) else 1
-    return align > 1 and any(map(bool, np.ravel(place.offset.base % align)))
-
-
 def record_access(
     ev: Evaluator, kind: AccessKind, place: LValue, node: ir.Node, **extra: object
 ) -> None:
@@ -234,8 +226,8 @@ def record_access(
     offset: AffineInt | Unknown = place.offset
     width = place.type.size
     pieces = [(0, width)]
-    if not is_sized(place.type) or _is_inside_unit(place):
-        offset = unsized(place.type)
+    if isinstance(place.type, BitField) or not is_sized(place.type):
+        offset = unsized(place.type)  # which bytes of its unit move, the compiler chooses
     elif not width:
         return  # an array without elements: no byte moves
     elif isinstance(place.type, RecordType):
