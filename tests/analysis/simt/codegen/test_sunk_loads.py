@@ -214,7 +214,6 @@ def test_who_goes_on_to_the_next_iteration_does_not_load(head):
     [
         "float y = in[t]; y += __shfl_xor_sync(~0u, y, 1); out[t + 300] = y;",
         "int y = __ballot_sync(~0u, n > t); out[t + 300] = y;",
-        'float y; asm volatile("mov.f32 %0, 1.0;" : "=f"(y)); out[t + 300] = y;',
     ],
 )
 @pytest.mark.parametrize("read", ["out[t] = v;", "out[t] = v * in[t + 1];"])
