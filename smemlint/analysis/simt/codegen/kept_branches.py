@@ -27,10 +27,11 @@ from dataclasses import replace
 from smemlint.analysis.simt.codegen.branch_shapes import PLACES
 from smemlint.analysis.simt.codegen.if_conversion import MAX_COST
 from smemlint.analysis.simt.codegen.loaded_values import variable_of
-from smemlint.analysis.simt.codegen.sunk_loads import Sunk
+from smemlint.analysis.simt.codegen.sunk_loads import Sunk, leave_out_loads
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import Variable
-from smemlint.analysis.simt.domain.values import Pointer, Space
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 
@@ -42,6 +43,19 @@ _JUMPS = (ir.Return, ir.Break, ir.Continue, ir.Goto)
 def settled(ev: Evaluator, branch: ir.Node) -> list[Sunk]:
     """Returns what sinks at a branch, with what the variables in it tell of it."""
     return [_settled(ev, each, branch) for each in ev.state.node_facts.sunk.get(branch, ())]
+
+
+def leave_out_untaken(ev: Evaluator, branch: ir.If | ir.TernaryOp, condition: AffineInt) -> None:
+    """Leaves out the loads that only the way reads that a condition never takes.
+
+    Args:
+        ev: the evaluator.
+        branch: with the ways.
+        condition: a constant; the compiler deletes the other way if it knows that, too.
+    """
+    if not scev_of(condition).terms:
+        untaken = branch.iffalse if condition.base else branch.iftrue
+        leave_out_loads(ev.state.trace, ev.state.node_facts.sunk.get(branch, ()), untaken)
 
 
 def _settled(ev: Evaluator, sunk: Sunk, branch: ir.Node) -> Sunk:

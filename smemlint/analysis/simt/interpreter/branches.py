@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
-from smemlint.analysis.simt.codegen.kept_branches import settled
-from smemlint.analysis.simt.codegen.sunk_loads import leave_out_loads, sink_loads
+from smemlint.analysis.simt.codegen.kept_branches import leave_out_untaken, settled
+from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
-from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
@@ -52,9 +51,7 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
     mask = state.mask
     if isinstance(value, AffineInt) and not value.terms:
         if isinstance(value.base, int):
-            if not scev_of(value).terms:
-                dead = node.iffalse if value.base else node.iftrue
-                leave_out_loads(state.trace, state.node_facts.sunk.get(node, ()), dead)
+            leave_out_untaken(ev, node, value)
             _execute_one_way(ev, node, node.iftrue if value.base else node.iffalse)
             return
         taken = mask & (value.base != 0)

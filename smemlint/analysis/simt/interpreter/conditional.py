@@ -6,11 +6,11 @@ import numpy as np
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
-from smemlint.analysis.simt.codegen.kept_branches import settled
-from smemlint.analysis.simt.codegen.sunk_loads import leave_out_loads, sink_loads
+from smemlint.analysis.simt.codegen.kept_branches import leave_out_untaken, settled
+from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
-from smemlint.analysis.simt.domain.integer_scev import chosen_scev, scev_of
+from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.masking import is_staggered, select, truth_bounds
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -29,10 +29,7 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     mask = ev.state.mask
     if isinstance(condition, AffineInt):
         if condition.constant is not None:
-            if not scev_of(condition).terms:
-                sunk = ev.state.node_facts.sunk.get(node, ())
-                dead = node.iffalse if condition.constant else node.iftrue
-                leave_out_loads(ev.state.trace, sunk, dead)
+            leave_out_untaken(ev, node, condition)
             return ev.evaluate(node.iftrue if condition.constant else node.iffalse)
         where = np.asarray(condition.base) != 0
         sunk = settled(ev, node)
