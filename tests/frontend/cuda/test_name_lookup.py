@@ -63,3 +63,10 @@ def test_directives_are_read():
     found = list(block_directives(lex(text + "namespace k { int x; }", "k.cu")))
     expected = ["namespace a::b", "c::d::e", "namespace g=::h::i", "j"]
     assert found == [f"using {text}" for text in expected]
+
+
+def test_directives_of_what_was_not_read_are_resolved_once_each():
+    unread = [f"using namespace far{n}" for n in range(40)]
+    unit = Scopes({A, B}, directives={GLOBAL: dict.fromkeys(unread)}, in_blocks=tuple(unread))
+    assert scopes_meant([A, B], ("lib", "x"), A, unit) == {A, B}
+    assert len(unit.resolved) <= 3 * len(unread)

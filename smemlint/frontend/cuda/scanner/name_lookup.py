@@ -30,12 +30,14 @@ class Scopes:
         inline: of the inline namespaces, by the path around them.
         directives: by the path of the namespace or class that they stand in.
         in_blocks: directives of function bodies, for code that is evaluated out of them.
+        resolved: what qualifiers name where they stand, as far as it was asked; None for nothing.
     """
 
     known: set[Path] = field(default_factory=set)
     inline: dict[Path, set[Path]] = field(default_factory=dict)
     directives: dict[Path, dict[str, None]] = field(default_factory=dict)
     in_blocks: tuple[str, ...] = ()
+    resolved: dict[tuple[Path, Path], Path | None] = field(default_factory=dict)
 
     def open_namespace(self, around: Path, names: Path, is_inline: bool) -> None:
         """Takes in that `namespace a::b {` stands in a scope."""
@@ -145,6 +147,8 @@ class _Lookup:
         self.name = name
         self.unit = unit
         self.seen: set[object] = set()
+        self._under_way: set[tuple[Path, Path]] = set()
+        self._failed: set[tuple[Path, Path]] = set()  # but for what is under way
 
     def qualified(self, qualifier: Path, here: Path) -> frozenset[Path]:
         """Returns the scopes that have it where a qualifier precedes it."""
@@ -220,22 +224,27 @@ class _Lookup:
         return found
 
     def _resolved(self, qualifier: Path, here: Path) -> Path | None:
-        """Returns the namespace or class that `a::b` names; None where none was read."""
-        key = ("resolved", qualifier, here)
-        if not qualifier or not qualifier[0]:
-            found: Path | None = ()
-            rest = qualifier[1:]
-        elif key in self.seen:
+        """Returns the namespace or class that `a::b` names; None where none was read.
+
+        A directive names nothing while it is resolved itself. What is not found meanwhile is looked
+        for again as soon as more is known.
+        """
+        key = qualifier, here
+        if key in self.unit.resolved:
+            return self.unit.resolved[key]
+        if key in self._under_way or key in self._failed:
             return None
+        self._under_way.add(key)
+        is_global = not qualifier or not qualifier[0]
+        found: Path | None = () if is_global else self._outermost(qualifier[0], here)
+        for component in qualifier[1:]:
+            found = None if found is None else self._inner(found, component)
+        self._under_way.discard(key)
+        if found is None and self._under_way:
+            self._failed.add(key)
         else:
-            self.seen.add(key)
-            found = self._outermost(qualifier[0], here)
-            self.seen.discard(key)
-            rest = qualifier[1:]
-        for component in rest:
-            if found is None:
-                return None
-            found = self._inner(found, component)
+            self.unit.resolved[key] = found
+            self._failed.clear()
         return found
 
     def _outermost(self, name: str, here: Path) -> Path | None:
@@ -257,6 +266,13 @@ class _Lookup:
 
     def _inner(self, scope: Path, name: str) -> Path | None:
         """Returns the namespace or class of a name that a scope has."""
+        return self._reached(scope, name, set())
+
+    def _reached(self, scope: Path, name: str, seen: set[Path]) -> Path | None:
+        """Returns what a scope has of a name, itself or by directives; of one in `seen` nothing."""
+        if scope in seen:
+            return None
+        seen.add(scope)
         inlined = self._inlined(scope)
         for one in inlined:
             if (*one, name) in self.unit.known:
@@ -266,13 +282,9 @@ class _Lookup:
                 directive = _directive(text)
                 if directive is None or directive.name not in ("", name):
                     continue
-                if (one, text, name) in self.seen:
-                    continue
-                self.seen.add((one, text, name))
                 found = self._resolved(directive.target, one)
                 if found is not None and not directive.name:
-                    found = self._inner(found, name)
-                self.seen.discard((one, text, name))
+                    found = self._reached(found, name, seen)
                 if found is not None:
                     return found
         return None
