@@ -41,6 +41,8 @@ CASES = {
     "int(size<2>(append(Shape<_8, _4>{}, _16{})))": 16,
     "int(size<1>(unwrap(make_tuple(L{}))))": 4,
     "int(size<0>(dice(Step<_1, X>{}, L{})))": 8,
+    "Swizzle<2, 0, 3>{}(9)": 8,
+    "Swizzle<2, 0, 3>{}.apply(11)": 10,
 }
 
 
@@ -92,3 +94,30 @@ def test_callers_tell_the_numbers_in_the_type_of_a_layout():
     """`Int<Pitch>{}` is static whoever calls: the launch alone does not say what it is."""
     (store,) = (a for a in accesses_of(ROWS) if str(a.kind) == "store")
     assert store.ways == 16
+
+
+CHOSEN = """
+template <int Row> struct Traits {
+  using Rows = std::conditional_t<Row <= 64, cute::Swizzle<3, 3, 3>, cute::Swizzle<3, 3, 4>>;
+};
+template <class Traits> __global__ void k(half *o) {
+  __shared__ __align__(1024) half s[4096];
+  typename Traits::Rows chunk;
+  auto at = chunk(threadIdx.x % 8 * 64 + threadIdx.x / 8 * 8);
+  *reinterpret_cast<int4 *>(&s[at]) = *reinterpret_cast<int4 *>(&o[threadIdx.x * 8]);
+  __syncthreads();
+  o[0] = s[0];
+}
+void host(half *o) { k<Traits<ROW>><<<1, 32>>>(o); }
+"""
+
+
+@pytest.mark.parametrize(("row", "wavefronts"), [(64, 4), (128, 8)])
+def test_a_swizzle_is_called_with_an_index_of_lanes(row, wavefronts):
+    """Eight lanes store one chunk of eight rows of 128 bytes.
+
+    The swizzle for rows of 256 bytes takes bits 7 to 9 of the index: four places for the eight.
+    """
+    text = HEAD + CHOSEN.replace("ROW", str(row))
+    (store,) = (a for a in accesses_of(text) if str(a.kind) == "store")
+    assert (store.width_bytes, store.wavefronts.mean) == (16, wavefronts)

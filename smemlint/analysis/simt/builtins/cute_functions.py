@@ -55,6 +55,7 @@ from smemlint.analysis.simt.types.template_arguments import split_qualified, typ
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_copy_instruction
 from smemlint.layout import cute
+from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import Reason, ReasonCode
 
 _ELEMENTS = frozenset(("data", "begin"))
@@ -227,6 +228,8 @@ def evaluate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value
     elif isinstance(payload, cute.Layout | cute.ComposedLayout):
         at = _coordinates(ev, arguments)
         found = _answer(lambda: value_of(payload(*at)), call)
+    elif isinstance(payload, Swizzle):
+        found = call_method(value, replace(call, name="apply"))
     return found if found is not None else unfollowed_call(ev, str(payload), node)
 
 

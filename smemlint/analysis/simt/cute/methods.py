@@ -12,8 +12,10 @@ from smemlint.analysis.simt.cute.tensor_memory import accumulator
 from smemlint.analysis.simt.cute.tensors import data_of, like_registers
 from smemlint.analysis.simt.cute.tma import tma_tensor
 from smemlint.analysis.simt.cute.values import ThreadSlice, payload_of, value_of
-from smemlint.analysis.simt.domain.values import Cute, Value
+from smemlint.analysis.simt.domain.swizzled import swizzled
+from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
 from smemlint.layout import cute
+from smemlint.layout.swizzle import Swizzle
 
 Method = Callable[[Any, Call], Value]
 
@@ -177,6 +179,12 @@ def _tensor_itself(tensor: cute.Tensor, call: Call) -> Value:
     return Cute(tensor.mode(*call.static_types()))
 
 
+def _apply(swizzle: Swizzle, call: Call) -> Value:
+    """Evaluates `swizzle(i)` and `swizzle.apply(i)`, which kernels compute indexes with."""
+    (index,) = call.values
+    return swizzled(index, swizzle) if isinstance(index, AffineInt) else index
+
+
 def _part(own: cute.ComposedLayout | cute.SmemAtom, call: Call) -> Value:
     """Evaluates `layout_a()`, which is the swizzle, and `layout_b()`."""
     return Cute(own.swizzle if call.name == "layout_a" else own.layout)
@@ -226,4 +234,5 @@ _METHODS: tuple[tuple[type | tuple[type, ...], dict[str, Method]], ...] = (
     (cute.Layout, _LAYOUTS),
     (cute.ComposedLayout, {**_LAYOUTS, **_ATOMS}),
     (cute.SmemAtom, _ATOMS),
+    (Swizzle, {"apply": _apply}),
 )

@@ -360,6 +360,7 @@ class _Flow:
                 if isinstance(node.type, ir.PtrDecl):
                     self._pointing.add(name)
                 self._note(name, self._words.of(node.init, node.type), control)
+                self._note_parameters((node.init,), frozenset((name,)))
                 target = name
             case ir.Typedef():
                 self._note(node.name, self._words.of(node.type), ())
@@ -396,12 +397,21 @@ class _Flow:
             self.launches.append(node)
             return
         words = self._words.of(node)
+        self._note_parameters((inner, *node.args), words)
         if isinstance(inner, ir.StructRef):
             self._note(root_of(inner.name), words, control)
+        elif name in self._declared:
+            self._note(name, words, control)
         for index, argument in enumerate(node.args):
             is_address = isinstance(argument, ir.UnaryOp) and argument.op == "&"
             if is_address or self._is_written(name, index):
                 self._note(root_of(argument), words, control)
+
+    def _note_parameters(self, nodes: Iterable[ir.Node | None], words: frozenset[str]) -> None:
+        """Notes what parameters of lambdas depend on: the lambda's variable, or a call with it."""
+        for node in nodes:
+            for parameter in node.params if isinstance(node, ir.Lambda) else ():
+                self._note(parameter.name, words, ())
 
     def _is_written(self, name: str, index: int) -> bool:
         """Returns whether a function that was read takes a reference there that is not constant."""

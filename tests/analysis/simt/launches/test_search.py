@@ -459,3 +459,31 @@ def test_long_callers_are_not_followed_for_arguments(statements, expected):
     facts = facts_in(k_cu=f"{kernel} {host} {'n = 33;' * statements} run(g, n); }}")
     (access,) = facts.kernels[0].accesses
     assert (access.wavefronts and access.wavefronts.mean) == expected
+
+
+LAUNCHED = """
+template <class T> struct Traits { using Element = T; };
+template <class Tr, int N> __global__ void k(typename Tr::Element *o) {
+  __shared__ typename Tr::Element s[1024];
+  s[threadIdx.x * N] = o[threadIdx.x];
+  o[threadIdx.x] = s[threadIdx.x * N];
+}
+template <class T> void launch(T *o, bool is_wide) {
+  using Tr = Traits<T>;
+  WAY
+}
+void drive(float *o, bool is_wide) { launch<float>(o, is_wide); }
+"""
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "auto go = [&](auto kernel) { kernel<<<1, 128>>>(o); };"
+        "if (is_wide) go(k<Tr, 2>); else go(k<Tr, 4>);",
+        "[&](auto kernel) { kernel<<<1, 128>>>(o); }(k<Tr, 2>);",
+    ],
+)
+def test_callers_tell_the_template_of_a_kernel_that_a_lambda_launches(way):
+    facts = facts_in(a_cu=LAUNCHED.replace("WAY", way))
+    assert {a.width_bytes for kernel in facts.kernels for a in kernel.accesses} == {4}
