@@ -86,7 +86,10 @@ class _File:
         """
         self._interpret()
         alike: dict[tuple[object, ...], list[RawText]] = {}
+        complete = {_place(raw) for raw in self._files.raws.values() if not raw.is_partial}
         for raw in self._files.raws.values():
+            if raw.is_partial and _place(raw) in complete:
+                continue
             if raw.text is not None and _holds_shared(raw.text) and self._is_wanted(raw):
                 alike.setdefault((raw.text, raw.text.runs, raw.options), []).append(raw)
         return [self._embedded(raws) for raws in alike.values()]
@@ -188,6 +191,10 @@ class _File:
 def _rebound_globals(tree: ast.AST) -> set[str]:
     """Returns the names of a module that its functions give other values."""
     return {name for n in ast.walk(tree) if isinstance(n, ast.Global) for name in n.names}
+
+
+def _place(raw: RawText) -> tuple[str, int, int]:
+    return raw.home.path, raw.node.lineno, raw.node.col_offset
 
 
 def _holds_shared(text: str | None) -> bool:

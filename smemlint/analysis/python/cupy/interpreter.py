@@ -5,10 +5,16 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
-from smemlint.analysis.python.cupy.model import CupyModel, OpenFile, PartialText, RawText
+from smemlint.analysis.python.cupy.model import CupyModel, OpenFile, RawText
+from smemlint.analysis.python.cupy.partial_texts import (
+    OpenPart,
+    PartialText,
+    assembled,
+    part_of,
+)
 from smemlint.analysis.python.cupy.source_map import MappedText, Position, literal
 from smemlint.analysis.python.cupy.string_methods import percent
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
@@ -41,8 +47,12 @@ from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IMPORTED_STEPS, MAX_TEXT
-from smemlint.limits.sizes import decimal, require_text
+from smemlint.limits.sizes import decimal
 from smemlint.sources.source import Source
+
+_OPEN = "\ue000"
+"""Stands for an open part of an f-string while its text is read."""
+_PLAIN_FORMATS = ("f''", "f'd'", "f's'")
 
 
 def interpreter_of(text: PythonText, files: Files) -> Interpreter:
@@ -105,15 +115,25 @@ class _Strings:
         self, interpreter: Interpreter, node: ast.JoinedStr, scopes: Scopes
     ) -> Value:
         """Returns the text of an f-string, or what is known of it."""
-        values = [
-            interpreter.evaluate(part.value, scopes)
-            for part in node.values
-            if isinstance(part, ast.FormattedValue)
-        ]
-        known = [v for v in values if isinstance(v, str | int)]
-        if len(known) < len(values):
-            return _partial_text(node, iter(values))
-        return self._literal(node, None, [decimal(v) if isinstance(v, int) else v for v in known])
+        fields = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+        values = [interpreter.evaluate(field.value, scopes) for field in fields]
+        spelled = [_spelled(field, value) for field, value in zip(fields, values, strict=True)]
+        known = [text for text in spelled if text is not None]
+        if len(known) == len(spelled):
+            return self._literal(node, None, known)
+        text = self._literal(node, None, [t if t is not None else _OPEN for t in spelled])
+        if not isinstance(text, MappedText) or any(_OPEN in t for t in known):
+            return UNKNOWN
+        ends = [at for at, character in enumerate(text) if character == _OPEN]
+        place = text.place(0)
+        pieces: list[str | OpenPart | PartialText] = [text.part(0, ends[0])]
+        is_open = [(f, v) for f, v, t in zip(fields, values, spelled, strict=True) if t is None]
+        if len(is_open) != len(ends):
+            return UNKNOWN
+        for (field, value), at, end in zip(is_open, ends, [*ends[1:], len(text)], strict=True):
+            part = value if isinstance(value, PartialText) else part_of(field.value, place)
+            pieces += [part, text.part(at + 1, end)]
+        return assembled(pieces)
 
     def _literal(self, node: ast.expr, text: str | None, values: Sequence[str]) -> Value:
         if text is not None and len(text) > MAX_TEXT:
@@ -140,7 +160,17 @@ def _evaluate_binary(interpreter: Interpreter, node: ast.BinOp, scopes: Scopes) 
     right = interpreter.evaluate(node.right, scopes)
     if isinstance(node.op, ast.Mod) and isinstance(left, MappedText):
         return percent(left, right)
+    if isinstance(node.op, ast.Add):
+        left, right = _named(node.left, left, right), _named(node.right, right, left)
     return operate(interpreter, node.op, left, right)
+
+
+def _named(node: ast.expr, value: Value, other: Value) -> Value:
+    """Returns a value that is added to a text: where it is not known, it has a name."""
+    is_open = isinstance(value, Unknown) and not isinstance(value, PartialText)
+    if is_open and isinstance(other, MappedText | PartialText):
+        return assembled([part_of(node, None)])
+    return value
 
 
 def _execute_import_from(interpreter: Interpreter, node: ast.ImportFrom, scopes: Scopes) -> bool:
@@ -159,22 +189,17 @@ def _execute_with(interpreter: Interpreter, node: ast.With, scopes: Scopes) -> b
     return execute_with(interpreter, node, scopes)
 
 
-def _partial_text(node: ast.JoinedStr, values: Iterator[Value]) -> PartialText:
-    """Returns an f-string of which some values are not known."""
-    pieces = [""]
-    for part in node.values:
-        value: Value = part.value if isinstance(part, ast.Constant) else next(values)
-        is_plain = isinstance(part, ast.Constant) or (
-            isinstance(part, ast.FormattedValue)
-            and part.format_spec is None
-            and part.conversion == -1
-        )
-        if is_plain and isinstance(value, str | int):
-            require_text((len(pieces[-1]), len(value) if isinstance(value, str) else 0))
-            pieces[-1] += value if isinstance(value, str) else decimal(value)
-        else:
-            pieces.append("")
-    return PartialText(pieces=tuple(pieces))
+def _spelled(field: ast.FormattedValue, value: Value) -> str | None:
+    """Returns what a field of an f-string prints; None where that is not known."""
+    if field.conversion not in (-1, ord("s")) or isinstance(value, bool):
+        return None
+    if field.format_spec is not None and ast.unparse(field.format_spec) not in _PLAIN_FORMATS:
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return repr(value)
+    return decimal(value) if isinstance(value, int) else None
 
 
 def _source(path: str, home: PythonText) -> Source:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import posixpath
-import re
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,7 +21,8 @@ from smemlint.analysis.python.cupy.makers import (
     launch_of,
     prepared_launch,
 )
-from smemlint.analysis.python.cupy.source_map import MappedText, joined
+from smemlint.analysis.python.cupy.partial_texts import OpenPart, PartialText, assembled
+from smemlint.analysis.python.cupy.source_map import MappedText
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import (
@@ -62,6 +62,7 @@ class RawText:
         names: kernels that it is compiled for, template arguments included.
         convention: how its kernels are launched.
         calls: launches of its kernels.
+        is_partial: parts of it are not known.
     """
 
     text: MappedText | None
@@ -71,6 +72,7 @@ class RawText:
     names: tuple[str, ...] = ()
     convention: Convention = Convention.GRID_FIRST
     calls: list[KernelCall] = field(default_factory=list)
+    is_partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,21 +112,6 @@ class Kernel(ModelValue):
         if not isinstance(other, Kernel):
             return UNKNOWN
         return Kernel(tuple(dict.fromkeys((*self.parts, *other.parts))))
-
-
-@dataclass(frozen=True, slots=True)
-class PartialText(Unknown):
-    """A string of which only pieces are known, in order, with something between any two."""
-
-    pieces: tuple[str, ...] = ()
-
-    def fits(self, text: str) -> bool:
-        """Returns whether it can be this text."""
-        first, *others = map(re.escape, self.pieces)
-        *inner, last = others or [""]
-        between = "".join(f"(?>.*?{piece})" for piece in inner)
-        tail = f"{between}.*{last}" if others else ""
-        return re.fullmatch(first + tail, text, re.S) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +190,7 @@ class CupyModel(LibraryModel):
 
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
         """Returns a method of a value, or the folder of a file."""
-        if isinstance(owner, Unknown):
+        if isinstance(owner, Unknown) and not isinstance(owner, PartialText):
             return owner
         if isinstance(owner, OpenFile) and name == "parent":
             return OpenFile(posixpath.dirname(owner.path))
@@ -213,6 +200,8 @@ class CupyModel(LibraryModel):
         """Returns the path of `path / name`, a sum of texts, or whether two types are equal."""
         if isinstance(operation, ast.Eq | ast.NotEq) and _are_types(one, other):
             return (one == other) == isinstance(operation, ast.Eq)
+        if isinstance(operation, ast.Add) and _is_text(one) and _is_text(other):
+            return _sum(one, other)
         if isinstance(operation, ast.Add) and isinstance(one, Choice) and isinstance(other, str):
             return Choice(tuple(text + other for text in one.texts))
         if isinstance(operation, ast.Add) and isinstance(other, Choice) and isinstance(one, str):
@@ -235,12 +224,15 @@ class CupyModel(LibraryModel):
         path = given.named.get("path")
         if maker.text.name not in given.named and isinstance(path, str):
             code = self._read(str(path)) if str(path).endswith((".cu", ".cuh")) else UNKNOWN
-        options = _texts(maker.options.of(given, ()))
+        options = _options(maker.options.of(given, ()))
         names = _texts(given.named.get("name_expressions", ()))
         raws = []
         for each in code.texts if isinstance(code, Choice) else (_one_text(code),):
-            text = each if isinstance(each, MappedText) and len(each) <= MAX_TEXT else None
-            raws.append(self._raw(text, options, names, node, maker.convention))
+            full = each.completed() if isinstance(each, PartialText) else each
+            text = full if isinstance(full, MappedText) and len(full) <= MAX_TEXT else None
+            raw = self._raw(text, options, names, node, maker.convention)
+            raw.is_partial |= isinstance(each, PartialText)
+            raws.append(raw)
         if maker.product is Product.MODULE:
             return Module(tuple(raws))
         kernel = maker.kernel.of(given)
@@ -330,7 +322,7 @@ class CupyModel(LibraryModel):
             return text
         if isinstance(owner, Template):
             return string_methods.substituted(owner.text, arguments, named)
-        if isinstance(owner, str):
+        if isinstance(owner, str | PartialText):
             return string_methods.method(owner, name, arguments, named)
         return UNKNOWN
 
@@ -357,9 +349,19 @@ def _one_text(code: Value) -> Value:
     """Returns the text of a list of sources, which are compiled as one."""
     if not isinstance(code, tuple | list):
         return code
-    texts = [each for each in code if isinstance(each, str)]
+    texts = [each for each in code if isinstance(each, str | PartialText)]
     pieces = [piece for text in texts for piece in ("\n", text)][1:]
-    return joined(pieces) if texts and len(texts) == len(code) else UNKNOWN
+    return assembled(pieces) if texts and len(texts) == len(code) else UNKNOWN
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, MappedText | Unknown)
+
+
+def _sum(one: Value, other: Value) -> Value:
+    """Returns `one + other`, of which one may not be known."""
+    pieces = [v if isinstance(v, str | PartialText) else OpenPart("text") for v in (one, other)]
+    return UNKNOWN if all(isinstance(p, OpenPart) for p in pieces) else assembled(pieces)
 
 
 def _member(module: Module, method: str, arguments: list[Value], named: Scope) -> Value:
@@ -372,6 +374,18 @@ def _member(module: Module, method: str, arguments: list[Value], named: Scope) -
             raw.names = tuple(dict.fromkeys((*raw.names, *names)))
         return module
     return UNKNOWN
+
+
+def _options(given: Value) -> tuple[str, ...]:
+    """Returns the options of a compiler that are known; an open macro stands for itself."""
+    found = []
+    for option in given if isinstance(given, tuple | list) else ():
+        if isinstance(option, str):
+            found.append(str(option))
+        elif isinstance(option, PartialText) and option.pieces[0].endswith("="):
+            name = str(option.pieces[0]).removeprefix("-D").strip("= ")
+            found.append(f"{option.pieces[0]}{name}")
+    return tuple(found)
 
 
 def _texts(given: Value) -> tuple[str, ...]:

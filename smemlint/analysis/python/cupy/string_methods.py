@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 import textwrap
+from itertools import zip_longest
 
+from smemlint.analysis.python.cupy.partial_texts import OpenPart, PartialText, assembled
 from smemlint.analysis.python.cupy.source_map import MappedText, joined
 from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Value
-from smemlint.limits.sizes import decimal, require_items
+from smemlint.limits.sizes import decimal, require_items, require_pieces
 
 
-def method(owner: str, name: str, arguments: list[Value], named: Scope) -> Value:
+def method(owner: str | PartialText, name: str, arguments: list[Value], named: Scope) -> Value:
     """Returns the result of a method of a string; not known for those that kernels do not need."""
+    if isinstance(owner, PartialText):
+        return _method_of_partial(owner, name, arguments)
     text = owner if isinstance(owner, MappedText) else MappedText.at(owner, None)
     texts = [a for a in arguments if isinstance(a, str)]
     match name:
-        case "replace" if len(texts) == len(arguments) == 2 and texts[0]:
-            return text.replaced(re.compile(re.escape(texts[0])), {str(texts[0]): texts[1]})
+        case "replace" if len(arguments) == 2 and texts and arguments[0] is texts[0] != "":
+            return _replaced(text, texts[0], arguments[1])
         case "format":
             return formatted(text, arguments, named)
         case "join" if len(arguments) == 1:
@@ -34,12 +38,46 @@ def method(owner: str, name: str, arguments: list[Value], named: Scope) -> Value
     return UNKNOWN
 
 
+def _method_of_partial(text: PartialText, name: str, arguments: list[Value]) -> Value:
+    """Returns the result of a method of a string of which parts are open."""
+    match name:
+        case "replace" if len(arguments) == 2 and isinstance(old := arguments[0], str) and old:
+            pieces: list[str | OpenPart | PartialText] = []
+            for piece, part in zip_longest(text.pieces, text.parts):
+                known = piece if isinstance(piece, MappedText) else MappedText.at(piece, None)
+                pieces += [_replaced(known, old, arguments[1]), part]
+            return assembled(pieces[:-1])
+        case "encode" | "strip" | "lstrip" | "rstrip" if not arguments:
+            return text
+    return UNKNOWN
+
+
+def _replaced(text: MappedText, old: str, new: Value) -> MappedText | PartialText:
+    """Returns `text.replace(old, new)`; what is not known is an open part."""
+    if isinstance(new, str):
+        return text.replaced(re.compile(re.escape(old)), {str(old): new})
+    part = new if isinstance(new, PartialText) else OpenPart(_identifier(old))
+    pieces: list[str | OpenPart | PartialText] = []
+    at = 0
+    for match in re.finditer(re.escape(old), str(text)):
+        pieces += [text.part(at, match.start()), part]
+        at = match.end()
+        require_pieces(len(pieces))
+    return assembled([*pieces, text.part(at, len(text))])
+
+
+def _identifier(text: str) -> str:
+    """Returns a text as an identifier: `{{ n }}` as `n`."""
+    name = re.sub(r"\W+", "_", text).strip("_")
+    return name if name[:1].isalpha() else f"value_{name}".strip("_")
+
+
 def _joined(text: MappedText, items: Value) -> Value:
     if not isinstance(items, list | tuple):
         return UNKNOWN
-    known = [item for item in items if isinstance(item, str)]
+    known = [item for item in items if isinstance(item, str | PartialText)]
     pieces = [piece for item in known for piece in (text, item)][1:]
-    return joined(pieces) if len(known) == len(items) else UNKNOWN
+    return assembled(pieces) if len(known) == len(items) else UNKNOWN
 
 
 def _stripped(text: MappedText, method: str) -> MappedText:
@@ -61,15 +99,15 @@ def lines(text: MappedText, *, keeps_ends: bool) -> list[Value]:
     return found
 
 
-_FIELD = re.compile(r"\{\{|\}\}|\{(\w*)\}")
+_FIELD = re.compile(r"\{\{|\}\}|\{(\w*)(?::([ds]))?\}")
 
 
 def formatted(text: MappedText, arguments: list[Value], named: Scope) -> Value:
     """Returns the result of `str.format` with plain fields."""
-    if re.search(r"(?<!\{)\{[^{}\w]|\{\w+[.!:\[]", str(text)):
+    if re.search(r"(?<!\{)\{(?!:[ds]\})[^{}\w]|\{\w+(?!:[ds]\})[.!:\[]", str(text)):
         return UNKNOWN
-    pieces: list[str] = []
-    at = count = 0
+    pieces: list[str | OpenPart | PartialText] = []
+    at, count, origin = 0, 0, text.place(0)
     for match in _FIELD.finditer(str(text)):
         pieces.append(text.part(at, match.start()))
         at = match.end()
@@ -81,13 +119,20 @@ def formatted(text: MappedText, arguments: list[Value], named: Scope) -> Value:
         value: Value = named.get(key, UNKNOWN)
         if key.isdigit() and int(key) < len(arguments):
             value = arguments[int(key)]
-        if not isinstance(value, str | int):
-            return UNKNOWN
         place = text.place(match.start())
-        pieces.append(
-            value if isinstance(value, MappedText) else MappedText.at(_spelled(value), place)
-        )
-    return joined([*pieces, text.part(at, len(text))])
+        pieces.append(_filled_in(value, OpenPart(_identifier(key), place, match[2] == "d", origin)))
+    return assembled([*pieces, text.part(at, len(text))])
+
+
+def _filled_in(value: Value, part: OpenPart) -> str | OpenPart | PartialText:
+    """Returns what stands in a text for a value: the part where it is not known."""
+    if isinstance(value, MappedText | PartialText):
+        return value
+    if isinstance(value, bool):
+        return str(int(value)) if part.is_integer else str(value)
+    if isinstance(value, str | int | float):
+        return MappedText.at(_spelled(value), part.place)
+    return part
 
 
 _PERCENT = re.compile(r"%(?:\((\w+)\))?([sdif%])")
@@ -96,7 +141,7 @@ _PERCENT = re.compile(r"%(?:\((\w+)\))?([sdif%])")
 def percent(text: MappedText, value: Value) -> Value:
     """Returns `text % values` with plain conversions."""
     given = list(value) if isinstance(value, tuple) else [value]
-    pieces: list[str] = []
+    pieces: list[str | OpenPart | PartialText] = []
     at = 0
     for match in _PERCENT.finditer(str(text)):
         pieces.append(text.part(at, match.start()))
@@ -105,21 +150,21 @@ def percent(text: MappedText, value: Value) -> Value:
             pieces.append(text.part(match.start(), match.start() + 1))
             continue
         if match[1]:
-            operand = value.get(match[1]) if isinstance(value, dict) else UNKNOWN
+            operand = value.get(match[1], UNKNOWN) if isinstance(value, dict) else UNKNOWN
         else:
             operand = given.pop(0) if given else UNKNOWN
-        if not isinstance(operand, str | int):
-            return UNKNOWN
-        pieces.append(
-            operand if isinstance(operand, MappedText) else MappedText.at(_spelled(operand), None)
-        )
+        name = match[1] or f"value_{len(pieces)}"
+        place = text.place(match.start())
+        pieces.append(_filled_in(operand, OpenPart(name, place, match[2] in "di", text.place(0))))
     if "%" in str(text)[at:]:
         return UNKNOWN
-    return joined([*pieces, text.part(at, len(text))])
+    return assembled([*pieces, text.part(at, len(text))])
 
 
-def _spelled(value: str | int) -> str:
-    return value if isinstance(value, str) else decimal(value)
+def _spelled(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return decimal(value) if isinstance(value, int) else repr(value)
 
 
 _DOLLAR = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -128,13 +173,16 @@ _DOLLAR = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 def substituted(text: MappedText, arguments: list[Value], named: Scope) -> Value:
     """Returns the result of `Template.substitute`."""
     table = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
-    values = {
-        name: _spelled(value)
-        for name, value in (*table.items(), *named.items())
-        if isinstance(name, str) and isinstance(value, str | int)
-    }
-    result = text.replaced(_DOLLAR, values)
-    return UNKNOWN if _DOLLAR.search(str(result)) else result
+    values: Scope = {**{str(key): value for key, value in table.items()}, **named}
+    pieces: list[str | OpenPart | PartialText] = []
+    at = 0
+    for match in _DOLLAR.finditer(str(text)):
+        name = match[1] or match[2]
+        part = OpenPart(name, text.place(match.start()), origin=text.place(0))
+        pieces += [text.part(at, match.start()), _filled_in(values.get(name, UNKNOWN), part)]
+        at = match.end()
+        require_pieces(len(pieces))
+    return assembled([*pieces, text.part(at, len(text))])
 
 
 def dedented(text: MappedText) -> MappedText:
