@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from smemlint.facts import Access, Span
+from smemlint.facts import Instance, Span
 from smemlint.finding import Edit
 from smemlint.fix.declarator import Declarator, decimal, is_added
 from smemlint.frontend.cuda.lexer.tokens import LineMap
@@ -47,7 +47,7 @@ def padding_constant(
     source: Source,
     found: Declarator,
     axis: int,
-    accesses: Iterable[Access],
+    instances: Iterable[Instance],
     sources: Sequence[Source],
 ) -> PaddingConstant | None:
     """Returns the constant that stands behind a `+` at the end of an extent.
@@ -56,14 +56,14 @@ def padding_constant(
         source: the file of the declaration.
         found: the declaration.
         axis: the extent.
-        accesses: of the array: their instances have the values of template parameters.
+        instances: of kernels that have it, with the values of template parameters.
         sources: of the run.
     """
     tokens = found.extents[axis]
     if not is_added(tokens) or tokens[-1].kind != "identifier":
         return None
     name = tokens[-1].text
-    values = {dict(a.instance.template).get(name) for a in accesses}
+    values = {dict(i.template).get(name) for i in instances}
     if None not in values:
         value = decimal(values.pop() or "") if len(values) == 1 else None
         return PaddingConstant(name, value, None, False) if value is not None else None

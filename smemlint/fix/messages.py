@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smemlint.facts import Access, AccessKind, SharedArray
 from smemlint.finding import Fix
 from smemlint.fix.padding import Padding, Usage
@@ -105,13 +107,21 @@ def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
     )
 
 
-def why_none(array: SharedArray, usage: Usage) -> str:
-    """Returns why nothing is suggested, where no other layout was found."""
+def why_none(array: SharedArray, usage: Usage, unfollowed: Sequence[int]) -> str:
+    """Returns why nothing is suggested, where no other layout was found.
+
+    Args:
+        array: that conflicts.
+        usage: its accesses.
+        unfollowed: lines of its kernels that are not followed.
+    """
     open_ = sorted({a.line for a in usage.accesses if not a.certainty.is_decided})
     if open_:
-        lines = f"line{'s' if len(open_) > 1 else ''} {', '.join(map(str, open_[:3]))}"
-        more = f" and {len(open_) - 3} more" if len(open_) > 3 else ""
-        return f"none found, as not every access of {array.shown} is decided: see {lines}{more}"
+        see = _lines(open_)
+        return f"none found, as not every access of {array.shown} is decided: see {see}"
+    if unfollowed:
+        see = _lines(unfollowed)
+        return f"none found, as what is not followed may use {array.shown} as well: see {see}"
     if not array.bytes or not all(array.dims):
         return f"none found: {array.shown} declares no rows to pad, its indexes compute them"
     if usage.is_decided and usage.is_complete and array.element_bytes:
@@ -126,6 +136,11 @@ def why_none(array: SharedArray, usage: Usage) -> str:
     if any(a.kind is AccessKind.ATOMIC for a in usage.accesses):
         return f"none looked for, as atomics update {array.shown}"
     return f"none found, as not every address of {array.shown} is known"
+
+
+def _lines(lines: Sequence[int]) -> str:
+    more = f" and {len(lines) - 3} more" if len(lines) > 3 else ""
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:3]))}{more}"
 
 
 def _all(usage: Usage) -> str:

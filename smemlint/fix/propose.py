@@ -32,6 +32,7 @@ from smemlint.fix.verify_by_analysis import (
     compare_constant,
     compare_swizzle,
     concerned,
+    unfollowed_lines,
 )
 from smemlint.layout.swizzle import Swizzle
 from smemlint.limits.budgets import MAX_CONSTANT_TRIALS, MAX_FIX_STEPS, MAX_TRIAL_STEPS
@@ -170,6 +171,7 @@ class _Repair:
     def __init__(self, array: SharedArray, facts: Facts, run: Run, most_steps: int) -> None:
         self._array = array
         self._usage = Usage.of(facts, array)
+        self._unfollowed = unfollowed_lines(facts, array.span)
         self._source = next((s for s in run.sources if s.path == array.span.path), None)
         self._declaration: Declaration | None = None
         self._is_too_long = False
@@ -198,7 +200,7 @@ class _Repair:
         no_fix = _TAKES_LONG if self._is_too_long else self._failure
         if no_fix is None and finding.fix is None and finding.help:
             return finding  # the rule's own help
-        help_ = no_fix.text if no_fix else why_none(self._array, self._usage)
+        help_ = no_fix.text if no_fix else why_none(self._array, self._usage, self._unfollowed)
         return replace(finding, help=help_, no_fix=no_fix)
 
     @cached_property
@@ -206,7 +208,7 @@ class _Repair:
         """The shape to declare where Python declares it: no edit is made, but all is priced."""
         if not is_python_path(self._array.span.path) or self._declaration is not None:
             return ""
-        if not (self._usage.is_decided and self._usage.is_complete):
+        if not (self._usage.is_decided and self._usage.is_complete) or self._unfollowed:
             return ""
         best = best_padding(self._usage)
         if best is None or not best[1].is_free:
@@ -217,7 +219,7 @@ class _Repair:
     def _index(self) -> str:
         """Another index for each element."""
         array, usage = self._array, self._usage
-        if not usage.is_decided:
+        if not usage.is_decided or self._unfollowed:
             return ""
         by_launch = sized(usage)
         if by_launch is not None and not usage.may_be_fused:
@@ -259,7 +261,7 @@ class _Repair:
         self.steps = _steps(kernels)
         arrays = {a.array for a in usage.accesses if a.array is not None}
         added = max(padding.added_bytes(a) for a in arrays)
-        for edit, spelled in _edits(found, padding, source, usage, run) if kernels else ():
+        for edit, spelled in _edits(found, padding, source, kernels, run) if kernels else ():
             text = applied(source.text, [edit])
             comparison = compare(kernels, array.span, padding, text, run, is_typed=named.is_typed)
             if comparison is not None:
@@ -274,7 +276,8 @@ class _Repair:
         if not usage.is_decided or len(array.dims) < 2 or not all(array.dims[1:]):
             return None
         axis = len(array.dims) - 1
-        constant = padding_constant(source, found, axis, usage.accesses, run.sources)
+        instances = [a.instance for a in usage.accesses]
+        constant = padding_constant(source, found, axis, instances, run.sources)
         if constant is None or constant.number is None:
             return None
         kernels = self._kernels(facts, most_steps)
@@ -321,20 +324,33 @@ def _steps(kernels: Sequence[KernelFacts]) -> int:
 
 
 def _edits(
-    found: Declaration, padding: Padding, source: Source, usage: Usage, run: Run
+    found: Declaration,
+    padding: Padding,
+    source: Source,
+    kernels: Sequence[KernelFacts],
+    run: Run,
 ) -> Iterator[tuple[Edit, str]]:
-    """Returns the edits that pad an extent, and their text: those of a constant first."""
+    """Returns the edits that pad an extent, and their text: those of a constant first.
+
+    A constant that has other uses is named only if no figure is worse where it is changed.
+    """
     axis, extra = padding.axis, padding.extra
     constant = None
     if isinstance(found, Declarator):
-        constant = padding_constant(source, found, axis, usage.accesses, run.sources)
-    edit = constant.changed(extra) if constant is not None and constant.is_alone else None
-    if constant is not None and edit is not None:
+        instances = [k.instance for k in kernels]
+        constant = padding_constant(source, found, axis, instances, run.sources)
+    edit = constant.changed(extra) if constant is not None else None
+    if constant is not None and edit is not None and constant.is_alone:
         yield edit, f"{constant.phrase(extra)} in `{found.spelled(axis, 0)}`"
     spelled = f"`{found.spelled(axis, extra)}`"
-    if constant is not None:
+    if constant is not None and (edit is None or _is_no_worse(kernels, source, edit, run)):
         spelled += f" ({constant.phrase(extra)})"
     yield found.grown(axis, extra, source.path), spelled
+
+
+def _is_no_worse(kernels: Sequence[KernelFacts], source: Source, edit: Edit, run: Run) -> bool:
+    text = applied(source.text, [edit])
+    return compare_constant(kernels, source.path, text, run) is not None
 
 
 def _best(usage: Usage) -> tuple[Padding, Score] | None:

@@ -103,6 +103,12 @@ def concerned(facts: Facts, declaration: Span) -> tuple[KernelFacts, ...]:
     return tuple(k for k in facts.kernels if any(a.span == declaration for a in k.arrays))
 
 
+def unfollowed_lines(facts: Facts, declaration: Span) -> tuple[int, ...]:
+    """Returns lines of the kernels that have an array where another use of it may be hidden."""
+    notes = (n for k in concerned(facts, declaration) for n in k.not_analysed)
+    return tuple(sorted({n.span.line for n in notes}))
+
+
 def compare(
     kernels: Sequence[KernelFacts],
     declaration: Span,

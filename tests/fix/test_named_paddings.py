@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kernels import checked, conflicts
+from kernels import checked, conflicts, kernel
 
 from smemlint.fix.edits import applied
 
@@ -36,6 +36,18 @@ def test_a_constant_that_others_use_stays_and_is_named():
     (found,) = conflicts(text)
     assert applied(text, found.fix.edits) == text.replace("[32 + PAD]", "[32 + PAD + 1]")
     assert "`PAD` = 1" in found.fix.title
+
+
+def test_a_constant_whose_other_uses_would_fault_is_not_named():
+    """With `PAD` = 1 the last lane reads beyond the end of `u`."""
+    body = "s[threadIdx.x][threadIdx.y] = n; u[threadIdx.x] = n; __syncthreads();"
+    body += "out[n] = s[threadIdx.y][threadIdx.x] + u[threadIdx.x + PAD];"
+    arrays = "__shared__ float s[32][32 + PAD]; __shared__ float u[32];"
+    found = conflicts(kernel(arrays, body, block="32, 32", before="#define PAD 0\n"))
+    assert found
+    for each in found:
+        assert "[32 + PAD + 1]" in each.fix.title
+        assert "`PAD`" not in each.fix.title
 
 
 def test_a_template_argument_is_named():

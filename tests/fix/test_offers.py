@@ -124,6 +124,15 @@ def test_code_that_counts_on_the_pitch_gets_no_fix():
     assert found.fix is None
 
 
+def test_what_is_not_followed_may_use_the_array_so_no_other_index_is_offered():
+    body = "s[threadIdx.x * 32] = n;" + BARRIER + "out[n] = s[threadIdx.x]; {use}"
+    array, before = "__shared__ float s[1024];", "__device__ void g(float *p);\n"
+    (found,) = conflicts(kernel(array, body.replace("{use}", "g(s);"), before=before))
+    assert "Swizzle" not in found.help and "line 1" in found.help
+    (found,) = conflicts(kernel(array, body.replace("{use}", "g(out);"), before=before))
+    assert "Swizzle<5,0,5>" in found.help
+
+
 def test_a_pointer_that_is_used_elsewhere_gets_no_fix():
     body = "float *p = &s[threadIdx.x][0]; *p = 1; p[2] = 2;"
     found = conflicts(kernel("__shared__ float s[32][32];", body))
