@@ -7,7 +7,7 @@ from dataclasses import field
 from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import filled_by_members, members_read
 from smemlint.analysis.simt.codegen.parts_read import PartsRead, parts_read
-from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads
+from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads, sunk_operand
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names
 from smemlint.analysis.simt.loops.mod_ref import ModRef, mod_ref_of
@@ -40,6 +40,9 @@ class NodeFacts:
     singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     _blocks: set[ir.Node] = field(default_factory=set)
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
+    _operands: dict[tuple[ir.Node, str, bool], dict[ir.Node, list[Sunk]]] = field(
+        default_factory=dict
+    )
     _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     _texts: dict[ir.Node, str] = field(default_factory=dict)
@@ -57,6 +60,13 @@ class NodeFacts:
         if dead is not None:
             self.unread.update(dead.loads)
             self.undefined.update(dead.undefined)
+
+    def sunk_operand(self, body: ir.Node, name: str, *, is_open: bool) -> dict[ir.Node, list[Sunk]]:
+        """Returns what `codegen.sunk_loads.sunk_operand` tells of a parameter of a function."""
+        key = (body, name, is_open)
+        if key not in self._operands:
+            self._operands[key] = sunk_operand(body, name, self._names, is_open=is_open)
+        return self._operands[key]
 
     def mod_ref(self, statement: ir.Node) -> ModRef | None:
         """Returns what a statement may change and names; None where its text does not tell."""

@@ -32,6 +32,7 @@ from smemlint.reasons import Reason, ReasonCode, Topic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from smemlint.analysis.simt.codegen.sunk_loads import Sunk
     from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
     from smemlint.analysis.simt.domain.affine import AffineDomain
     from smemlint.analysis.simt.domain.ctypes import CType
@@ -96,6 +97,7 @@ class Frame:
         place: names of the namespaces and classes around the code that it executes, and the
             directives of its blocks.
         before: how many scopes there were where a directive changed the place, and the place.
+        sunk: of branches and calls, the loads that sink into them whose values it was given.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Frame:
     first_line: int = 0
     found: dict[str, Binding | None] = field(default_factory=dict)
     before: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
+    sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
 
     # ---- names
 
@@ -404,6 +407,12 @@ class State:
     def place(self) -> tuple[str, ...]:
         """The namespaces and classes from which names are looked up."""
         return self.frames[-1].place if self.frames else ()
+
+    def sunk_at(self, node: ir.Node) -> list[Sunk]:
+        """Returns the loads that sink into a branch, a loop or a call."""
+        found = self.node_facts.sunk.get(node, [])
+        passed = self.frames[-1].sunk.get(node) if self.frames else None
+        return [*found, *passed] if passed else found
 
     def bind(self, name: str, binding: Binding) -> None:
         """Declares a name in the innermost scope."""

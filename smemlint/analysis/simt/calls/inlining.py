@@ -13,6 +13,7 @@ from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call, valu
 from smemlint.analysis.simt.calls.constraints import enabled
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
+from smemlint.analysis.simt.calls.passed_loads import passed_loads
 from smemlint.analysis.simt.calls.pure_calls import value_without_running
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
 from smemlint.analysis.simt.domain.ctypes import (
@@ -247,8 +248,9 @@ def _inline(
     with entered_frame(ev, frame, params, operands, node):
         ctype = ev.types.resolve(result_type)
         frame.returns_reference, frame.result = is_reference(ctype), result_type
+        frame.sunk = passed_loads(state, node, params, tree.body)
         value = value_without_running(ev, function, params, frame, ctype)
-        if value is not None:
+        if value is not None and not frame.sunk:
             return value
         key = key_of_call(ev, function, params, frame)
         known = value_known(ev, key) if key is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.calls.inlining import entered_frame, returned_value
 from smemlint.analysis.simt.calls.operands import operand_of
+from smemlint.analysis.simt.calls.passed_loads import passed_loads
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, PointerType
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Scope, Variable, type_of
@@ -184,6 +185,7 @@ def call_lambda(
     frame = Frame(label, scopes, closure.this, made_in.record, made_in.place)
     frame.returns_reference = closure.node.returns_reference
     with entered_frame(ev, frame, closure.node.params, operands, node):
+        frame.sunk = passed_loads(ev.state, node, closure.node.params, closure.node.body)
         ev.execute(closure.node.body)
     return returned_value(ev, frame, OpaqueType("auto"), node)
 

@@ -111,6 +111,8 @@ def keeps_branch(way: ir.Node) -> bool | None:
             case ir.Compound(block_items=items) | ir.Case(stmts=items) | ir.Default(stmts=items):
                 if any(isinstance(item, ir.FuncCall) for item in items):
                     return True
+            case ir.Return(expr=ir.Expression()):
+                is_open = True  # another way's value is picked, perhaps by a select
             case ir.If(iftrue=ir.FuncCall()) | ir.If(iffalse=ir.FuncCall()) | ir.Return():
                 return True
             case (
@@ -122,6 +124,26 @@ def keeps_branch(way: ir.Node) -> bool | None:
             case ir.FuncCall():
                 is_open = True
     return isinstance(way, ir.FuncCall) or (None if is_open else isinstance(way, LOOPS))
+
+
+def returns_value(way: ir.Node) -> bool:
+    """Returns whether statements return a value, of which another way has another one."""
+    return any(isinstance(node, ir.Return) and node.expr is not None for node in way.walk())
+
+
+def is_computed(node: ir.Node) -> bool:
+    """Returns whether an assignment is of what arithmetic makes of a value."""
+    match node:
+        case ir.Assignment(op=op, rvalue=value):
+            return op != "=" or isinstance(value, ir.BinaryOp | ir.TernaryOp)
+        case ir.Return(expr=value):
+            return isinstance(value, ir.BinaryOp | ir.TernaryOp)
+    return False
+
+
+def is_result(node: ir.Node) -> bool:
+    """Returns whether a statement returns a value from a function."""
+    return isinstance(node, ir.Return) and node.expr is not None
 
 
 def _is_reference(node: ir.Decl) -> bool:

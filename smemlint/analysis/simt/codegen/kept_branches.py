@@ -21,13 +21,13 @@ A load and a division are nothing that LLVM computes for all threads, nor is muc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smemlint.analysis.simt.codegen.branch_shapes import PLACES
+from smemlint.analysis.simt.codegen.branch_shapes import PLACES, statements
 from smemlint.analysis.simt.codegen.if_conversion import MAX_COST
 from smemlint.analysis.simt.codegen.loaded_values import variable_of
-from smemlint.analysis.simt.codegen.sunk_loads import Sunk, leave_out_loads
+from smemlint.analysis.simt.codegen.sunk_loads import Sunk, is_near, leave_out_loads
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.integer_scev import scev_of
@@ -42,7 +42,22 @@ _JUMPS = (ir.Return, ir.Break, ir.Continue, ir.Goto)
 
 def settled(ev: Evaluator, branch: ir.Node) -> list[Sunk]:
     """Returns what sinks at a branch, with what the variables in it tell of it."""
-    return [_settled(ev, each, branch) for each in ev.state.node_facts.sunk.get(branch, ())]
+    found = [_settled(ev, each, branch) for each in ev.state.sunk_at(branch)]
+    return [replace(each, is_open=True) for each in found] if _are_one(ev, found, branch) else found
+
+
+def _are_one(ev: Evaluator, sunk: Sequence[Sunk], branch: ir.Node) -> bool:
+    """Returns whether both ways do the same with loads of their own.
+
+    `if (c) o[t] = v; else o[t] = u;` is one store, of one load at the address that `c` picks.
+    """
+    if not isinstance(branch, ir.If) or branch.iffalse is None or branch.iftrue is None:
+        return False
+    going = [each for each in sunk if not each.is_in_front and is_near(ev.state.trace, each)]
+    if len({each.way for each in going} & {branch.iftrue, branch.iffalse}) < 2:
+        return False
+    one, other = (list(map(type, statements(way))) for way in (branch.iftrue, branch.iffalse))
+    return one == other
 
 
 def leave_out_untaken(ev: Evaluator, branch: ir.If | ir.TernaryOp, condition: AffineInt) -> None:
@@ -55,7 +70,7 @@ def leave_out_untaken(ev: Evaluator, branch: ir.If | ir.TernaryOp, condition: Af
     """
     if not scev_of(condition).terms:
         untaken = branch.iffalse if condition.base else branch.iftrue
-        leave_out_loads(ev.state.trace, ev.state.node_facts.sunk.get(branch, ()), untaken)
+        leave_out_loads(ev.state.trace, ev.state.sunk_at(branch), untaken)
 
 
 def _settled(ev: Evaluator, sunk: Sunk, branch: ir.Node) -> Sunk:
@@ -63,11 +78,17 @@ def _settled(ev: Evaluator, sunk: Sunk, branch: ir.Node) -> Sunk:
         return sunk
     if sunk.unless_kept:
         stays = _stays(ev, _ways_of(branch) or [sunk.way])
-        if stays is False and not _computes(sunk.way):
+        if stays is False and not _computes(sunk.way) and not _picks_constant(branch):
             stays = None
         return replace(sunk, is_in_front=stays is False, is_open=stays is None)
     is_select = _computes_elements(sunk.way) and _stays(ev, [sunk.way]) is False
     return replace(sunk, is_in_front=True) if is_select else sunk
+
+
+def _picks_constant(branch: ir.Node) -> bool:
+    """Returns whether what a `?:` picks is a constant, which no load makes: a select does."""
+    ways = _ways_of(branch) if isinstance(branch, ir.TernaryOp) else ()
+    return any(isinstance(way, ir.Constant) for way in ways)
 
 
 def _ways_of(branch: ir.Node) -> list[ir.Node]:

@@ -36,11 +36,10 @@ def loaded_values(items: Sequence[ir.Node]) -> Iterator[tuple[int, LoadedValue]]
     own = set(own_variables(items))
     for k, item in enumerate(items):
         name, value = given_value(item)
-        loads = _loads_of(value) if name in own and value is not None else ()
+        loads = loads_of(value) if name in own and value is not None else ()
         if not loads or value is None:
             continue
-        others = (n for n in leaves_of(value) if not isinstance(n, ir.Constant))
-        is_open = not isinstance(value, ir.InitList) and sum(1 for _ in others) > 1
+        is_open = not isinstance(value, ir.InitList) and is_sum(value)
         is_part = gives_part(item)
         if is_part:
             is_settled = _is_in_registers(name, items)
@@ -161,10 +160,33 @@ def leaves_of(value: ir.Node) -> Iterator[ir.Node]:
                 yield leaf
 
 
-def _loads_of(value: ir.Node) -> tuple[ir.Node, ...]:
+def is_sum(value: ir.Node) -> bool:
+    """Returns whether an expression is made of more than one thing that is no constant."""
+    return sum(not isinstance(leaf, ir.Constant) for leaf in leaves_of(value)) > 1
+
+
+def loads_of(value: ir.Node) -> tuple[ir.Node, ...]:
+    """Returns the places that arithmetic reads; none where it is more than arithmetic."""
+    if not _is_pure(value):
+        return ()
     return tuple(
         leaf
         for leaf in leaves_of(value)
         if isinstance(leaf, ir.ArrayRef | ir.StructRef)
         or (isinstance(leaf, ir.UnaryOp) and leaf.op == "*")
     )
+
+
+def ends_in_select(item: ir.Node, later: Sequence[ir.Node]) -> bool:
+    """Returns whether a function ends here with a constant or arithmetic: with a select."""
+    if not isinstance(item, ir.If) or (item.iffalse is None) != (len(later) == 1):
+        return False
+    found = [
+        last.expr
+        for way in (item.iftrue, item.iffalse or later[0])
+        for last in [statements(way)[0] if way is not None and len(statements(way)) == 1 else None]
+        if isinstance(last, ir.Return) and last.expr is not None
+    ]
+    parts = [leaf for value in found for leaf in leaves_of(value)]
+    is_plain = all(isinstance(leaf, ir.ID | ir.Constant) for leaf in parts)
+    return len(found) == 2 and is_plain and any(isinstance(v, ir.Constant) for v in found)

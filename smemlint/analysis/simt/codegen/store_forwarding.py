@@ -149,6 +149,17 @@ class _Held:
         )
         return is_seen and _dominates(self.first or self.event, load)
 
+    def stay_for(self, load: Event) -> None:
+        """Gives a load that sinks back to all its threads where a later one is the same.
+
+        Equal loads are one before any of them sinks. Where the later one sinks, too, so do both.
+        """
+        event, threads = self.event, self.event.before_sinking
+        if threads is None or load.before_sinking is not None or load.scope != event.scope:
+            return
+        if event.issued and (load.mask & ~event.mask).any() and not (load.mask & ~threads).any():
+            event.mask, event.before_sinking = threads, None
+
     def passed_on(self, store: Event) -> Event | None:
         """Returns since when a register has what lies there, behind a store to the same place.
 
@@ -268,6 +279,8 @@ class _Registers:
         key = _key(event, event.offset)
         before = accesses.get(key)
         if event.kind is AccessKind.LOAD:
+            if before is not None:
+                before.stay_for(event)
             if before is not None and before.answers(event, event.offset):
                 before.is_asked_for = True
                 if event.extends is not False and not before.event.extends:

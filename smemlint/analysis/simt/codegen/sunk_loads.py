@@ -38,6 +38,19 @@ Fewer threads load than the text says. SASS of nvcc 13.0.88, -O3, sm_90, for
 | `a[0] = s[8 * lane]; a[1] = s[8 * lane + 257];`, `p.x =`, `p.y =`, `float a[2] = {..}` | the 4 |
 | of an array, the elements that the others do not read; `if (lane < 4) out[t] = a[n];` | the 4 |
 
+What a function is given by value is as a variable in front of its body (calls/passed_loads.py):
+
+| `put(s[8 * lane])` of | threads that load |
+| --- | --- |
+| `void put(float v) { if (lane < 4) out[t] = v; }`, a lambda's, passed on | the 4 |
+| the same with `out[t + 64] = 1;` or `float w = v * v;` in front | the 4 |
+| `if (lane < 4) return v * 2; return 1.f;`, `return lane < 4 ? v : 0.f;` | all |
+| `if (lane < 4) return v; return u;`, u loaded from memory | the 4 |
+| the same of a number | all |
+| `if (lane < 4) out[t] = v; out[t + 32] = v;` | all |
+
+`out[t + 99] = s[8 * lane]` behind any of them is the same load, made by all.
+
 What tells `v = s[8 * lane] + q[t]` from `+ in[t]`, fmaxf from a sum and `v * i` from `v` is not
 modelled: who loads is open there, behind a shuffle, in the last row, and in the five before arrays
 but `i < n`.
@@ -59,16 +72,20 @@ from smemlint.analysis.simt.codegen.branch_shapes import (
     assigned,
     cases,
     is_branch,
+    is_computed,
     is_counted,
     is_once,
     is_opaque,
+    is_result,
     keeps_branch,
     leaves,
     parts_blocks,
+    returns_value,
     statements,
 )
 from smemlint.analysis.simt.codegen.loaded_values import (
     LoadedValue,
+    ends_in_select,
     given_value,
     gives_part,
     leaves_of,
@@ -86,7 +103,8 @@ from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_SUNK
 
-_EVALUATED_ONCE = (ir.Decl, ir.Assignment, ir.BinaryOp, ir.Cast, ir.UnaryOp)
+_STATEMENTS = (ir.Decl, ir.Assignment, ir.FuncCall, ir.Return)
+_EVALUATED_ONCE = (*_STATEMENTS, ir.BinaryOp, ir.Cast, ir.UnaryOp)
 
 Names: TypeAlias = "dict[ir.Node, frozenset[str]]"
 
@@ -132,6 +150,24 @@ def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
     return sinking.found
 
 
+def sunk_operand(
+    body: ir.Node, name: str, known: Names, *, is_open: bool
+) -> dict[ir.Node, list[Sunk]]:
+    """Returns where a load sinks whose value a function is given, by the branch.
+
+    Args:
+        body: of the function; stands for the load in what is returned.
+        name: of the parameter.
+        known: what `free_names` remembers.
+        is_open: whether it sinks as a load does is not known.
+    """
+    items = statements(body)
+    sinking = _Sinking(known, frozenset((name, *own_variables(items))))
+    if not is_opaque(items):
+        sinking.sink(LoadedValue((body,), frozenset((name,)), is_open), items)
+    return sinking.found
+
+
 def sink_loads(
     trace: Trace,
     sunk: Sequence[Sunk],
@@ -158,6 +194,8 @@ def sink_loads(
         if each.is_open or event.sequence < trace.last_effect:
             event.may_sink |= hangs_on_data or is_any(event.mask & ~threads)
             continue
+        if event.before_sinking is None:
+            event.before_sinking = event.mask
         event.mask = event.mask & threads
         event.depends_on_data |= hangs_on_data
         if not is_any(event.mask):
@@ -176,6 +214,11 @@ def leave_out_loads(trace: Trace, sunk: Sequence[Sunk], way: ir.Node | None) -> 
         if each.is_sole and each.way is way:
             for event in _latest(trace, each):
                 event.mask, event.issued = np.zeros_like(event.mask), 0
+
+
+def is_near(trace: Trace, sunk: Sunk) -> bool:
+    """Returns whether a load was made, and nothing keeps it in front of what follows."""
+    return any(True for _ in _latest(trace, sunk))
 
 
 def _latest(trace: Trace, sunk: Sunk) -> Iterator[Event]:
@@ -245,10 +288,13 @@ class _Sinking:
     def _sink_once(self, value: LoadedValue, items: Sequence[ir.Node]) -> None:
         branches = 0
         for k, item in enumerate(items):
+            if ends_in_select(item, items[k + 1 :]):
+                return
             if not self._reads(item, value):
                 branches += is_branch(item)
                 if isinstance(item, ir.If) and item.iffalse is None and leaves(item.iftrue):
-                    if self._joins_next(item.iftrue, value, items[k + 1 :]):
+                    is_joined = self._joins_next(item.iftrue, value, items[k + 1 :])
+                    if is_joined or returns_value(item):
                         value = replace(value, is_open=True)
                     self._note(item, None, value, is_open=value.is_open)
                 elif branches > 1 or parts_blocks(item):
@@ -283,6 +329,7 @@ class _Sinking:
                 self._within = replace(value, is_open=True), statements(item.stmt)
         if not others:
             self._sink_into_choice(item, value)
+            self._sink_into_call(item, value)
         if not isinstance(item, ir.If | ir.Switch) or self._reads(item.cond, value):
             return
         is_open = value.is_open or bool(others)
@@ -340,19 +387,28 @@ class _Sinking:
 
     def _choice(self, item: ir.Node, value: LoadedValue) -> ir.TernaryOp | None:
         """Returns the `?:` of which one operand is all that reads a value in a statement."""
-        if not isinstance(item, ir.Decl | ir.Assignment):
-            return None
-        node: ir.Node = item
-        while True:
+        for node, reading in self._path_to_reader(item, value):
+            if isinstance(node, ir.TernaryOp) and reading not in (node.cond, None):
+                return node
+        return None
+
+    def _sink_into_call(self, item: ir.Node, value: LoadedValue) -> None:
+        """Notes which argument of a call is all that reads a value in a statement."""
+        for node, reading in self._path_to_reader(item, value):
+            if isinstance(node, ir.FuncCall) and reading not in (node.name, None):
+                self._note(node, reading, value, is_open=value.is_open)
+
+    def _path_to_reader(
+        self, item: ir.Node, value: LoadedValue
+    ) -> Iterator[tuple[ir.Node, ir.Node | None]]:
+        """Yields what is evaluated once around all that reads a value, and its part that does."""
+        node: ir.Node | None = item if isinstance(item, _STATEMENTS) else None
+        while node is not None:
             reading = [child for child in node.children() if self._reads(child, value)]
-            if len(reading) != 1:
-                return None
-            if isinstance(node, ir.TernaryOp):
-                return node if reading[0] is not node.cond else None
-            if isinstance(node, _EVALUATED_ONCE):
-                node = reading[0]
-            else:
-                return None
+            sole = reading[0] if len(reading) == 1 else None
+            yield node, sole
+            is_short = isinstance(node, ir.BinaryOp) and node.op in ("&&", "||")
+            node = sole if isinstance(node, _EVALUATED_ONCE) and not is_short else None
 
     def _reads(self, node: ir.Node, value: LoadedValue) -> bool:
         return not value.names.isdisjoint(free_names(node, self._known))
@@ -385,8 +441,8 @@ class _Sinking:
         """Returns whether statements give the value as it is to a variable from around them."""
         if way not in self._outward:
             around = free_names(way, self._known)
-            given = (n for n in way.walk() if not around.isdisjoint(assigned(n)))
-            self._outward[way] = [n for n in given if not _is_computed(n)]
+            given = (n for n in way.walk() if not around.isdisjoint(assigned(n)) or is_result(n))
+            self._outward[way] = [n for n in given if not is_computed(n)]
         return any(
             self._reads(node, value) and value.names.isdisjoint(assigned(node))
             for node in self._outward[way]
@@ -402,15 +458,7 @@ class _Sinking:
         return is_branch and self._reads(node.children()[0], value)
 
 
-def _is_computed(node: ir.Node) -> bool:
-    """Returns whether an assignment is of what arithmetic makes of a value."""
-    match node:
-        case ir.Assignment(op=op, rvalue=value):
-            return op != "=" or isinstance(value, ir.BinaryOp | ir.TernaryOp)
-    return False
-
-
 def _chooses(item: ir.Node) -> bool:
-    """Returns whether a statement gives a variable what a `?:` picks."""
-    is_given = isinstance(item, ir.Decl | ir.Assignment)
-    return is_given and any(isinstance(node, ir.TernaryOp) for node in item.walk())
+    """Returns whether a statement calls, or gives a variable what a `?:` picks."""
+    choosing = ir.TernaryOp | ir.FuncCall
+    return isinstance(item, _STATEMENTS) and any(isinstance(n, choosing) for n in item.walk())

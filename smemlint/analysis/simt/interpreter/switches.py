@@ -80,7 +80,7 @@ def _execute_cases_by_thread(
 ) -> None:
     """Lets every thread enter at its own case and fall through to what follows."""
     state = ev.state
-    sink_loads(state.trace, state.node_facts.sunk.get(node, ()), node, state.none_active())
+    sink_loads(state.trace, state.sunk_at(node), node, state.none_active())
     waiting = state.mask
     entering: dict[int, Mask] = {}
     for i, item in enumerate(items):

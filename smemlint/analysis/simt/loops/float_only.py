@@ -127,7 +127,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
             if not isinstance(value, AffineInt) or value.constant in (0, None):
                 is_constant &= isinstance(value, AffineInt) and value.constant == 0
                 if not trips and isinstance(value, AffineInt) and not value.terms:
-                    sunk = state.node_facts.sunk.get(parts.node, ())
+                    sunk = state.sunk_at(parts.node)
                     going = state.mask & (value.base != 0)
                     sink_loads(state.trace, sunk, parts.node, going)
                 break

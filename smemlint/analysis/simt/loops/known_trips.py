@@ -154,7 +154,7 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
             if going is None:
                 return
             if not done:
-                sunk = state.node_facts.sunk.get(parts.node, ())
+                sunk = state.sunk_at(parts.node)
                 sink_loads(state.trace, sunk, parts.node, going)
             if going is not state.mask:
                 run.is_constant = False

@@ -10,6 +10,7 @@ from smemlint.facts import AccessKind
 KERNEL = """
 struct Pair { float x, y; };
 __device__ __forceinline__ void put(float *p, float v) { *p = v; }
+FUNCTION
 __global__ void __launch_bounds__(128) k(const float *in, float *out, int n) {
   __shared__ float s[1024], q[1024];
   int t = threadIdx.x, lane = t % 32;
@@ -22,9 +23,9 @@ LOAD = "float v = s[8 * lane]; "
 FILL = "float a[4]; for (int i = 0; i < 4; i++) a[i] = s[8 * lane + i * 257]; "
 
 
-def wavefronts(text):
+def wavefronts(text, function=""):
     """Returns the wavefronts of the first load: 1 if four threads load, 8 if all do, or None."""
-    found = accesses_of(KERNEL.replace("BODY", text))
+    found = accesses_of(KERNEL.replace("BODY", text).replace("FUNCTION", function))
     load = next(a for a in found if a.kind is AccessKind.LOAD)
     return load.wavefronts.mean if load.wavefronts else None
 
@@ -220,3 +221,41 @@ def test_who_goes_on_to_the_next_iteration_does_not_load(head):
 def test_who_loads_in_front_of_a_shuffle_is_open(between, read):
     """Of eight such kernels nvcc 13.5.37 makes all threads load in seven, the four in one."""
     assert wavefronts(f"{LOAD} {between} if (lane < 4) {{ {read} }}") is None
+
+
+PASSED = "__device__ void give(float v, int lane, float *out) { %s }"
+RETURNED = "__device__ float pick(float v, float u, int lane, float *out) { %s }"
+
+
+@pytest.mark.parametrize(
+    ("body", "call", "loaded"),
+    [
+        ("if (lane < 4) out[lane] = v;", "give(s[8 * lane], lane, out);", 1),
+        ("if (lane < 4) out[lane] = v;", "give(s[8 * lane] * 3, lane, out);", 1),
+        ("if (lane < 4) out[lane] = v;", LOAD + "give(v, lane, out);", 1),
+        ("if (lane < 4) out[lane] = v;", LOAD + "give(v, lane, out); out[t] = v;", 8),
+        ("if (lane < 4) out[lane] = v;", "give(s[8 * lane], lane, out); out[t] = s[8 * lane];", 8),
+        ("if (lane >= 4) return; out[lane] = v;", "give(s[8 * lane], lane, out);", 1),
+        ("out[lane + 64] = 1; if (lane < 4) out[lane] = v;", "give(s[8 * lane], lane, out);", 1),
+        ("float w = v * v; if (lane < 4) out[lane] = w;", "give(s[8 * lane], lane, out);", 1),
+        ("if (lane < 4) out[lane] = v; out[lane + 32] = v;", "give(s[8 * lane], lane, out);", 8),
+        ("", "auto f = [&](float v) { if (lane < 4) out[t] = v; }; f(s[8 * lane]);", 1),
+    ],
+)
+def test_what_a_function_is_given_sinks_into_its_branch(body, call, loaded):
+    assert wavefronts(call, PASSED % body) == loaded
+
+
+@pytest.mark.parametrize(
+    ("body", "loaded"),
+    [
+        ("if (lane < 4) return v; return 1.f;", 8),
+        ("if (lane >= 4) return 1.f; return v * 2;", 8),
+        ("return lane < 4 ? v : 0.f;", 8),
+        ("if (lane < 4) return v; return u;", None),
+        ("if (lane < 4) { out[lane] = v; return v; } return u;", None),
+    ],
+)
+def test_a_returned_value_is_picked_by_a_select_or_who_loads_is_open(body, loaded):
+    call = "out[t] = pick(s[8 * lane], in[t], lane, out);"
+    assert wavefronts(call, RETURNED % body) == loaded
