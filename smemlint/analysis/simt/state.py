@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -298,6 +298,10 @@ class Budget:
         return self.steps - share.begun > share.steps or unproductive > share.idle
 
 
+Forms: TypeAlias = "dict[tuple[int, int], tuple[Object, int, Value]]"
+"""Cells of variables, and what they hold at the start of any iteration of a loop."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantCall:
     """What a call with constants gave, see `calls.constant_calls`.
@@ -349,6 +353,8 @@ class State:
         under_way: the latest statement of the kernel's own body that was begun.
         resolution: types that were resolved or are being resolved.
         loop_plans, definitions: what was found once of a node or name.
+        widened: cells that host loops change, and what they hold in any iteration; with how often
+            a later execution changed more.
         node_facts: what was read off the nodes of the unit.
         sums: that were computed, of which the compiler makes others.
         locals: objects of the calls under way, in the order of their declaration.
@@ -386,6 +392,7 @@ class State:
     sequence: int = 0
     loop_plans: dict[ir.Loop, LoopPlan] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)
+    widened: dict[ir.Node, tuple[Forms, int]] = field(default_factory=dict)
     first_events: dict[object, int] = field(default_factory=dict)
     node_facts: NodeFacts = field(default_factory=NodeFacts)
     under_way: ir.Node | None = None

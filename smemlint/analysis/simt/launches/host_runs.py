@@ -100,14 +100,15 @@ def _run_under(
     strict = run()
     runs, latest = [strict], strict.launches
     found = [launch for launch in latest if launch.block is not None]
-    is_open = len(found) < len(latest)
+    is_open = any(launch.block is None and not launch.has_constant_block for launch in latest)
     widths = strict.alternatives.values()
     choices = {node: n for node, n in strict.alternatives.items() if node not in strict.irrelevant}
     if is_open and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
         runs += map(run, _paths(choices))
         latest = _distinct(launch for policy in runs[1:] for launch in policy.launches)
         found += _of_other_places((launch for launch in latest if launch.block is not None), found)
-    is_open = bool(_of_other_places((*strict.launches, *latest), found))
+    others = _of_other_places((*strict.launches, *latest), found)
+    is_open = not all(launch.has_constant_block for launch in others)
     if is_open and strict.has_default_path:
         runs.append(run(default=True))
         latest = runs[-1].launches

@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
+from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.launches.host_interpreter import (
     CONFIGURED_LAUNCHERS,
     LAUNCHERS,
@@ -47,16 +48,21 @@ from smemlint.reasons import Assumption, Reason, ReasonCode
 
 Extents = tuple[int | None, int | None, int | None]
 _UNKNOWN: Extents = (None, None, None)
+_CONSTANT = frozenset(("const", "constexpr"))
 _CLUSTER_BLOCK, _CLUSTER_BYTES = 12, 36
 """Bytes before the block, and before the size of shared memory, in `ClusterLaunchParams`: behind
 the shapes of grid, block and cluster (CUTLASS 4.7)."""
 
 
 class _Shape(NamedTuple):
-    """Extents of a block, as far as they are known, and what they are not above."""
+    """Extents of a block, as far as they are known, and what they are not above.
+
+    It is constant where no variable tells it.
+    """
 
     extents: Extents
     limits: Extents
+    is_constant: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +81,7 @@ class Launch:
         assumed: the default path was taken somewhere before it.
         is_uninstantiated: it stands under a function template that nothing seen instantiates.
         left: further instantiations of its function that were not run.
+        has_constant_block: no variable tells its block: it is the same on any path.
     """
 
     kernel: str
@@ -89,6 +96,7 @@ class Launch:
     limits: Extents = _UNKNOWN
     is_uninstantiated: bool = False
     left: int = 0
+    has_constant_block: bool = False
 
     def is_of(self, function: Function) -> bool:
         """Returns whether it launches this kernel, not one of its name in another program."""
@@ -167,6 +175,7 @@ class LaunchPolicy(HostPolicy):
             shape = self._shape(ev.evaluate(block))
             if isinstance(operand_of(ev, block).type, IntType):
                 shape = shape._replace(extents=(shape.extents[0], 1, 1))
+            shape = shape._replace(is_constant=_names_no_variable(ev, block))
             self._note(ev, node.kernel, shape, size, given, node, grid=grid)
         return True
 
@@ -290,6 +299,7 @@ class LaunchPolicy(HostPolicy):
                 tuple(self.defaults),
                 shape.extents,
                 shape.limits,
+                has_constant_block=shape.is_constant,
             )
             self.launches.append(launch)
 
@@ -334,6 +344,23 @@ class LaunchPolicy(HostPolicy):
         """Returns the block and the shared memory of a `ClusterLaunchParams`."""
         size = value.cells.get(_CLUSTER_BYTES) if isinstance(value, Aggregate) else None
         return self._shape(value, _CLUSTER_BLOCK), None if size is None else self.number_of(size)
+
+
+def _names_no_variable(ev: Evaluator, node: ir.Node) -> bool:
+    """Returns whether an expression is of constants alone, known or not: `Traits::kThreads`."""
+    if any(isinstance(part, ir.FuncCall) for part in node.walk()):
+        return False
+    return not any(_is_of_variable(ev, name) for name in ev.state.node_facts.names_in(node))
+
+
+def _is_of_variable(ev: Evaluator, name: str) -> bool:
+    """Returns whether a name is that of a variable, which may change; class constants are none."""
+    if not isinstance(find_binding(ev, name), Variable):
+        return False
+    member = name.rsplit("::", 1)[-1]
+    declared = [d for unit in ev.policy.units(ev) for d in unit.declarations.get(member, ())]
+    is_constant = all(not d.specifiers.isdisjoint(_CONSTANT) for d in declared)
+    return member == name or not (declared and is_constant)
 
 
 def _limit(extent: Value) -> int | None:

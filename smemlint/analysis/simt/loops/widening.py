@@ -6,6 +6,7 @@ becomes unknown.
 
 from __future__ import annotations
 
+from dataclasses import field
 from math import gcd
 
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
@@ -14,6 +15,7 @@ from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
+from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Fence
 from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
@@ -28,12 +30,33 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
-from smemlint.analysis.simt.state import Loop
+from smemlint.analysis.simt.state import Forms, Loop
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_WIDENINGS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic, outcome
 
+_MISSES = 2
+"""Executions that changed more than those before; then none is taken to change the same."""
 _OPEN_TRIPS = Reason(ReasonCode.LOOP, "how often the loop runs is not known")
+
+
+@dataclass(slots=True, eq=False)
+class _TrialRun:
+    """What an iteration comes to that is run to learn what it changes.
+
+    Attributes:
+        gone: threads that do not come to its end.
+        returns, jumps: that it takes out of the function.
+        ends: the values at its end of what it writes.
+        has_changed: variables have more general values at its begin than they had.
+    """
+
+    gone: Mask
+    returns: list[tuple[Mask, Value, Unknown | None]] = field(default_factory=list)
+    jumps: list[tuple[UndoLog, Unknown, ir.Node]] = field(default_factory=list)
+    ends: UndoLog = field(default_factory=dict)
+    has_changed: bool = False
 
 
 def execute_iteration(
@@ -101,7 +124,9 @@ def execute_widened(
     trip = state.domain.symbol(
         state.key(node, "iteration"), "the iteration", I32, nonnegative=True, is_iteration=True
     )
-    forms: dict[tuple[int, int], tuple[Object, int, Value]] = {}
+    before, misses = state.widened.get(node, (None, 0)) if state.open_loops else (None, 0)
+    forms = _forms_of_before(ev, before or {}, trip)
+    is_tried = before is not None and misses < _MISSES and not state.trace.is_muted
     taken = _entered(state.source_text(cond)) if cond is not None else None
     assumed, gone = len(state.assumptions), state.none_active()
     if taken is not None:
@@ -117,14 +142,23 @@ def execute_widened(
     state.memory.begin()
     broken = len(loop.breaks.jumps)
     try:
-        has_returned = False
-        for _ in range(MAX_WIDENINGS):
+        for attempt in range(MAX_WIDENINGS):
             del loop.breaks.jumps[broken:]
-            has_changed, has_returned = _find_changes(ev, forms, trip, step, body, loop, mask)
-            if not has_changed:
+            is_dry = not is_tried or attempt > 0
+            run = _find_changes(ev, forms, trip, step, body, loop, mask, is_dry=is_dry)
+            if not run.has_changed:
                 break
         _set_cells(ev, forms)
-        if not state.trace.is_muted or has_returned:
+        if not ev.policy.tracks_scev:
+            state.widened[node] = forms, misses + (is_tried and is_dry)
+        if not run.has_changed and (state.trace.is_muted or not is_dry):  # it stands for all
+            for obj, offset, end in () if is_dry else run.ends.values():
+                state.memory.set_cell(obj, offset, end)
+            _set_cells(ev, forms)
+            state.frame.returns += run.returns
+            state.frame.pending.jumps += run.jumps
+            gone = run.gone
+        elif not state.trace.is_muted or run.returns:
             state.mask = mask
             del loop.breaks.jumps[broken:]
             moves_pointers = any(isinstance(value, Pointer) for _, _, value in forms.values())
@@ -180,12 +214,33 @@ def _execute_general(
     state.trace.fence("iteration", depth=state.open_loops)
 
 
-def _set_cells(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
+def _forms_of_before(ev: Evaluator, known: Forms, trip: AffineInt) -> Forms:
+    """Returns those forms of an earlier execution of a host loop that take any value.
+
+    Inside of another loop, each run of that one executes it. Were it to find anew what it changes,
+    which takes two runs, a nest of n loops would run its innermost body 2^n times.
+    """
+    found: Forms = {}
+    for key, (obj, offset, value) in known.items():
+        begin = obj.cells.get(offset)
+        if not isinstance(begin, AffineInt) or not begin.is_uniform:
+            continue
+        if isinstance(value, AffineInt):
+            any_number = _any_number(ev, begin, obj, trip, floor=_is_nonnegative(begin))
+            is_any = value.type == begin.type and same(value, any_number)
+        else:
+            is_any = isinstance(value, Unknown)
+        if is_any:
+            found[key] = obj, offset, value
+    return found
+
+
+def _set_cells(ev: Evaluator, forms: Forms) -> None:
     for obj, offset, value in forms.values():
         ev.state.memory.set_cell(obj, offset, value)
 
 
-def _forget_numbers(ev: Evaluator, forms: dict[tuple[int, int], tuple[Object, int, Value]]) -> None:
+def _forget_numbers(ev: Evaluator, forms: Forms) -> None:
     """Forgets what a loop changed, where each thread may leave it in another iteration."""
     for obj, offset, value in forms.values():
         text = f"threads leave a loop with different values of `{obj.name}`"
@@ -210,40 +265,41 @@ def _moved_together(
 
 def _find_changes(
     ev: Evaluator,
-    forms: dict[tuple[int, int], tuple[Object, int, Value]],
+    forms: Forms,
     trip: AffineInt,
     step: ir.Node | None,
     body: ir.Node,
     loop: Loop,
     mask: Mask,
-) -> tuple[bool, bool]:
-    """Updates the general forms by a dry run of one iteration.
-
-    Returns:
-        Whether any form changed, and whether the run came to a `return`.
-    """
+    *,
+    is_dry: bool,
+) -> _TrialRun:
+    """Updates the general forms by running one iteration, which is undone."""
     state = ev.state
     starts = set(forms)
     _set_cells(ev, forms)
-    state.trace.mute()
+    if is_dry:
+        state.trace.mute()
     state.memory.begin()
     state.mask = mask
     notes = dict(state.unfollowed)
-    returned, left = len(state.frame.returns), len(state.frame.pending.jumps)
+    returns, jumps = state.frame.returns, state.frame.pending.jumps
+    returned, left = len(returns), len(jumps)
+    run = _TrialRun(mask)
     try:
         execute_iteration(ev, "", step, body, loop)
+        run.gone = mask & ~(state.mask | loop.broken)
     finally:
-        state.trace.unmute()
+        if is_dry:
+            state.trace.unmute()
         ends = state.memory.rollback()
         state.mask = mask
         state.unfollowed = notes
-        has_returned = len(state.frame.returns) > returned
-        del state.frame.returns[returned:]
-        del state.frame.pending.jumps[left:]
+        run.returns, run.jumps, run.ends = returns[returned:], jumps[left:], ends
+        del returns[returned:], jumps[left:]
         loop.continues.jumps.clear()
         loop.broken = state.none_active()
         loop.continued = state.none_active()
-    changed = False
     for key, (obj, offset, end) in ends.items():
         begin = obj.cells.get(offset)
         if begin is None or end is None or same(begin, end):
@@ -257,8 +313,8 @@ def _find_changes(
             general = masked_update(mask, general, begin)
         if general is not None and not (key in forms and same(forms[key][2], general)):
             forms[key] = (obj, offset, general)
-            changed = True
-    return changed, has_returned
+            run.has_changed = True
+    return run
 
 
 def widen(
@@ -317,12 +373,19 @@ def _widen_integer(
         elif any(s.key == t.key for s, _ in begin.terms for t, _ in trip.terms):
             return None  # begin + delta * trip became begin + delta * (trip + 1)
     if begin.is_uniform and end.is_uniform:
-        key = f"loop:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
         floor = _is_nonnegative(begin) and _is_nonnegative(end)
-        return domain.symbol(key, obj.name, begin.type, nonnegative=floor)
+        return _any_number(ev, begin, obj, trip, floor=floor)
     if delta.is_uniform:
         return _moved_together(ev, begin, delta, obj, trip)
     return _not_followed(obj)
+
+
+def _any_number(
+    ev: Evaluator, begin: AffineInt, obj: Object, trip: AffineInt, *, floor: bool
+) -> AffineInt:
+    """Returns the number that a variable has in an iteration, of which no more is known."""
+    key = f"loop:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
+    return ev.state.domain.symbol(key, obj.name, begin.type, nonnegative=floor)
 
 
 def _not_followed(obj: Object) -> Unknown:
