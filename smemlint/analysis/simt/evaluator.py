@@ -113,6 +113,9 @@ class Policy:
         """
         return False
 
+    def give_to_unread(self, ev: Evaluator, operands: Sequence[Operand]) -> None:
+        """Follows what a function of which nothing was read is given, and may call."""
+
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""
         return None

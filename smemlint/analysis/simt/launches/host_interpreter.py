@@ -140,12 +140,14 @@ class HostPolicy(Policy):
     def _gives_launch(self, ev: Evaluator, operands: Sequence[Operand]) -> bool:
         """Returns whether a call gives a lambda that launches, which what is called may call."""
         closures = (closure_of(operand) for operand in operands)
-        return any(c is not None and self._launches(ev, c.node) for c in closures)
+        return any(c is not None and self.launches_in(ev, c.node) for c in closures)
 
-    def _launches(self, ev: Evaluator, node: ir.Lambda) -> bool:
+    def launches_in(self, ev: Evaluator, node: ir.Lambda) -> bool:
+        """Returns whether the body of a lambda launches."""
         known = self._lambdas.get(node)
         if known is None:
-            names = ev.state.node_facts.names_in(node.body)
+            spelled = map(ev.state.unit.template_arguments, ev.state.node_facts.names_in(node.body))
+            names = {name.rsplit("::", 1)[-1] for name, _ in spelled}
             known = any(isinstance(each, ir.Launch) for each in node.body.walk())
             known = known or not names.isdisjoint(LAUNCHERS) or any(map(self.is_launching, names))
             self._lambdas[node] = known

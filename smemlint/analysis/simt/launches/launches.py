@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
+from smemlint.analysis.simt.calls.lambdas import call_lambda, closure_of
 from smemlint.analysis.simt.calls.operands import operand_of
-from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, PointerType
+from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, PointerType
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope, Variable
 from smemlint.analysis.simt.domain.intervals import upper
 from smemlint.analysis.simt.domain.values import (
@@ -234,17 +236,18 @@ class LaunchPolicy(HostPolicy):
         scope = template_scope(ev, function.template, arguments, function.scope)
         with state.within("types", scope, function.scope):
             kinds = [ev.types.resolve(p.type) for p in parameters]
-        given: Scope = {}
-        for k, ctype in enumerate(kinds):
-            value = unknown_argument(ev, ctype, f"{function.name}.{k}", f"argument {k + 1}")
-            obj = state.new_local(f"argument {k + 1}", ctype, f"{function.name}.{k}", value)
-            given[f"{function.name}.{k}"] = Variable(obj, ctype)
-        frame = state.frame
-        frame.enter_scope(given)
-        try:
-            ev.evaluate(ir.FuncCall(name, tuple(ir.ID(n, at=name.at) for n in given), at=name.at))
-        finally:
-            frame.leave_scope()
+        with _unknown_arguments(ev, kinds, function.name) as names:
+            ev.evaluate(ir.FuncCall(name, tuple(ir.ID(n, at=name.at) for n in names), at=name.at))
+
+    def give_to_unread(self, ev: Evaluator, operands: Sequence[Operand]) -> None:
+        """Runs the launching lambdas that an unread function is given: it may call them."""
+        for closure in filter(None, map(closure_of, operands)):
+            if self.launches_in(ev, closure.node):
+                kinds = [ev.types.resolve(p.type) for p in closure.node.params]
+                at = closure.node.at
+                with _unknown_arguments(ev, kinds, f"lambda:{at}") as names:
+                    arguments = tuple(ir.ID(n, at=at) for n in names)
+                    call_lambda(ev, closure, ir.FuncCall(closure.node, arguments, at=at))
 
     def _note(
         self,
@@ -416,6 +419,22 @@ def _block_shape(extents: Extents) -> tuple[int, int, int] | None:
     if x is None or y is None or z is None or min(x, y, z) <= 0 or x * y * z > MAX_THREADS:
         return None
     return x, y, z
+
+
+@contextmanager
+def _unknown_arguments(ev: Evaluator, kinds: Sequence[CType], of: str) -> Iterator[Iterable[str]]:
+    """Enters a scope with a variable of each type, of which only that is known; yields names."""
+    given: Scope = {}
+    for k, ctype in enumerate(kinds):
+        value = unknown_argument(ev, ctype, f"{of}.{k}", f"argument {k + 1}")
+        obj = ev.state.new_local(f"argument {k + 1}", ctype, f"{of}.{k}", value)
+        given[f"{of}.{k}"] = Variable(obj, ctype)
+    frame = ev.state.frame
+    frame.enter_scope(given)
+    try:
+        yield given
+    finally:
+        frame.leave_scope()
 
 
 def _at(items: Sequence[ir.Node], index: int) -> ir.Node | None:

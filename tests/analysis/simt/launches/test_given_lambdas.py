@@ -61,3 +61,31 @@ def test_tables_of_pointers_without_a_name_for_their_type(table, called):
 def test_a_table_that_is_written_again_is_not_known():
     host = "void (*table[])(float *) = {k, other};\nvoid set() { table[0] = other; }\n"
     assert _blocks(f"{host}void go(float *g, int n) {{ table[n]<<<1, 352>>>(g); }}") == set()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        'm.def("k", [](Array<T> x, long n) { launch<T>(x.data(), n); });',
+        'm.def("k", [](T *x, long n) { launch(x, n); });',
+        "define([](T *x, long n) { launch<T>(x, n); });",
+    ],
+)
+@pytest.mark.parametrize(
+    "host",
+    [
+        "void init(py::module_ &m) { bind<float>(m); bind<double>(m); }",
+        "PYBIND11_MODULE(name, m) { bind<float>(m); bind<double>(m); }",
+        "template <class D> void all(nb::module_ &m) { bind<float>(m); bind<double>(m); }\n"
+        "NB_MODULE(name, m) { all<gpu>(m); all<managed>(m); }",
+    ],
+)
+def test_a_lambda_that_unread_code_is_given_may_be_called(given, host):
+    """Python modules register lambdas with libraries whose headers are not here."""
+    kernel = (
+        "template <class T> __global__ void kt(T *g) { __shared__ T s[96]; s[threadIdx.x] = *g; }"
+    )
+    launch = "template <class T> void launch(T *x, int n) { kt<T><<<n, 96>>>(x); }"
+    bind = f"template <class T> void bind(nb::module_ &m) {{ {given} }}"
+    found = accesses_of("\n".join((kernel, launch, bind, host)))
+    assert {(a.width_bytes, a.instance.block[0]) for a in found} == {(4, 96), (8, 96)}
