@@ -317,3 +317,31 @@ template <class U> __global__ void k(float* o, U u) {
 template <class T> void f(float* o, T u) { k<<<1, 32>>>(o, u); }
 """
     assert figures(text) == [("store", 4, 1, 1.0)]
+
+
+GIVEN_TEMPLATE = """
+namespace mine {
+template <typename T, int bits, template <typename U> typename Op, typename N>
+constexpr auto make_tiled_copy(N n) {
+  return make_tiled_copy(Copy_Atom<Op<uint_bit_t<bits>>, T>{},
+      make_layout(make_shape(Int<n / 8>{}, Int<8>{}), LayoutRight{}),
+      make_layout(make_shape(Int<1>{}, Int<bits / sizeof_bits_v<T>>{})));
+}
+__global__ void k(half_t *a) {
+  __shared__ __align__(1024) half_t s[64 * 64];
+  Tensor t = make_tensor(make_smem_ptr(s), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  Tensor g = make_tensor(make_gmem_ptr(a), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  TiledCopy in = make_tiled_copy<half_t, 128, SM80_CP_ASYNC_CACHEALWAYS>(Int<128>{});
+  TiledCopy out = make_tiled_copy<half_t, 64, UniversalCopy>(Int<128>{});
+  copy(in, in.get_slice(threadIdx.x).partition_S(g), in.get_slice(threadIdx.x).partition_D(t));
+  __syncthreads();
+  copy(out, out.get_slice(threadIdx.x).partition_S(t), out.get_slice(threadIdx.x).partition_D(g));
+}
+}
+void go(half_t *a) { mine::k<<<1, 128>>>(a); }
+"""
+
+
+def test_a_function_is_given_a_class_template_of_cute():
+    """Eight lanes move a row of 128 bytes, or half of it: then two rows of a half-warp meet."""
+    assert figures(GIVEN_TEMPLATE) == [("async_copy", 16, 16, 4), ("load", 8, 32, 4)]

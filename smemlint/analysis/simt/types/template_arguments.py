@@ -29,6 +29,8 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
 from smemlint.frontend.program import TemplateParameter
+from smemlint.hardware.arch import WIDEST_ACCESS
+from smemlint.layout import cute
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
 from smemlint.reasons import Assumption, Topic
 
@@ -99,8 +101,9 @@ def _class_template(ev: Evaluator, spelling: str) -> CallableValue | None:
     if isinstance(bound, CallableValue):
         return bound
     unit = ev.state.unit
-    is_defined = spelling in unit.records or spelling in unit.declarations
-    return CallableValue(spelling) if is_defined or "::" in spelling else None
+    is_defined = spelling in unit.records or spelling in unit.declarations or "::" in spelling
+    is_of_cute = cute.copy_op(spelling, 8 * WIDEST_ACCESS) is not None
+    return CallableValue(spelling) if is_defined or is_of_cute else None
 
 
 def type_argument(ev: Evaluator, spelling: str) -> CType | None:
