@@ -163,6 +163,9 @@ def test_elements_merge_as_llvm_merges_them(tmp_path, dtype, count, layout, inst
     assert (access.width_bytes, access.ways) == expected
 
 
+EACH = "\n        for j in cutlass.range_constexpr(4): "
+ROWS = "cute.make_tensor(s.iterator, cute.make_layout((8, 32, 4), stride=(128, 4, 1)))"
+NEXT = "\n        i = (i + 1) % 4"
 LOOPS = """
 @cute.jit
 def compiled(s: cute.Tensor, tx):
@@ -174,16 +177,16 @@ def plain(s, tx):
         s[4 * tx + i] = 1.0
 
 @cute.kernel
-def kernel():
+def kernel(a: cute.Tensor):
     tx, _, _ = cute.arch.thread_idx()
     s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
 BODY
 
 @cute.jit
-def run():
-    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+def run(a: cute.Tensor):
+    kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
 
-cute.compile(run)
+cute.compile(run, cute.runtime.make_fake_compact_tensor(cutlass.Float32, (4096,)))
 """
 
 
@@ -201,12 +204,41 @@ cute.compile(run)
         ("compiled(s, tx)", (4, 4)),
         ("plain(s, tx)", (16, 1)),
         ("for i in cutlass.range(4): x = s[4 * tx + i]", (4, 4)),
+        ("for i in range(2): s[4 * tx + i] = 1.0", (4, 4)),
+        ("for i in range(4): s[4 * tx + i] = a[tx + i]", (16, 1)),
+        ("for i in range(4): a[4 * tx + i] = s[4 * tx + i]", (4, 4)),
+        ("for i in range(2):\n        for j in range(2): s[4 * tx + 2 * i + j] = 1.0", (16, 1)),
+        ("for i in range(4): s[4 * tx + i] = 1.0\n    for i in range(4): a[i] = 1.0", (16, 1)),
+        ("if a[0] > 1.0:\n        for i in range(4): s[4 * tx + i] = 1.0", (16, 1)),
+        (f"for i in range(2): {EACH}s[128 * i + 4 * tx + j] = 1.0", (4, 4)),
+        (f"for i in range(16): {EACH}s[128 * i + 4 * tx + j] = 1.0", (16, 1)),
+        (f"t = {ROWS}\n    for i in range(4): {EACH}x = t[i, tx, j]", (16, 1)),
+        (
+            f"i = cutlass.Int32(0)\n    for k in range(2): {EACH}x = s[64 * i + 4 * tx + j]{NEXT}",
+            (4, 4),
+        ),
     ],
 )
-def test_iterations_of_a_loop_of_the_compiled_code_do_not_merge(tmp_path, body, expected):
+def test_iterations_of_a_loop_of_the_compiled_code_merge_in_larger_kernels(
+    tmp_path, body, expected
+):
     """As nvidia-cutlass-dsl 4.8.1 and ptxas 13.0 compile it for sm_90a: STS, STS.64 or STS.128."""
     found = facts_of(LOOPS.replace("BODY", f"    {body}"), tmp_path)
     assert {(width, n) for _, width, n in ways(found)} == {expected}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in cutlass.range(cutlass.Int32(a[0])): x = s[64 * tx + i]",
+        "i = cutlass.Int32(0)\n    while i < a[0]:\n        x = s[64 * tx + i]\n        i += 1",
+        "row = cute.make_tensor(s.iterator + tx // 2 * 64, 4)\n    for i in range(4): x = row[i]",
+    ],
+)
+def test_neighbours_that_iterations_may_share_an_instruction_for_are_open(tmp_path, body):
+    """LLVM unrolls a loop of a run-time length by 16, 8 and 4: LDS.128 there, LDS in the rest."""
+    found = facts_of(LOOPS.replace("BODY", f"    {body}"), tmp_path)
+    assert not any(access.certainty.is_decided for access in found.kernels[0].accesses)
 
 
 def test_32_bytes_are_two_accesses_of_16(tmp_path):

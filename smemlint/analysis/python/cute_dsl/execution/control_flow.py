@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +28,19 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
     is_known,
 )
+from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
+from smemlint.analysis.simt.codegen.unrolled_sums import (
+    FEW_ACCESSES,
+    iteration_number,
+)
+from smemlint.analysis.simt.domain.ctypes import I32
+from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
-from smemlint.frontend.python.syntax_walk import called_names
+from smemlint.frontend.python.syntax_walk import called_names, walk
 from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUEST
 from smemlint.reasons import Reason, ReasonCode, outcome
 
-_LEFT_ROLLED = 3
-"""Iterations from which on LLVM unrolls a loop behind its vectorizer only."""
 _ANOTHER_PATH = UnknownNumber(Reason(ReasonCode.UNKNOWN_CONDITION, ""), is_uniform=True)
 
 
@@ -163,6 +170,7 @@ class ControlFlow:
         kernel = self.run.kernel
         if kernel is None or outer is None:
             return interpreter.run(body, scopes)
+        kernel.loops.is_large = True
         kernel.trace.fence("block")
         by_data = isinstance(test, UnknownNumber) and test.is_data
         kernel.data_branches += by_data
@@ -194,43 +202,80 @@ class ControlFlow:
         interpreter.jumps.append(jumps)
         reaches_end = True
         if isinstance(items, range | list | tuple) and len(items) <= MAX_DSL_UNROLLED_ON_REQUEST:
-            group = (
-                self._merged_iterations(interpreter, node.iter, scopes)
-                if len(items) >= _LEFT_ROLLED
-                else 0
-            )
-            for at, item in enumerate(items):
-                if group and at % group == 0 and self.run.kernel is not None:
-                    self.run.kernel.trace.fence("iteration")
-                assign(interpreter, node.target, item, scopes)
-                reaches_end = self._iterate(interpreter, node.body, scopes)
-                if not reaches_end:
-                    break
+            reaches_end = self._each(interpreter, node, items, scopes)
         else:
-            self._any_number(interpreter, node, self._item_of(items), scopes)
+            self._any_number(interpreter, node, items, scopes)
         interpreter.loops -= 1
         interpreter.jumps.pop()
         return self._join(scopes[-1], jumps.breaks, is_reached=reaches_end)
 
-    def _merged_iterations(self, interpreter: Interpreter, items: ast.expr, scopes: Scopes) -> int:
-        """Returns how many iterations are one basic block where accesses merge; 0 for all.
+    def _each(
+        self, interpreter: Interpreter, node: ast.For, items: Sequence[Value], scopes: Scopes
+    ) -> bool:
+        """Executes the iterations of a loop one by one; returns whether the last one ends."""
+        kernel = self.run.kernel
+        asked = self._unrolled_by(interpreter, node.iter, scopes) if len(items) > 1 else None
+        if kernel is None or asked is None:
+            return self._one_by_one(interpreter, node, items, scopes)
+        kernel.loops.count += 1
+        if asked:
+            return self._one_by_one(interpreter, node, items, scopes, asked)
+        assigned = sorted({n.id for n in walk(node) if _is_assigned(n)} & scopes[-1].keys())
+        with kernel.loops.unrolled(kernel.trace):
+            for at, item in enumerate(items):
+                for name in assigned:  # what one iteration leaves to the next
+                    scopes[-1][name] = self._numbered(scopes[-1][name], at)
+                number = Number(AffineInt(item, I32)) if isinstance(item, int) else item
+                assign(interpreter, node.target, self._numbered(number, at), scopes)
+                if not self._iterate(interpreter, node.body, scopes):
+                    return False
+        return True
 
-        `range` is a loop of the compiled code, in functions that the DSL compiles. LLVM unrolls a
-        short one behind its vectorizer: four `s[4 * tx + i]` of `range(4)` are four STS, one
-        STS.128 with `unroll=4` or `range_constexpr` (nvidia-cutlass-dsl 4.8.1, sm_90a).
+    def _numbered(self, value: Value, iteration: int) -> Value:
+        """Returns a value, which remembers its iteration if it is a number of run time."""
+        kernel = self.run.kernel
+        number = value.value if isinstance(value, Number) else None
+        if kernel is None or not isinstance(number, AffineInt) or number.constant is None:
+            return value
+        return Number(iteration_number(number.constant, kernel.loops.depth, iteration))
+
+    def _one_by_one(
+        self,
+        interpreter: Interpreter,
+        node: ast.For,
+        items: Sequence[Value],
+        scopes: Scopes,
+        group: int = 0,
+    ) -> bool:
+        """Executes iterations, of which a group is one basic block, or all are."""
+        for at, item in enumerate(items):
+            if group and at % group == 0 and self.run.kernel is not None:
+                self.run.kernel.trace.fence("iteration")
+            assign(interpreter, node.target, item, scopes)
+            if not self._iterate(interpreter, node.body, scopes):
+                return False
+        return True
+
+    def _unrolled_by(self, interpreter: Interpreter, items: ast.expr, scopes: Scopes) -> int | None:
+        """Returns how many iterations of a loop of the compiled code are asked to be one block.
+
+        `range` is one in functions that the DSL compiles.
+
+        Returns:
+            0 where the compiler decides that; None for a loop that Python unrolls.
         """
         is_range = isinstance(items, ast.Call) and ast.unparse(items.func).rpartition(".")[2] in (
             "range",
             "range_dynamic",
         )
         if not is_range or not isinstance(items, ast.Call) or not interpreter.frames:
-            return 0
+            return None
         marks = called_names(interpreter.frames[-1].function.node.decorator_list)
         if not any(name.rpartition(".")[2] in ("jit", "kernel") for name in marks):
-            return 0
+            return None
         asked = next((k.value for k in items.keywords if k.arg == "unroll"), None)
-        count = interpreter.evaluate(asked, scopes) if asked is not None else 1
-        return count if isinstance(count, int) and count > 1 else 1
+        count = interpreter.evaluate(asked, scopes) if asked is not None else 0
+        return count if isinstance(count, int) and count > 0 else 0
 
     def execute_while(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
         """Executes the iterations that the host is known to make, any others as one."""
@@ -238,7 +283,7 @@ class ControlFlow:
         interpreter.jumps.append(jumps)
         ends = self._ends(interpreter, node, scopes)
         if ends is None:
-            self._any_number(interpreter, node, None, scopes)
+            self._any_number(interpreter, node, UNKNOWN, scopes)
         interpreter.jumps.pop()
         if self.run.kernel is not None:
             return True
@@ -297,15 +342,19 @@ class ControlFlow:
         return is_reached
 
     def _any_number(
-        self, interpreter: Interpreter, node: ast.For | ast.While, item: Value, scopes: Scopes
+        self, interpreter: Interpreter, node: ast.For | ast.While, items: Value, scopes: Scopes
     ) -> None:
         """Executes a body once to learn what it changes, and once for any iteration."""
         scope = scopes[-1]
         before = dict(scope)
         trace = self.run.kernel.trace if self.run.kernel is not None else None
+        if self.run.kernel is not None:
+            self.run.kernel.loops.count += 1
+        item = self._item_of(items)
         interpreter.open_paths += 1
         with self.run.changes.path() as changes:
             for is_dry in (True, False):
+                begin = len(trace.items) if trace is not None else 0
                 if trace is not None and is_dry:
                     trace.mute()
                 if isinstance(node, ast.For):
@@ -313,11 +362,53 @@ class ControlFlow:
                 self._iterate(interpreter, node.body, scopes)
                 if trace is not None and is_dry:
                     trace.unmute()
+                else:
+                    self._mark_neighbours(interpreter, node, items, begin, scopes)
                 replace_scope(scope, widen(self.run, before, scope))
                 self.run.changes.widen(changes, partial(widen, self.run))
                 if trace is not None:
                     trace.fence("block")
         interpreter.open_paths -= 1
+
+    def _mark_neighbours(
+        self,
+        interpreter: Interpreter,
+        node: ast.For | ast.While,
+        items: Value,
+        begin: int,
+        scopes: Scopes,
+    ) -> None:
+        """Marks accesses of an iteration that LLVM may merge with those of the next.
+
+        Args:
+            interpreter: evaluates how the loop is to be unrolled.
+            node: the loop.
+            items: its range.
+            begin: the first of its accesses in the trace.
+            scopes: where it stands.
+        """
+        kernel = self.run.kernel
+        if kernel is None or begin == len(kernel.trace.items):
+            return
+        if isinstance(node, ast.For) and self._unrolled_by(interpreter, node.iter, scopes) in (
+            None,
+            1,
+        ):
+            return
+        iteration = kernel.trace.items[begin:]
+        events = [item for item in iteration if isinstance(item, Event)]
+        trips = items.count if isinstance(items, LoopRange) else None
+        if trips is not None and trips * len(events) <= FEW_ACCESSES:
+            return
+        offsets = (event.offset for event in events if isinstance(event.offset, AffineInt))
+        moved = {s: None for offset in offsets for s, _ in offset.terms if s.name == "iteration"}
+        for symbol in moved:
+            trip = AffineInt(0, I32, ((symbol, 1),))
+            mark_open_fusions(iteration, trip, len(events), "", kernel.trace.scope)
+
+
+def _is_assigned(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _is_compiled_in(test: ast.expr) -> bool:

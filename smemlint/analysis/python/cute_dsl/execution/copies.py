@@ -27,6 +27,12 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import Value
+from smemlint.analysis.simt.codegen.unrolled_sums import (
+    at_static_zero,
+    is_divergent,
+    is_of_iteration,
+    without_iterations,
+)
 from smemlint.analysis.simt.cute.accesses import KINDS
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine, thread_form
@@ -305,6 +311,8 @@ def access_element(
         kind: a load or a store.
         node: the subscript.
     """
+    if run.kernel is not None and tensor.space is cute.Space.GLOBAL and kind is AccessKind.LOAD:
+        run.kernel.loops.is_large |= run.kernel.loops.depth > 0
     if isinstance(tensor, UnknownTensor):
         if tensor.space is cute.Space.SHARED:
             run.note(node, f"an element of a tensor of shared memory: {tensor.reason}")
@@ -313,11 +321,34 @@ def access_element(
         return
     try:
         at = numbers.coordinate(run, key)
-        address = cute.lanes_of(tensor.address_of(at))
+        offset = _offset_of_element(run, tensor, at)
     except cute.CuteError as error:
         _emit_undecided(run, tensor, kind, str(error), node)
         return
-    emit(run, tensor, kind, max(tensor.bits // 8, 1), byte_offset(address, tensor), node)
+    emit(run, tensor, kind, max(tensor.bits // 8, 1), offset, node)
+
+
+def _offset_of_element(
+    run: Execution, tensor: cute.Tensor, at: cute.Coordinate
+) -> AffineInt | UnknownNumber:
+    """Returns where an element lies, as the compiler computes it.
+
+    Raises:
+        CuteError: the tensor has no such coordinate.
+    """
+    offset = byte_offset(cute.lanes_of(tensor.address_of(at)), tensor)
+    loops = run.kernel.loops if run.kernel is not None else None
+    if not loops or not loops.depth or not isinstance(offset, AffineInt) or _has_swizzle(tensor):
+        return offset
+    if not any(map(is_of_iteration, (tensor.base, tensor.layout(at)))):
+        return offset
+    if not is_divergent(at):
+        loops.leave_open(offset)
+    else:
+        rest = byte_offset(cute.lanes_of(tensor.address_of(at_static_zero(at))), tensor)
+        if isinstance(rest, AffineInt):
+            loops.hide(offset, rest)
+    return offset
 
 
 def access_pointer(
@@ -462,6 +493,7 @@ def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumb
         return found
     if isinstance(found.base, int) and abs(found.base) >= MAX_ARRAY_BYTES:
         return _OUTSIDE
+    found = without_iterations(found)
     offset = AffineInt(found.base, I64, found.terms, found.form)
     if isinstance(offset.base, int):
         return offset

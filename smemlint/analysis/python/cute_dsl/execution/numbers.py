@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque
 from smemlint.analysis.python.interpreter.values import Method, Symbol, Unknown, Value
+from smemlint.analysis.simt.codegen.unrolled_sums import remember_iterations
 from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of
@@ -70,6 +71,8 @@ def calculate(run: Execution, operation: ast.AST, one: Value, other: Value) -> N
         known = power_of_two(int(np.gcd.reduce(result.base, axis=None))) if not result.terms else 1
         divisor = min(scev_of(a).alignment, scev_of(b).alignment, known)
         result.form = combined(name, a, b, divisor)
+    if run.kernel is not None and run.kernel.loops.depth and isinstance(result, AffineInt):
+        remember_iterations(result, a, b)
     return Number(result)
 
 

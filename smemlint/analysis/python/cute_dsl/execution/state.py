@@ -20,6 +20,7 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     Value,
 )
+from smemlint.analysis.simt.codegen.unrolled_sums import CompiledLoops
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I32, FloatType
@@ -52,6 +53,7 @@ class Kernel:
         notes: what was not followed, each place once, and the only array that it touches.
         failure: why the execution stopped early; None where it did not.
         data_branches: how many branches on data are around the current place.
+        loops: its loops, and what the compiler makes of accesses in them.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Kernel:
     failure: Reason | None = None
     data_branches: int = 0
     layouts: dict[object, LayoutUse] = field(default_factory=dict)
+    loops: CompiledLoops = field(default_factory=CompiledLoops)
 
     @property
     def threads(self) -> int:
@@ -190,6 +193,7 @@ class Execution:
     def end(self) -> None:
         """Ends the execution of a kernel."""
         if self.kernel is not None:
+            self.kernel.loops.settle()
             self.finished.append(self.kernel)
         self.kernel = None
 

@@ -94,10 +94,16 @@ class Prepared(ModelValue):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopRange(ModelValue):
-    """A range of a loop whose length is not known, or that is too long to be unrolled."""
+    """A range of a loop whose length is not known, or that is too long to be unrolled.
+
+    Attributes:
+        start, step: of its numbers.
+        count: how many these are; None where that is not known.
+    """
 
     start: Value
     step: Value
+    count: int | None = None
 
 
 # ---- payloads
