@@ -92,7 +92,7 @@ class CompiledLoops:
         offset.form = atom(f"(unrolled {rest.identity()})", alignment, is_divergent=True)
 
     def settle(self) -> None:
-        """Decides at the end of a kernel what of it is hidden."""
+        """Restores at the end of a kernel what its other code lets LLVM find."""
         if self.count > 1 or self.is_large:
             _restore((*self.hidden, *self.open))
         else:
