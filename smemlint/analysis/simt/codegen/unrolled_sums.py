@@ -92,7 +92,7 @@ class CompiledLoops:
         offset.form = atom(f"(unrolled {rest.identity()})", alignment, is_divergent=True)
 
     def settle(self) -> None:
-        """Restores at the end of a kernel what its other code lets LLVM find."""
+        """Settles at the end of a kernel which neighbours LLVM does not find."""
         if self.count > 1 or self.is_large:
             _restore((*self.hidden, *self.open))
         else:
