@@ -240,6 +240,7 @@ class LoopPlan:
         may_fuse: accesses that other iterations than those of a block may be fused with.
         is_counted: it runs as often as a variable says.
         surely_runs: it does so at least once.
+        is_staggered: threads of one warp left it in different iterations.
         tried: how often it just ran in the trial, where the header does not tell.
     """
 
@@ -250,6 +251,7 @@ class LoopPlan:
     is_counted: bool = False
     surely_runs: bool = False
     tried: int | None = None
+    is_staggered: bool = False
 
 
 @dataclass(slots=True, eq=False)

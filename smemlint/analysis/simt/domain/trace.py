@@ -63,6 +63,7 @@ class Event:
         extends: a load of two bytes whose value is extended to 32 bits, which ptxas fuses with
             none; None where that is not known.
         may_sink: fewer threads may load it: the compiler may leave it to those that read it.
+        may_stagger: threads of a warp may make it in other iterations than in the source.
         before_sinking: the threads that would make a load that was left to those that read it.
         word: bytes of an element where it takes a vector of words of 4 or 8 bytes; 0 elsewhere.
         whole: bytes that the source moves at once, if that takes several instructions; else 0.
@@ -105,6 +106,7 @@ class Event:
     whole: int = 0
     may_sink: bool = False
     before_sinking: NDArray[np.bool_] | None = None
+    may_stagger: bool = False
 
     @property
     def stays_alone(self) -> bool:

@@ -83,6 +83,7 @@ class _Site:
     may_fuse: bool = False
     may_part: bool = False
     may_sink: bool = False
+    may_stagger: bool = False
     data: DataAddresses | None = None
     is_of_library: bool = False
     whole: int = 0
@@ -186,6 +187,7 @@ class AccessSummary:
         site.may_fuse |= bool(event.may_fuse)
         site.may_part |= event.may_part
         site.may_sink |= event.may_sink
+        site.may_stagger |= event.may_stagger
         site.whole = max(site.whole, event.whole)
         site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
@@ -260,7 +262,8 @@ class AccessSummary:
         priced = [p for p in patterns if p.ideal]
         has_figure = bool(priced) and len(priced) == len(patterns)
         taken = (*self._assumptions, *site.conditions(), *site.taken)
-        is_sample = site.may_part or turns_vary or _may_fuse(site, priced)
+        is_one_of_several = turns_vary or site.may_stagger
+        is_sample = site.may_part or is_one_of_several or _may_fuse(site, priced)
         certainty = _certainty(undecided, is_sample=is_sample, has_assumptions=bool(taken))
         widths = [g.width for g in site.groups.values()]
         issued = sum(p.count for p in patterns)
@@ -268,7 +271,7 @@ class AccessSummary:
             issued = site.issued
         kept = costliest(patterns)
         bounds = None
-        if is_sample and has_figure and not turns_vary and not site.has_alternatives:
+        if is_sample and has_figure and not is_one_of_several and not site.has_alternatives:
             sure = _certainty(None, is_sample=False, has_assumptions=bool(taken))
             bounds = fusion_bounds(site.groups.values(), partial(self._priced, site), sure)
         access = Access(
@@ -282,7 +285,9 @@ class AccessSummary:
             ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
             assumptions=taken,
-            reason=_why_open(undecided, certainty, turns_vary=turns_vary),
+            reason=_why_open(
+                undecided, certainty, turns_vary=turns_vary, may_stagger=site.may_stagger
+            ),
             patterns=kept,
             omitted=len(patterns) - len(kept),
             matrices=site.matrices,
@@ -510,7 +515,7 @@ def _certainty(undecided: Unknown | None, *, is_sample: bool, has_assumptions: b
 
 
 def _why_open(
-    undecided: Unknown | None, certainty: Certainty, *, turns_vary: bool
+    undecided: Unknown | None, certainty: Certainty, *, turns_vary: bool, may_stagger: bool
 ) -> Reason | None:
     """Returns why an access has no figure, or one that may be another."""
     if undecided is not None:
@@ -518,6 +523,9 @@ def _why_open(
     if turns_vary:
         text = "how often warps that meet on a word try again is a matter of their timing"
         return Reason(ReasonCode.NOT_MODELLED, text)
+    if may_stagger:
+        text = "in which iterations threads of a warp are at a time is not modelled"
+        return Reason(ReasonCode.COMPILER, text)
     if certainty is Certainty.SAMPLED:
         text = "which neighbours the compiler makes one instruction of is not modelled"
         return Reason(ReasonCode.COMPILER, text)

@@ -11,7 +11,7 @@ import numpy as np
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, unrolled
-from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
+from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event
@@ -158,6 +158,7 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
                 sink_loads(state.trace, sunk, parts.node, going)
             if going is not state.mask:
                 run.is_constant = False
+                _note_staggered(ev, parts.node, going, state.mask & ~going)
                 run.left = run.left | (state.mask & ~going)
                 state.mask = going
                 if not is_any(going):
@@ -172,6 +173,14 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
         ):
             execute_widened(ev, parts.node, None, parts.step, parts.body, is_uniform=True)
             return
+
+
+def _note_staggered(ev: Evaluator, node: ir.Loop, going: Mask, left: Mask) -> None:
+    """Notes in the plan of a loop that some threads of a warp leave it and others do not."""
+    plan = ev.state.loop_plans.get(node)
+    if plan is not None and not plan.is_staggered:
+        parted = [threads.reshape(-1, WARP).any(axis=1) for threads in (going, left)]
+        plan.is_staggered = bool((parted[0] & parted[1]).any())
 
 
 def in_one_block(

@@ -12,6 +12,7 @@ from smemlint.analysis.simt.codegen.next_iterations import (
     mark_open_blocks,
     neighbours_of_iterations,
 )
+from smemlint.analysis.simt.codegen.staggered import mark_staggered
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import ArrayType, array_member
@@ -29,6 +30,7 @@ from smemlint.analysis.simt.loops.known_trips import (
     counter_of,
     execute_iterations,
     foresee_trips,
+    may_be_left,
 )
 from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks
 from smemlint.analysis.simt.state import LoopPlan, State
@@ -183,20 +185,41 @@ def _execute_planned(
         mark_left_over(items[begin:], run.atoms)
     else:
         execute_blocks(ev, parts, plan.unroll_factor, carried, trips)
+    _mark_staggered(ev, parts, plan, items[begin:])
     if plan.is_counted:
         ev.state.trace.guard(begin, runs=plan.surely_runs)
     mark_open_blocks(items[begin:] if plan.may_fuse else (), plan.may_fuse)
+
+
+def _mark_staggered(
+    ev: Evaluator, parts: LoopParts, plan: LoopPlan, items: Sequence[Event | Fence]
+) -> None:
+    """Marks accesses of which threads of a warp leave the loop in different iterations."""
+    is_staggered, plan.is_staggered = plan.is_staggered, False
+    if not is_staggered or plan.unroll_factor != RUN_TIME or parts.node.pragma:
+        return
+    if not may_be_left(parts.body) and _steps_by_constants(ev, parts):
+        init = getattr(parts.node, "init", None)
+        first = init.decls[0] if isinstance(init, ir.DeclList) else init
+        begin = getattr(first, "init", None) or getattr(first, "rvalue", None)
+        events = [item for item in items if isinstance(item, Event)]
+        mark_staggered(events, begins_at_constant=isinstance(begin, ir.Constant))
 
 
 def _is_left_over(ev: Evaluator, parts: LoopParts, plan: LoopPlan, tried: int | None) -> bool:
     """Returns whether a loop that is unrolled at run time does not run often enough for that."""
     if parts.node.pragma or plan.unroll_factor != RUN_TIME or parts.step is None or parts.first:
         return False
-    names = ev.state.node_facts.names_in(parts.step) - {counter_of(parts.node)}
-    if not _are_constants(ev, names):
+    if not _steps_by_constants(ev, parts):
         return False
     trips = tried if tried is not None else foresee_trips(ev, parts)
     return trips is not None and trips < RUN_TIME
+
+
+def _steps_by_constants(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether the compiler knows what the step of a loop adds, if it has one."""
+    names = ev.state.node_facts.names_in(parts.step) if parts.step is not None else frozenset()
+    return _are_constants(ev, names - {counter_of(parts.node)})
 
 
 def _are_constants(ev: Evaluator, names: Iterable[str]) -> bool:
