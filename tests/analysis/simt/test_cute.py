@@ -272,6 +272,26 @@ void go(float *o, int n) { k<<<1, 32>>>(o, n); }
     assert found == [(9, 4), (10, 8), (11, 1), (12, 2), (13, 2), (14, 2), (16, 0)]
 
 
+def test_the_iterator_of_an_identity_tensor_takes_another_layout():
+    """Of an MMA's accumulators as rows and columns: lane l has row l / 4 and column 2 (l % 4)."""
+    text = """
+#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void k(float *o) {
+  __shared__ float s[2048];
+  auto mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{});
+  Tensor mine = mma.get_slice(threadIdx.x).partition_C(make_identity_tensor(Shape<_16, _16>{}));
+  auto l = mine.layout();
+  Tensor rows = make_tensor(mine.data(), make_layout(make_layout(get<0, 1>(l), get<1>(l)),
+                                                     make_layout(get<0, 0>(l), get<2>(l))));
+  s[get<0>(rows(1, 2)) * 32 + get<1>(rows(1, 2))] = 1;
+  s[get<1>(rows(1, 2)) * 32] = 1;
+}
+void go(float *o) { k<<<1, 32>>>(o); }
+"""
+    assert [(a.span.line, a.ways) for a in accesses_of(text)] == [(11, 8), (12, 4)]
+
+
 def test_a_class_of_another_namespace_is_no_type_of_cute():
     """`cute::Layout` is CuTe's where the project has a `Layout` of its own."""
     source = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from smemlint.analysis.simt.calls.operands import operand_of
@@ -361,6 +362,9 @@ def _make_tensor(call: Call) -> Value:
     pointer = call.values[0]
     if isinstance(pointer, Unknown):
         return pointer
+    counted = tensor_of(pointer)
+    if counted is not None and counted.space is cute.Space.COORDINATE:
+        return Cute(replace(counted, layout=_shape_or_layout(call, 1)))
     if not isinstance(pointer, Pointer):
         raise cute.CuteError("a tensor of what is no pointer")
     given = call.values[1] if len(call.values) > 1 else None

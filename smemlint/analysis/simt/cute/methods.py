@@ -148,7 +148,8 @@ def _thread_layout(mma: cute.TiledMma, call: Call) -> Value:
 
 
 def _data(tensor: cute.Tensor, call: Call) -> Value:
-    return data_of(tensor)
+    """Evaluates `t.data()`; the iterator of an identity tensor is the tensor itself."""
+    return Cute(tensor) if tensor.space is cute.Space.COORDINATE else data_of(tensor)
 
 
 def _compose(own: cute.Tensor | cute.Layout | cute.ComposedLayout, call: Call) -> Value:
