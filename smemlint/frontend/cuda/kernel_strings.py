@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token, lex
@@ -17,6 +17,17 @@ _RAW = re.compile(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\(')
 _PLAIN = re.compile(r'(?:u8|[uUL])?"')
 _JOINED = frozenset(("+", "+=", "<<"))
 _ENDS_LINE = re.compile(r'"[ \t]*+\\?[ \t]*+(?://[^\r\n]*+)?[\r\n]')
+_STRINGIZING = re.compile(
+    r"^[ \t]*+#[ \t]*+define[ \t]++(?P<name>\w++)\([ \t]*+(?P<of>[\w.]++)[ \t]*+\)"
+    r"(?:[^#\n\\]|\\\r?\n)*+#[ \t]*+(?P<own>\w++)",
+    re.M,
+)
+_GIVEN_CODE = re.compile(
+    r'=\s*+([A-Za-z]\w*+)\s*+\(\s*+(?:extern\s++"C"\s++)?(?:template|__global__|__device__)\b'
+)
+"""A macro that was not read and is given code to initialize something: it makes a string of it."""
+_DIRECTIVE = re.compile(r"^[ \t]*+#", re.M)
+_STEPS = {"(": 1, ")": -1}
 _NOT_BLANK = re.compile(r"[^\r\n]")
 
 
@@ -37,9 +48,15 @@ class KernelString:
 
 def kernel_strings(text: str) -> Iterator[KernelString]:
     """Yields the texts of kernels with shared memory in the strings of a file, first come first."""
-    if _KERNEL not in text or _IN_A_STRING.search(text) is None:
+    if _KERNEL not in text:
+        return
+    defined = _STRINGIZING.finditer(text)
+    macros = {m["name"] for m in defined if m["own"] in (m["of"], "__VA_ARGS__")}
+    macros |= set(_GIVEN_CODE.findall(text))
+    if not macros and _IN_A_STRING.search(text) is None:
         return
     tokens = lex(text)
+    yield from _stringized(text, tokens, macros)
     found = 0
     for is_string, group in groupby(range(len(tokens)), lambda i: tokens[i].kind == "string"):
         indices = list(group)
@@ -53,6 +70,34 @@ def kernel_strings(text: str) -> Iterator[KernelString]:
         around = {tokens[i].text for i in (indices[0] - 1, indices[-1] + 1) if 0 <= i < len(tokens)}
         is_alone = around.isdisjoint(_JOINED) and found <= MAX_KERNEL_STRINGS
         yield KernelString(strings[0].start, _program(text, strings) if is_alone else None)
+
+
+def _stringized(text: str, tokens: Sequence[Token], macros: Set[str]) -> Iterator[KernelString]:
+    """Yields the kernels that macros like `#define STR(...) #__VA_ARGS__` make texts of."""
+    calls = (i for i, token in enumerate(tokens[:-1]) if token.text in macros)
+    found = end = 0
+    for i in calls if macros else ():
+        if i < end or tokens[i + 1].text != "(" or _is_defined(text, tokens[i]):
+            continue
+        depth, end = 0, i + 1
+        while end < len(tokens) and (depth := depth + _STEPS.get(tokens[end].text, 0)) > 0:
+            end += 1
+        first, last = tokens[i + 1].end, tokens[min(end, len(tokens) - 1)].start
+        content = text[first:last]
+        if _KERNEL not in content or not may_touch_shared(content):
+            continue
+        found += 1
+        program = None
+        if found <= MAX_KERNEL_STRINGS and _DIRECTIVE.search(content) is None:
+            program = _NOT_BLANK.sub(" ", text[:first]) + content
+        is_read = program is not None and depth == 0 and _is_balanced(program)
+        yield KernelString(tokens[i].start, program if is_read else None)
+
+
+def _is_defined(text: str, token: Token) -> bool:
+    """Returns whether a name stands behind `#define`."""
+    before = text[text.rfind("\n", 0, token.start) + 1 : token.start]
+    return before.lstrip().startswith("#")
 
 
 def _program(text: str, strings: Sequence[Token]) -> str | None:
