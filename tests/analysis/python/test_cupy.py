@@ -467,3 +467,18 @@ def test_device_code_that_nothing_known_compiles_is_noted(head: str) -> None:
     """The wrapper of another file compiles it, and its kernel calls the function."""
     text = f"from mine import build\nSOURCE = '''{head} {{ __shared__ float s[32]; }}'''\n"
     assert _notes(text + "build('k', SOURCE)\n") == [(2, 10, "not-reached")]
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("f'__global__ void k({T} *o) {{ __shared__ {T} s[32]; }}'", [2]),
+        ("'__global__ void k(float *o) {' + 'extern __shared__ ' + T + ' s[];}'", []),
+        ("'__global__ void k(float *o) {' + '__shared__ float s[32];' + T + '}'", [2]),
+        ("['__global__', '__shared__', '__shared__ memory']", []),
+        ("'__shared__ float s[32];'", []),
+    ],
+)
+def test_pieces_of_kernels_that_nothing_known_compiles_are_noted(code: str, lines) -> None:
+    text = f"class Generator:\n    def code(self, T): self.code = {code}\n"
+    assert [line for line, _, _ in _notes("import pycuda\n" + text[:-1])] == [n + 1 for n in lines]

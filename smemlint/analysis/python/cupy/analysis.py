@@ -8,6 +8,7 @@ memory that no such call gets.
 from __future__ import annotations
 
 import ast
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
+_DECLARES = re.compile(r"__shared__\s[^;{}()]*\[")
 _DEVICE_CODE = ("__global__", "__device__")
 
 
@@ -124,11 +126,15 @@ class _File:
     def _uncompiled(self) -> list[NotAnalysed]:
         """Returns a note at each literal with device code that is no part of a known text."""
         compiled = {line for raw in self._files.raws.values() for line in self._lines_of(raw)}
+        literals = list(_literals_of(self._text.tree))
+        has_code = any(_names_device_code(text) for _, text in literals)
         return [
             self._note(literal, ReasonCode.NOT_REACHED, "no call that compiles this CUDA text")
-            for literal in _literals_of(self._text.tree)
-            if any(word in str(literal.value) for word in _DEVICE_CODE)
-            and _holds_shared(str(literal.value))
+            for literal, text in literals
+            if _holds_shared(text)
+            and (
+                any(word in text for word in _DEVICE_CODE) or (has_code and _DECLARES.search(text))
+            )
             and compiled.isdisjoint(range(literal.lineno, (literal.end_lineno or 0) + 1))
         ]
 
@@ -186,6 +192,10 @@ class _File:
         calls = list(dict.fromkeys(call for raw in raws for call in raw.calls))
         defines, below = _defines(first.options), self._text.below
         return Embedded(first.text, span, name, defines, calls, first.options, below)
+
+
+def _names_device_code(text: str) -> bool:
+    return any(word in text for word in _DEVICE_CODE)
 
 
 def _rebound_globals(tree: ast.AST) -> set[str]:
@@ -248,9 +258,18 @@ def _may_hand_over_shared(call: ast.Call, maker: Maker | None) -> bool:
     return "path" in named if code is None else not isinstance(code, ast.Constant)
 
 
-def _literals_of(tree: ast.AST) -> Iterator[ast.Constant]:
-    """Yields the string literals of a file that are no comments: those that a value is made of."""
+def _literals_of(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Yields the strings of a file with what is written of them, but for comments."""
     comments = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    inner = {part for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for part in n.values}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in comments:
-            yield node
+        if isinstance(node, ast.JoinedStr):
+            pieces = (p.value for p in node.values if isinstance(p, ast.Constant))
+            yield node, " x ".join(map(str, pieces))
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node not in comments
+            and node not in inner
+        ):
+            yield node, node.value
