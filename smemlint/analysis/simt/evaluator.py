@@ -43,10 +43,13 @@ class Policy:
         tracks_scev: integers keep how the compiler computes them, which fusion needs.
         follows_lists: the elements of a `std::vector` of a list, and of a range that a loop is
             over, are followed one by one.
+        is_given_null: a pointer that a function is given may be null. A kernel's is taken to be
+            none, as the optional arguments are where it does the most.
     """
 
     tracks_scev = True
     follows_lists = False
+    is_given_null = False
 
     def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
         """Yields the definitions whose last component is that of `name`, most local first."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,6 +102,13 @@ def propagated(a: Value, b: Value) -> Unknown:
     uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
     data = any(isinstance(v, Unknown) and v.is_data for v in (a, b))
     return Unknown(unknown.reason, data, uniform, unknown.split)
+
+
+def negated(value: Unknown) -> Unknown:
+    """Returns the opposite of a truth value that is not known."""
+    text = value.condition
+    opposite = text.removeprefix("!") if text.startswith("!") else text and f"!{text}"
+    return replace(propagated(value, value), condition=opposite, confines=value.confines)
 
 
 def select(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:

@@ -278,6 +278,7 @@ class Object:
         default: what a read of a cell that was never written gives; None for uninitialized.
         conditions: assumed `#if` conditions that chose its type.
         may_be_another: an access through it may be to another array.
+        is_given: what a pointer that was passed or loaded points to: nothing, or what others do.
     """
 
     name: str
@@ -293,6 +294,7 @@ class Object:
     layout: LayoutUse | None = None
     conditions: tuple[str, ...] = ()
     may_be_another: bool = False
+    is_given: bool = False
 
 
 @light_dataclass(frozen=True, slots=True, eq=False)

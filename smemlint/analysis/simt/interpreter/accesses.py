@@ -170,7 +170,8 @@ def unknown_argument(ev: Evaluator, ctype: CType, key: str, name: str) -> Value:
         case FloatType():
             return FloatValue(ctype)
         case PointerType():
-            obj = Object(name, ctype.target, Space.GLOBAL, key)
+            is_given = ev.policy.is_given_null and not ctype.is_reference
+            obj = Object(name, ctype.target, Space.GLOBAL, key, is_given=is_given)
             return Pointer(obj, offset_of(0), ctype.target)
         case RecordType():
             cells = {

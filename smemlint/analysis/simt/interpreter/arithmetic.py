@@ -10,7 +10,7 @@ from smemlint.analysis.simt.domain.ctypes import BOOL, I64
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
 from smemlint.analysis.simt.domain.integer_scev import operated_scev
 from smemlint.analysis.simt.domain.linear_forms import is_plain
-from smemlint.analysis.simt.domain.masking import propagated
+from smemlint.analysis.simt.domain.masking import negated, propagated
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.conversions import compared
 from smemlint.analysis.simt.interpreter.pointers import TEXT, advance_or_forget, summed_scev
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
@@ -113,8 +114,12 @@ def _apply_to_pointers(ev: Evaluator, op: str, a: Value, b: Value) -> Value:
     is_null = isinstance(a, AffineInt) or isinstance(b, AffineInt)
     if not is_null and (_is_text(a) or _is_text(b)):
         return Unknown.because(ReasonCode.NOT_MODELLED, "texts are not compared")
-    if op in ("==", "!="):  # against nullptr: pointers that we know are not null
-        return number(int(op == "!="), BOOL)
+    if op in ("==", "!="):
+        pointers = [value for value in (a, b) if isinstance(value, Pointer)]
+        differ = compared(pointers[0], pointers[1] if pointers[1:] else None)
+        if op == "!=":
+            return differ
+        return negated(differ) if isinstance(differ, Unknown) else number(0, BOOL)
     return Unknown.because(
         ReasonCode.UNKNOWN_ADDRESS, "pointers into different objects are combined"
     )

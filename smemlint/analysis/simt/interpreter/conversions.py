@@ -36,7 +36,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-from smemlint.reasons import ReasonCode
+from smemlint.reasons import Reason, ReasonCode
 
 
 def convert(ev: Evaluator, value: Value, ctype: CType) -> Value:
@@ -124,12 +124,31 @@ def to_condition(value: Value) -> AffineInt | Unknown:
             return truth(value)
         case Unknown():
             return value
-        case Pointer() | CallableValue():
+        case Pointer():
+            return compared(value, None)
+        case CallableValue():
             return number(1, BOOL)
         case _:
             return Unknown.because(
                 ReasonCode.DATA, "a condition on a value that is not followed", is_data=True
             )
+
+
+def compared(a: Pointer, b: Pointer | None) -> AffineInt | Unknown:
+    """Returns whether a pointer differs from one into another object, or from null.
+
+    What a caller gives may be null, and may be where another pointer points that it gives.
+    """
+    others = (a,) if b is None else (a, b)
+    if not any(pointer.object.is_given for pointer in others) or any(
+        pointer.object.space is not Space.GLOBAL for pointer in others
+    ):
+        return number(1, BOOL)
+    names = " and ".join(sorted(f"{p.object.key}+{p.offset.identity()}" for p in others))
+    text = "whether a pointer is null" if b is None else "whether two pointers are equal"
+    reason = Reason(ReasonCode.UNKNOWN_CONDITION, text)
+    is_uniform = all(pointer.offset.is_uniform for pointer in others)
+    return Unknown(reason, is_uniform=is_uniform, condition=f"{names} differ")
 
 
 def pointer_to_int(ev: Evaluator, pointer: Pointer, ctype: IntType = U32) -> AffineInt:

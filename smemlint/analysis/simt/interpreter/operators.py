@@ -32,6 +32,7 @@ from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.analysis.simt.domain.masking import (
     is_staggered,
     lane_predicate,
+    negated,
     propagated,
     truth_bounds,
 )
@@ -97,7 +98,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
             else value
         )
     if isinstance(value, Pointer) and op == "!":
-        return number(0, BOOL)
+        value = to_condition(value)
     if isinstance(value, LanePredicate) and op == "!":
         return value.negated()
     if not isinstance(value, AffineInt):
@@ -121,10 +122,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
 
 
 def _operated_unknown(op: str, value: Unknown) -> Unknown:
-    text = value.condition if op == "!" else ""
-    negated = text.removeprefix("!") if text.startswith("!") else text and f"!{text}"
-    confines = value.confines or op != "!"
-    return replace(propagated(value, value), condition=negated, confines=confines)
+    return negated(value) if op == "!" else propagated(value, value)
 
 
 def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:

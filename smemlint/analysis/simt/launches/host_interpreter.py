@@ -100,6 +100,7 @@ class HostPolicy(Policy):
 
     tracks_scev = False
     follows_lists = True
+    is_given_null = True
 
     def __init__(
         self,

@@ -46,7 +46,11 @@ def test_what_was_given_may_be_the_text(call):
 
 def test_a_text_is_not_null():
     choice = CHOICE.format("mode != nullptr")
-    host = (
-        f'void go(const char *mode, float *g) {{ {choice} }}\nvoid run(float *g) {{ go("a", g); }}'
-    )
-    assert blocks(host) == [32]
+    assert blocks(f'void run(float *g) {{ const char *mode = "a"; {choice} }}') == [32]
+
+
+@pytest.mark.parametrize("parameter", ["const char *mode", "int mode"])
+def test_a_parameter_may_be_null_whatever_a_caller_gives(parameter):
+    choice = CHOICE.format("mode != 0")
+    host = f"void go({parameter}, float *g) {{ {choice} }}\nvoid run(float *g) {{ go(7, g); }}"
+    assert blocks(host) == [32, 64]
