@@ -179,7 +179,7 @@ def _inherited(record: Record, bases: Sequence[CType]) -> Scope:
 
 def local_record(ev: Evaluator, node: ir.Struct | ir.Union) -> CType:
     """Returns a struct or union defined inside a function or as a member's type."""
-    found = _record_in_function(ev, node)
+    found = _record_in_function(ev, node) or _record_of_alias(ev, node)
     if found is not None:
         return found
     result = _lay_out_members(ev, node.name or "", node, [], None, ())
@@ -203,6 +203,21 @@ def _record_in_function(ev: Evaluator, node: ir.Struct | ir.Union) -> CType | No
     result = record_type(ev, here[0], _visible(ev), ())
     ev.state.bind(here[0].name, result)
     return result
+
+
+def _record_of_alias(ev: Evaluator, node: ir.Struct | ir.Union) -> CType | None:
+    """Returns the class that a `typedef` of a file defines, with its methods; None of others."""
+    named = ev.state.unit.records.get(node.name or "", ())
+    at = ev.state.unit.span(node)
+    here = [
+        r
+        for r in named
+        if r.owner is None
+        and r.scope == ev.state.place
+        and r.span.path == at.path
+        and at.line <= r.span.line <= at.end_line + 1
+    ]
+    return record_type(ev, here[0], {}, ()) if here and not here[0].template else None
 
 
 def _visible(ev: Evaluator) -> Scope:

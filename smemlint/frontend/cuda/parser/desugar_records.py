@@ -67,7 +67,10 @@ def desugar_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
             g.emit(STORAGE[word.text], word.text, word)
         elif word.text in ATTRIBUTES and text_at(head, k + 1) == "(":
             take_attribute(g, head, k, emit=True)
+    is_typedef = any(w.text == "typedef" for w in head[:keyword])
     at, name = head[keyword], _record_name(head[keyword + 1 :])
+    if name is None and is_typedef and head[keyword].text != "enum":
+        name = _name_for_linkage(words, end + 1)
     if name is not None:
         g.types.add(name.text)
     role = {"enum": "ENUM", "union": "UNION"}.get(at.text, "STRUCT")
@@ -80,8 +83,15 @@ def desugar_record(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
     else:
         desugar_members(g, words, brace + 1, end, [*head[keyword + 1 :], *_attributes(words, end)])
     g.op("}", words[end])
-    is_typedef = any(w.text == "typedef" for w in head[:keyword])
     return _declarators_behind(g, words, end + 1, stop, is_typedef=is_typedef)
+
+
+def _name_for_linkage(words: Sequence[Word], k: int) -> Word | None:
+    """Returns the name that a `typedef` gives to a record without one; None where it is no name."""
+    while text_at(words, k) in ATTRIBUTES and text_at(words, k + 1) == "(":
+        k = closing(words, k + 1) + 1
+    is_name = k < len(words) and words[k].kind == "identifier" and text_at(words, k + 1) in ",;"
+    return words[k] if is_name else None
 
 
 def _attributes(words: Sequence[Word], end: int) -> Sequence[Word]:
