@@ -316,9 +316,7 @@ class LaunchPolicy(HostPolicy):
 
     def _kernels(self, ev: Evaluator, node: ir.Node) -> Iterable[str]:
         """Returns the kernels that an expression may name: itself, or what a variable was given."""
-        while isinstance(node, ir.Cast):
-            node = node.expr
-        if isinstance(node, ir.UnaryOp) and node.op == "&":
+        while isinstance(node, ir.Cast) or (isinstance(node, ir.UnaryOp) and node.op in "&*"):
             node = node.expr
         if isinstance(node, ir.ArrayRef | ir.StructRef):  # an entry of a table of kernels
             value = ev.evaluate(node)

@@ -76,3 +76,14 @@ def test_extremes_of_lists_in_host_code(expression, value):
     void run(float *g) {{ k<<<1, 32>>>(g, {expression}); }}"""
     (access,) = accesses_of(text)
     assert access.ways == value
+
+
+@pytest.mark.parametrize("given", ["k<4>", "&k<4>"])
+def test_a_kernel_may_be_launched_through_what_points_to_it(given):
+    text = f"""{KERNELS}
+    void run(float *g) {{
+      k<2><<<1, 32>>>(g, 2);
+      void (*kernel)(float *, int) = {given};
+      (*kernel)<<<1, 64>>>(g, 4);
+    }}"""
+    assert launched(text) == {("2", 32, 2), ("4", 64, 4)}
