@@ -43,8 +43,8 @@ class Policy:
         tracks_scev: integers keep how the compiler computes them, which fusion needs.
         follows_lists: the elements of a `std::vector` of a list, and of a range that a loop is
             over, are followed one by one.
-        is_given_null: a pointer that a function is given may be null. A kernel's is taken to be
-            none, as the optional arguments are where it does the most.
+        is_given_null: a pointer that a function is given may be null. A kernel is taken to be given
+            none: where an optional argument is there, it does the most.
     """
 
     tracks_scev = True
