@@ -142,7 +142,7 @@ class Project:
                 for unit in map(self.index.unit, self.main_files.paths)
                 for function in unit.functions
                 if function.is_kernel and function.span == kernel
-                for group in self._instances(unit).of(function)
+                for group in self.instances_in(unit).of(function)
                 for task in group
             ]
 
@@ -232,7 +232,8 @@ class Project:
     def _is_of_the_run(self, span: Span) -> bool:
         return posixpath.normpath(span.path) in self.index.sources
 
-    def _instances(self, unit: Unit) -> Instances:
+    def instances_in(self, unit: Unit) -> Instances:
+        """Returns what finds the instances of the kernels of a unit."""
         return Instances(self.index, self.user, self._memo, unit, self.main_files)
 
     def _evaluate_unit(
@@ -274,7 +275,7 @@ class Project:
                     Reason(ReasonCode.MISSING, f"includes were not found: {missing_files}"),
                 )
             )
-        units = LaunchingUnits(self.index, self.main_files, self._instances)
+        units = LaunchingUnits(self.index, self.main_files, self.instances_in)
         found = [_Found() for _ in functions]
         evaluations = [
             self._evaluate_function(unit, function, units, own)
