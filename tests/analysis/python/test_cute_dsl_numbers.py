@@ -250,3 +250,48 @@ def test_32_bytes_are_two_accesses_of_16(tmp_path):
     found = facts_of(LOOPS.replace("BODY", body), tmp_path)
     assert ways(found) == [(AccessKind.STORE, 16, 2)]
     assert found.kernels[0].accesses[0].instructions == 2
+
+
+BOUNDED = """
+@cute.kernel
+def kernel(a: cute.Tensor, k: cutlass.Constexpr[int], tile: cutlass.Constexpr[int]):
+    tx, _, _ = cute.arch.thread_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
+    x = s[ELEMENT]
+
+@cute.jit
+def run(a: cute.Tensor, k: cutlass.Constexpr[int], tile: cutlass.Constexpr[int]):
+    kernel(a, k, tile).launch(grid=[1, 1, 1], block=[64, 1, 1])
+
+def host(q, batch, columns):
+    _, k = q.shape
+    assert CONDITION
+    tile = 8
+    if batch > 64:
+        tile = 64
+    cute.compile(run, q, k, min(tile, columns))
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "element", "expected"),
+    [
+        ("k >= 128", "2 * (tx % 32 % (k // 4))", 2),
+        ("128 <= k", "2 * (tx % 32 % (k // 4))", 2),
+        ("k > 127", "2 * (tx % 32 % (k // 4))", 2),
+        ("not k < 128", "2 * (tx % 32 % (k // 4))", 2),
+        ("k >= 128", "2 * tx + tx // k", 2),
+        ("k >= 128", "tile + 4 * tx", 4),
+        ("k > 124", "2 * (tx % 32 % (k // 4))", None),
+        ("k <= 128", "2 * (tx % 32 % (k // 4))", None),
+        ("k >= 128", "tile * tx", None),
+    ],
+)
+def test_numbers_of_the_host_are_bounded_and_alike_for_all_threads(
+    tmp_path, condition, element, expected
+):
+    """32 lanes below k / 4 stay as they are: two words apart they are 2-way."""
+    text = BOUNDED.replace("CONDITION", condition).replace("ELEMENT", element)
+    (kernel,) = facts_of(text, tmp_path).kernels
+    (access,) = kernel.accesses
+    assert (access.ways if access.certainty.is_decided else None) == expected

@@ -198,7 +198,10 @@ class AffineDomain:
             known_sign = not type.signed or lower(a) >= 0
             if known_sign or is_zero(a.base % m):
                 return normalized(a.base // m, type, divided(a, m))
-        return self._fresh("/", a, b, type, modulus=m)
+        if _is_below(a, b):
+            return AffineInt(0, type)
+        least = lower(a) // m if m is not None and m > 0 and a.is_uniform else 0
+        return with_least(self._fresh("/", a, b, type, modulus=m), least)
 
     def modulo(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `a % b` with the sign of `a`, as in C."""
@@ -214,6 +217,8 @@ class AffineDomain:
                 return AffineInt(0, type)
             if not type.signed or lower(a) >= 0:
                 return AffineInt(settled(a.base % m), type)
+        if _is_below(a, b):
+            return a
         return self._fresh("%", a, b, type, modulus=m, nonnegative=lower(a) >= 0)
 
     def shift_left(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
@@ -451,6 +456,21 @@ class Results(AffineDomain):
         if isinstance(result, AffineInt) and len(result.terms) == 1:
             self.made_of[result.terms[0][0].key] = op, a, b
         return result
+
+
+def with_least(value: AffineInt | Unknown, least: int) -> AffineInt | Unknown:
+    """Returns an unknown that is known not to be below a number; others as they are."""
+    if isinstance(value, Unknown) or len(value.terms) != 1 or least <= 0:
+        return value
+    ((symbol, factor),) = value.terms
+    bounded = replace(symbol, nonnegative=True, least=max(symbol.least, least))
+    return AffineInt(value.base, value.type, ((bounded, factor),), value.form)
+
+
+def _is_below(a: AffineInt, b: AffineInt) -> bool:
+    """Returns whether `0 <= a < b`, whatever the unknowns are."""
+    low, high = lower(a), upper(a)
+    return bool(b.terms) and low >= 0 and is_bound(high) and high < lower(b)
 
 
 def _is_place_of_block(term: tuple[Symbol, Lanes]) -> bool:

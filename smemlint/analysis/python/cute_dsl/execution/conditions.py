@@ -10,6 +10,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import Number
 from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.values import Instance, Scopes, Unknown, Value, is_known
+from smemlint.analysis.simt.domain.affine import with_least
 from smemlint.reasons import Assumption, Topic
 
 
@@ -41,6 +42,29 @@ def learn(
                     _equate(run, interpreter, one, other, scopes)
                 elif isinstance(op, ast.In) if holds else isinstance(op, ast.NotIn):
                     _choose(run, interpreter, one, other, scopes)
+                else:
+                    _bound(run, interpreter, (one, op, other), scopes, holds=holds)
+
+
+def _bound(
+    run: Execution,
+    interpreter: Interpreter,
+    compared: tuple[ast.expr, ast.cmpop, ast.expr],
+    scopes: Scopes,
+    *,
+    holds: bool,
+) -> None:
+    """Gives a variable of the host a number that is not below a constant."""
+    one, op, other = compared
+    if isinstance(op, ast.GtE | ast.Gt) != holds:
+        one, other = other, one
+    if not isinstance(op, ast.GtE | ast.Gt | ast.LtE | ast.Lt) or run.kernel is not None:
+        return
+    is_strict = isinstance(op, ast.Gt | ast.Lt) == holds
+    value = interpreter.evaluate(other, scopes) if _is_open(run, interpreter, one, scopes) else None
+    if isinstance(value, int) and not isinstance(value, bool) and value + is_strict > 0:
+        number = run.fresh(ast.unparse(one))
+        assign(interpreter, one, Number(with_least(number, value + is_strict)), scopes)
 
 
 def _equate(

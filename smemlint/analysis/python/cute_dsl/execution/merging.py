@@ -62,9 +62,8 @@ def merge_branches(
 
     def merge(a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:
         if isinstance(condition, UnknownNumber):
-            if condition.is_uniform:
-                return _one_of(run, a, b)
-            return _DIFFERS
+            is_alike = condition.is_uniform or run.kernel is None
+            return _one_of(run, a, b) if is_alike else _DIFFERS
         if a.terms or b.terms:
             return _DIFFERS
         return AffineInt(settled(np.where(condition, a.base, b.base)), I32)
@@ -93,7 +92,7 @@ def widen(run: Execution, before: Scope, after: Scope) -> Scope:
 
 def either(run: Execution, first: Scope, other: Scope) -> Scope:
     """Returns what covers two values, of which threads of a kernel may have different ones."""
-    return merge_branches(run, first, other, replace(_DIFFERS, is_uniform=run.kernel is None))
+    return merge_branches(run, first, other, _DIFFERS)
 
 
 def _one_of(run: Execution, a: AffineInt, b: AffineInt) -> AffineInt | UnknownNumber:

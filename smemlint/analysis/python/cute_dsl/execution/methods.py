@@ -161,7 +161,9 @@ def extreme(call: Call) -> Value:
         other = numbers.operand_of(call.run, value)
         if not isinstance(found, AffineInt) or not isinstance(other, AffineInt):
             return Number(found if not isinstance(found, AffineInt) else other)
-        found = call.run.domain.extreme(call.name == "max", found, other)
+        chosen = call.run.domain.extreme(call.name == "max", found, other)
+        is_alike = found.is_uniform and other.is_uniform and not isinstance(chosen, AffineInt)
+        found = call.run.fresh(call.name, nonnegative=False) if is_alike else chosen
     return Number(found)
 
 

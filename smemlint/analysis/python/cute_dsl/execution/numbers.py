@@ -51,6 +51,8 @@ def operand_of(run: Execution, value: Value) -> AffineInt | UnknownNumber:
             return run.fresh(value.name)
         case Unknown(is_uniform=True):
             return run.number_of(value)
+        case Unknown() if run.kernel is None:  # all threads share what the host computes
+            return run.fresh("a number of the host", nonnegative=False)
         case Unknown():
             return UnknownNumber(value.reason or _NO_NUMBER)
     return UnknownNumber(Reason(ReasonCode.UNKNOWN_VALUE, "a value that is no integer"))
