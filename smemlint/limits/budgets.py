@@ -191,7 +191,7 @@ MAX_MAIN_FILES = 3
 """Translation units that one file is evaluated in; launches of others are looked for."""
 MAX_UNIT_CHARACTERS = 20_000_000
 """Of units that the editor keeps."""
-MAX_EARLIER_CHARACTERS = 8_000_000
+MAX_EARLIER_CHARACTERS = 3_000_000
 """Of units that earlier tasks read, at some 20 bytes each: in CUTLASS 4 of 104 are asked for."""
 MAX_FOLDERS_UP = 3
 """Above an include that is not found, beside which the folder that holds it is looked for."""

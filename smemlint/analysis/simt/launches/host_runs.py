@@ -11,7 +11,11 @@ from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.launches.bindings import scope_text
 from smemlint.analysis.simt.launches.host_code import distinct
 from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
-from smemlint.analysis.simt.launches.instantiations import is_of_template, written_instantiations
+from smemlint.analysis.simt.launches.instantiations import (
+    Instantiations,
+    is_of_template,
+    written_instantiations,
+)
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
 from smemlint.analysis.simt.launches.open_parameters import Flows, IrrelevantChoices
 from smemlint.analysis.simt.state import Frame
@@ -61,10 +65,7 @@ def launches_of(
     left = 0
     is_template = has_no_caller and is_of_template((unit, *linked), function)
     if is_template:
-        policy = LaunchPolicy(unit, linked)
-        ev = host_interpreter(policy)
-        ev.state.frames.append(Frame("file", [{}]))
-        scopes, left = written_instantiations(ev, policy.linked, function)
+        scopes, left = instantiations_of(unit, linked, function)
     runs = [_run_under(unit, linked, function, launching, scope) for scope in scopes or [{}]]
     is_uninstantiated = is_template and not scopes
     found = (
@@ -73,6 +74,14 @@ def launches_of(
         for launch in run.launches
     )
     return _joined_runs(found, runs)
+
+
+def instantiations_of(unit: Unit, linked: Sequence[Unit], function: Function) -> Instantiations:
+    """Returns the bindings of a template's parameters that its unit and others spell."""
+    policy = LaunchPolicy(unit, linked)
+    ev = host_interpreter(policy)
+    ev.state.frames.append(Frame("file", [{}]))
+    return written_instantiations(ev, policy.linked, function)
 
 
 def _run_under(

@@ -17,7 +17,7 @@ from smemlint.analysis.program.roots import MainFiles
 from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.simt.launches.bindings import is_known
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
-from smemlint.analysis.simt.launches.host_runs import HostRun
+from smemlint.analysis.simt.launches.host_runs import HostRun, instantiations_of
 from smemlint.analysis.simt.launches.instantiations import is_instantiated, is_of_template
 from smemlint.analysis.simt.launches.launches import Launch
 from smemlint.analysis.simt.launches.open_parameters import Flows, OpenParameters, open_parameters
@@ -347,9 +347,15 @@ class _Climb:
         return bool(callers and function.template) and self._silent.issuperset(callers)
 
     def _is_unused(self, function: Function) -> bool:
-        """Returns whether a template has no callers and no instances: no unit compiles it."""
-        is_uncalled = bool(function.template) and self._above.get(function) == []
-        return is_uncalled and not any(any(u.template_ids(function.name)) for u in self._units)
+        """Returns whether no unit compiles a template: it has no instances, and no used callers."""
+        callers = self._above.get(function)
+        if not function.template or callers is None:
+            return False
+        if not callers:
+            return not any(any(u.template_ids(function.name)) for u in self._units)
+        if not all(caller in self._unused for caller in callers):
+            return False
+        return not instantiations_of(self._host.owner(function), self._units, function).scopes
 
     @property
     def _host(self) -> HostCode:

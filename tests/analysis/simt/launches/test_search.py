@@ -487,3 +487,21 @@ void drive(float *o, bool is_wide) { launch<float>(o, is_wide); }
 def test_callers_tell_the_template_of_a_kernel_that_a_lambda_launches(way):
     facts = facts_in(a_cu=LAUNCHED.replace("WAY", way))
     assert {a.width_bytes for kernel in facts.kernels for a in kernel.accesses} == {4}
+
+
+def test_a_template_that_only_templates_without_use_call_is_not_run():
+    launching = "template <typename T> void go(int n, float *g) { k<<<1, sizeof(T)>>>(g); }\n"
+    unused = (
+        "template <typename T> void fast(float *g) { go<T>(1, g); }\n"
+        "template <typename T> void faster(float *g) { fast<T>(g); }\n"
+    )
+    used = "template <typename T> void slow(float *g) { go<T>(2, g); }\n"
+    call = "struct S { float x[24]; };\nvoid a(float *g) { slow<S>(g); }\n"
+    names, blocks = run_functions(a_cu=K + launching + unused + used + call)
+    assert names == ["go", "a"]
+    assert blocks == {(96, 1, 1)}
+    instance = "template void fast<int[16]>(float *);\n"
+    names, blocks = run_functions(a_cu=K + launching + unused + used + call + instance)
+    assert blocks == {(96, 1, 1), (64, 1, 1)}
+    names, blocks = run_functions(a_cu=K + launching + unused)
+    assert "fast" in names or "faster" in names
