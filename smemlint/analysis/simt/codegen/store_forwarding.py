@@ -19,8 +19,9 @@ read, and `float2 d = s[t + i]` in an unrolled loop from 0 on, the first is a LD
 `double`, `half2` and vectors of shorts or bytes are loaded again.
 
 A loop whose trip count is not known leaves in registers what it does not store to: neither in it
-nor behind it is loaded what was loaded or stored before, unless it has a barrier. That a place is
-stored to itself, in the loop or under a condition, leaves it in a register, too:
+nor behind it is loaded what was loaded or stored before, unless it has a barrier; an atomic is a
+store to its array. That a place is stored to itself, in the loop or under a condition, leaves it in
+a register, too:
 
     s[2 * t] = 0;
     for (int j = 0; j < n; j++)
@@ -100,7 +101,7 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
 
 
 def _stores_of_loop(items: Sequence[Event | Fence], begin: int, depth: int) -> list[Event] | None:
-    """Returns what a loop stores; None for more than is compared, for barriers and atomics."""
+    """Returns what a loop stores, by atomics, too; None for more than is compared, for barriers."""
     stores: list[Event] = []
     for item in islice(items, begin + 1, None):
         if isinstance(item, Fence):
@@ -109,8 +110,10 @@ def _stores_of_loop(items: Sequence[Event | Fence], begin: int, depth: int) -> l
             if 0 < item.depth <= depth:
                 break
         elif item.kind is not AccessKind.LOAD:
-            is_store = item.kind is AccessKind.STORE and item.object is not None
-            if not is_store or len(stores) == MAX_STORES_OF_LOOP:
+            is_known = (
+                item.kind in (AccessKind.STORE, AccessKind.ATOMIC) and item.object is not None
+            )
+            if not is_known or len(stores) == MAX_STORES_OF_LOOP:
                 return None
             stores.append(item)
     return stores
@@ -179,7 +182,7 @@ class _Held:
         if not may_meet(store, self.event):
             return False
         one, other = store.offset, self.event.offset
-        if not is_moved or store.volatile:
+        if not is_moved or store.volatile or store.kind is not AccessKind.STORE:
             return True
         if not isinstance(one, AffineInt) or not isinstance(other, AffineInt):
             return True

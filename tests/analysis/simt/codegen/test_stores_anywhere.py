@@ -73,6 +73,8 @@ def test_branches_beside_each_other_do_not_share_what_one_stored():
         ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(x));', 1),
         ('asm("add.u32 %0, %1, 1;" : "=r"(x) : "r"(x));', 0),
         ("out[j] = 3;", 0),
+        ("atomicAdd((int *)&q[ix[j] & 63], 1);", 0),
+        ("atomicAdd((int *)&s[ix[j] & 63], 1);", 1),
     ],
 )
 def test_a_sum_is_loaded_in_a_loop_that_calls_what_no_store_is_moved_across(call, loads):
