@@ -347,14 +347,17 @@ class HostPolicy(Policy):
         return a.identity() != b.identity() and keys <= self._chosen
 
     def refine(self, value: Value, known: Value | None) -> None:
-        """Takes the switched symbol as 512 inside `case 512:`."""
-        if not isinstance(value, AffineInt) or len(value.terms) != 1 or value.base != 0:
+        """Takes the switched symbol as 16 inside `case 512:` of a switch over 32 of it."""
+        if not isinstance(value, AffineInt) or len(value.terms) != 1:
             return
-        symbol = value.terms[0][0]
-        if isinstance(known, AffineInt) and known.constant is not None:
-            self._known[symbol.key] = known.constant
-        else:
-            self._known.pop(symbol.key, None)
+        symbol, factor = value.terms[0]
+        self._known.pop(symbol.key, None)
+        if not isinstance(known, AffineInt) or not isinstance(known.constant, int):
+            return
+        if isinstance(value.base, int) and isinstance(factor, int):
+            times, rest = divmod(known.constant - value.base, factor)
+            if not rest:
+                self._known[symbol.key] = times
 
     def number_of(self, value: Value, depth: int = 0) -> int | None:
         """Returns the number that a value is inside of the cases around it.

@@ -43,6 +43,8 @@ _LAUNCH = f"launch at {PLACE}"
 
 
 Block = tuple[int, int, int]
+_Text = tuple[tuple[str, str], ...]
+_Group = tuple[_Text, Block | None, bool]
 
 
 class Instances:
@@ -85,7 +87,8 @@ class Instances:
         if forced is not None and not launches:
             scope, assumptions = self._guess(function)
             return [[self._task(function, scope, forced, given, assumptions)]]
-        groups: dict[object, list[KernelTask]] = {}
+        groups: dict[_Group, list[KernelTask]] = {}
+        told: set[_Text] = set()
         for launch in launches:
             block = forced or launch.block
             scope, assumptions = self._completed(function, launch.scope)
@@ -97,8 +100,9 @@ class Instances:
                 tasks = [self._task(function, scope, block, given or _LAUNCH, assumptions, launch)]
             text = scope_text(scope, function)
             groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
-        known = [g for g in groups.values() if len(g) == 1 and g[0].instance.origin]
-        chosen = known or list(groups.values())
+            if is_known(launch.scope, function):
+                told.add(text)
+        chosen = _trusted(groups, told)
         self._left[id(function)] = max((launch.left for launch in launches), default=0)
         if found.is_cut:
             self._cut.add(id(function))
@@ -313,6 +317,22 @@ class Instances:
         )
         shared = launch.shared if launch is not None else None
         return KernelTask(function, instance, scope, assumed, arguments, declared, shared, given)
+
+
+def _trusted(groups: Mapping[_Group, list[KernelTask]], told: set[_Text]) -> list[list[KernelTask]]:
+    """Returns the instances whose blocks launches tell; guesses count where those say nothing.
+
+    Args:
+        groups: tasks by template arguments, block, and whether the block is guessed.
+        told: the template arguments that launches tell.
+    """
+    known = {key for key, g in groups.items() if len(g) == 1 and g[0].instance.origin}
+    texts = {text for text, *_ in known}
+    return [
+        group
+        for key, group in groups.items()
+        if not known or key in known or (key[0] in told and key[0] not in texts)
+    ]
 
 
 def _line(launch: Launch) -> Line:

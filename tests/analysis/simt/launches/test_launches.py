@@ -470,6 +470,39 @@ void run(Tensor x, float *g) {{
     ]
 
 
+@pytest.mark.parametrize(
+    ("shape", "blocks"),
+    [
+        ("(H + 31) / 32 * 32", {32: 32, 96: 96}),  # 1024 once stood for the 32 of the first case
+        ("H * 8 - 64", {32: 32, 96: 96}),
+        ("H * 64 + 32", {32: 32, 96: 96}),
+    ],
+)
+def test_a_case_tells_a_multiple_of_what_is_not_known(shape, blocks):
+    cases = "".join(f"case {n}: k<{n}><<<1, block>>>(g); break;" for n in (32, 96))
+    text = f"""
+template <int N> __global__ void k(float *g) {{ {BODY} }}
+void run(float *g, long H) {{
+  dim3 block;
+  block.x = {shape};
+  switch (block.x) {{ {cases} default: throw 0; }}
+}}
+"""
+    found = {int(t[0]): block[0] for _, t, block in instances(facts_of(text))}
+    assert found == blocks
+
+
+def test_a_template_whose_block_is_open_is_evaluated_beside_one_of_a_known_block():
+    text = f"""
+template <int N> __global__ void k(float *g) {{ {BODY} }}
+void run(float *g, int n) {{ k<1><<<1, 96>>>(g); k<2><<<1, n>>>(g); k<1><<<1, n>>>(g); }}
+"""
+    found = instances(facts_of(text))
+    assert ("k", ("1",), (96, 1, 1)) in found
+    assert [block for _, template, block in found if template == ("2",)]
+    assert [block for _, template, block in found if template == ("1",)] == [(96, 1, 1)]
+
+
 def test_a_switched_number_that_was_mixed_forty_times_is_not_followed():
     mix = "H ^= H >> 3;" * 40
     text = f"""
