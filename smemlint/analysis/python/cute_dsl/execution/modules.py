@@ -125,6 +125,12 @@ class Texts:
                 self._scopes[path] = self._interpret(text)
         return self._scopes[path]
 
+    def scope_of(self, text: PythonText) -> Scope:
+        """Returns what a text that is no file defines."""
+        if text.path not in self._scopes:
+            self._scopes[text.path] = self._interpret(text)
+        return self._scopes[text.path]
+
     def _text(self, path: str) -> PythonText | None:
         """Returns another file; None where it cannot be read."""
         self.read[path] = None

@@ -34,6 +34,7 @@ from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F40
     hopper,
     host,
     llvm,
+    mixed_input,
     quack,
     runtime,
 )
@@ -207,7 +208,7 @@ class Program:
                 return arguments[0]
             case Class() if _is_constructed_by_a_library(callee):
                 base = Symbol(f"cutlass.{ast.unparse(callee.node.bases[0])}")
-                return self._library(base, arguments, named, node)
+                return self._library(interpreter, base, arguments, named, node)
             case Method():
                 return self._method(interpreter, callee, arguments, named, node, scopes)
             case DType():
@@ -334,7 +335,7 @@ class Program:
         if path.startswith("torch."):
             return host.torch_call(self._call(name, None, arguments, named, node), name)
         if path.startswith(_LIBRARIES):
-            return self._library(callee, arguments, named, node)
+            return self._library(interpreter, callee, arguments, named, node)
         self._leave(name, arguments, named, node)
         self._call_thunks(interpreter, (*arguments, *named.values()))
         return UNKNOWN
@@ -365,9 +366,22 @@ class Program:
         note_unfollowed(self.run, name, (*arguments, *named.values()), node)
 
     def _library(
-        self, callee: Symbol, arguments: list[Value], named: Scope, node: ast.Call
+        self,
+        interpreter: Interpreter,
+        callee: Symbol,
+        arguments: list[Value],
+        named: Scope,
+        node: ast.Call,
     ) -> Value:
-        """Evaluates a function or class of the DSL."""
+        """Evaluates a function or class of the DSL.
+
+        Args:
+            interpreter: executes the library's functions that are spelled here.
+            callee: its name.
+            arguments: by place.
+            named: arguments by name.
+            node: the call.
+        """
         name, path = callee.name, callee.path.split(".")
         module = "quack" if path[0] == "quack" else path[-2] if len(path) > 1 else ""
         if name in ("range", "range_constexpr", "range_dynamic"):
@@ -378,6 +392,10 @@ class Program:
             return Allocator()
         if atoms.is_operation(name):
             return Cute(OpValue(name, module, tuple(arguments), named))
+        if module == mixed_input.MODULE:
+            written = self.run.texts.scope_of(mixed_input.text()).get(name)
+            if isinstance(written, Function):
+                return call(interpreter, written, arguments, named)
         handler = FUNCTIONS.get(f"{module}.{name}")
         if handler is None and module != "quack":
             handler = FUNCTIONS.get(name)
