@@ -121,3 +121,27 @@ def test_a_swizzle_is_called_with_an_index_of_lanes(row, wavefronts):
     text = HEAD + CHOSEN.replace("ROW", str(row))
     (store,) = (a for a in accesses_of(text) if str(a.kind) == "store")
     assert (store.width_bytes, store.wavefronts.mean) == (16, wavefronts)
+
+
+@pytest.mark.parametrize("spelled", ["size<0>(t)", "size(t) / 4", "int(size(t.layout())) / 4"])
+def test_functions_for_other_classes_do_not_hide_those_of_cute(spelled):
+    text = f"""#include <cute/tensor.hpp>
+namespace own {{
+template <typename T, int N> struct vec_t {{ T data[N]; }};
+template <typename T, int N> __device__ constexpr int size(vec_t<T, N> &v) {{ return 1; }}
+template <class Tensor> __device__ int columns(Tensor const &t) {{
+  using namespace cute;
+  return {spelled};
+}}
+}}
+__global__ void k(float *o) {{
+  __shared__ float s[1024];
+  auto t = cute::make_tensor(cute::make_smem_ptr(s), cute::Layout<cute::Shape<cute::_8, cute::_4>>{{}});
+  s[threadIdx.x * own::columns(t)] = 1;
+  __syncthreads();
+  o[threadIdx.x] = s[threadIdx.x];
+}}
+void run(float *o) {{ k<<<1, 32>>>(o); }}
+"""
+    (store,) = (a for a in accesses_of(text) if str(a.kind) == "store")
+    assert (store.certainty.is_decided, store.wavefronts.mean) == (True, 8)

@@ -50,10 +50,12 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
+from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_copy_instruction
+from smemlint.frontend.program import Function
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import Reason, ReasonCode
@@ -77,7 +79,7 @@ def call_cute(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCal
     handler = FUNCTIONS.get(last)
     if handler is None:
         return None
-    if prefix.strip(":") != "cute" and (_is_class(ev, prefix) or _has_own(ev, last, node)):
+    if prefix.strip(":") != "cute" and (_is_class(ev, prefix) or _has_own(ev, last, types, node)):
         return None
     call = Call(ev, last, types, coordinate_arguments(ev, node), node)
     return _answer(lambda: handler(call), call)
@@ -88,13 +90,44 @@ def _is_class(ev: Evaluator, prefix: str) -> bool:
     return bool(name and ev.state.unit.records.get(name))
 
 
-def _has_own(ev: Evaluator, name: str, node: ir.FuncCall) -> bool:
-    """Returns whether the unit has a function of that name that takes this many arguments."""
+def _has_own(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall) -> bool:
+    """Returns whether the unit has a function of that name that may take the call's arguments.
+
+    One for objects of its own classes does not hide CuTe's, which argument-dependent lookup finds.
+    """
     if is_cute_name(ev, name):
         return False
     own = find_candidates(ev, name, None, node)
     is_class = bool(ev.state.unit.records.get(name))
-    return is_class or any(function.scope[:1] != ("cute",) for function in own)
+    return is_class or any(
+        function.scope[:1] != ("cute",) and _may_take(ev, function, types, node) for function in own
+    )
+
+
+def _may_take(ev: Evaluator, function: Function, types: tuple[str, ...], node: ir.FuncCall) -> bool:
+    """Returns whether a definition may take template arguments, and variables that CuTe makes."""
+    for parameter, spelled in zip(function.template, types, strict=False):
+        if parameter.is_pack:
+            break
+        if parameter.kind == "type" and spelled.isdecimal():
+            return False
+    records = ev.state.unit.records
+    return not any(
+        records.get(name.partition("<")[0]) and _is_of_cute(ev, argument)
+        for name, argument in zip(signature_of(function).classes, node.args, strict=False)
+    )
+
+
+def _is_of_cute(ev: Evaluator, node: ir.Node) -> bool:
+    """Returns whether an expression is made of a variable that holds one of CuTe's objects."""
+    if isinstance(node, ir.FuncCall):
+        operands = (
+            [*node.args, node.name.name] if isinstance(node.name, ir.StructRef) else node.args
+        )
+        return any(_is_of_cute(ev, operand) for operand in operands)
+    binding = ev.state.lookup(node.name) if isinstance(node, ir.ID) else None
+    type_ = binding.type if isinstance(binding, Variable) else None
+    return isinstance(getattr(type_, "target", type_), StaticType)
 
 
 def call_method_of_cute(
