@@ -11,7 +11,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import takewhile
 
-from smemlint.analysis.simt.domain.ctypes import CType, UnreadTemplate, is_opaque, unreferenced
+from smemlint.analysis.simt.domain.ctypes import (
+    CType,
+    PointerType,
+    UnreadTemplate,
+    is_opaque,
+    unreferenced,
+)
 from smemlint.analysis.simt.domain.environment import Operand, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, number
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -75,8 +81,9 @@ def bind_deduced_packs(
         if pack in type_words(last.type):
             scope[pack_size(pack)] = scope[pack_size(last.name or "")] = number(len(given))
             for k, operand in enumerate(given[:MAX_PACK_ELEMENTS]):
-                if not is_opaque(operand.type) and type_words(last.type) == [pack]:
-                    scope.setdefault(pack_element(pack, k), unreferenced(operand.type))
+                found = _behind_pointers(last.type, unreferenced(operand.type))
+                if found is not None and not is_opaque(found) and type_words(last.type) == [pack]:
+                    scope.setdefault(pack_element(pack, k), found)
     for spelling, operand in zip(signature_of(function).classes, operands, strict=False):
         name, arguments = template_arguments(spelling)
         for pack in (p for p in packs if p in _WORD.findall(spelling) and p != spelling):
@@ -89,6 +96,17 @@ def bind_deduced_packs(
         if values is not None and name.rpartition("::")[2] in _SEQUENCES:
             scope[pack_size(pack)] = number(len(values))
             scope.update((pack_element(pack, k), number(v)) for k, v in enumerate(values))
+
+
+def _behind_pointers(declared: ir.Node, given: CType) -> CType | None:
+    """Returns what `Ts` is of `Ts*...` for an operand of a type; None where that is no pointer."""
+    found: CType | None = given
+    node: ir.Node | None = declared
+    while isinstance(node, ir.PtrDecl):
+        if {"&", "&&"}.isdisjoint(node.quals or ()):
+            found = found.target if isinstance(found, PointerType) else None
+        node = node.type
+    return found
 
 
 def _sequence_of(ctype: CType) -> Sequence[int] | None:

@@ -10,6 +10,7 @@ from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
 from smemlint.analysis.simt.calls.lambdas import call_lambda, closure_of
 from smemlint.analysis.simt.calls.operands import operand_of
+from smemlint.analysis.simt.calls.packs import bind_deduced_packs
 from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, PointerType
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope, Variable
 from smemlint.analysis.simt.domain.intervals import upper
@@ -287,6 +288,7 @@ class LaunchPolicy(HostPolicy):
                 if isinstance(operands, ir.Node):
                     values = listed_operands(ev, operands, len(parameters))
                 else:
+                    bind_deduced_packs(ev, function, parameters, values, scope)
                     deduce_template_arguments(ev, function, parameters, values, scope)
                 passed = numbers_passed(ev, parameters, values, scope, self.number_of)
                 if "gridDim" in function.words:
