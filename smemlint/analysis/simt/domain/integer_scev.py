@@ -52,7 +52,11 @@ def subtracted_scev(a: AffineInt, b: AffineInt) -> Scev:
     """
     if _is_flipped(a, b):
         return combined("^", b, a)
-    return difference(scev_of(a), scev_of(b), a.base if isinstance(a.base, int) else 1)
+    form = difference(scev_of(a), scev_of(b), a.base if isinstance(a.base, int) else 1)
+    rest = scev_of(b).split
+    if rest is None or rest.is_quotient or rest.factor != 1 or rest.of not in _divided(a):
+        return form
+    return replace(form, split=replace(rest, is_quotient=True, factor=rest.modulus))
 
 
 def _is_flipped(a: AffineInt, b: AffineInt) -> bool:
@@ -223,18 +227,27 @@ def _split(op: str, a: AffineInt, b: AffineInt) -> Split | None:
     if a.terms or b.terms or not isinstance(b.base, int):
         return None
     constant = b.base
+    cleared = -constant % (1 << _BITS_OF_INT)
+    factor = 1
     if op == ">>" and 0 <= constant < _BITS_OF_INT:
         modulus = 1 << constant
+    elif op == "&" and cleared > 1 and not cleared & (cleared - 1) and a.type.bits == _BITS_OF_INT:
+        modulus = factor = cleared
     elif op == "&" and constant > 0 and not constant & (constant + 1):
         modulus = constant + 1
     elif op in ("/", "%") and constant > 0:
         modulus = constant
     else:
         return None
-    x = scev_of(a)
-    rounding = "to 0" if op in ("/", "%") and a.type.signed else "down"
-    of = digest(f"{rounding} {a.identity()} {x.terms}".encode())
-    return Split(of, x, modulus, op in ("/", ">>"))
+    down, to_zero = _divided(a)
+    of = to_zero if op in ("/", "%") and a.type.signed else down
+    return Split(of, scev_of(a), modulus, op in ("/", ">>") or factor > 1, factor)
+
+
+def _divided(value: AffineInt) -> tuple[str, str]:
+    """Returns what tells a number from others that are divided, rounded down and to zero."""
+    of = f"{value.identity()} {scev_of(value).terms}"
+    return digest(f"down {of}".encode()), digest(f"to 0 {of}".encode())
 
 
 def _operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool) -> Scev:

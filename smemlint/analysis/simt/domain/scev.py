@@ -123,6 +123,7 @@ def undivided(a: Scev, b: Scev) -> Scev | None:
     Four stores of `s[i / c * c + i % c]` with `i = 4 * t + j` are one STS.128, for a c of 32 or 48,
     for int and unsigned, for shifts and masks, and joined by `|`; those of twice the sum, of the
     elements `[i / c][i % c]` and of an int's `/` with its `&` are four STS (nvcc 13.5.37, sm_90).
+    `i - i % c` and `i & -c` are such quotients, too.
     """
     x, y = a.split, b.split
     if x is None or y is None or x.of != y.of or x.is_quotient == y.is_quotient:

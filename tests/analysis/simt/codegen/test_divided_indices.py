@@ -18,6 +18,11 @@ APART = ("store", 4, 4, 32)
         "s[i >> 5 << 5 | i & 31]",
         "s[i % 32 + 5 + i / 32 * 32 + 3]",
         "s[row * 32 + column]",
+        "s[(i - i % 32) + i % 32]",
+        "s[i - i % 48 + i % 48]",
+        "s[i - (i & 31) + (i & 31)]",
+        "s[(i & ~31) + (i & 31)]",
+        "s[i & ~31 | i & 31]",
     ],
 )
 @pytest.mark.parametrize("kind", ["int", "unsigned"])
