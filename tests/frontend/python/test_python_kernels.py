@@ -300,3 +300,40 @@ def test_functions_that_ask_an_argument_for_its_shape_are_followed(count, tmp_pa
     (access,) = accesses(facts_of(HEAD + CALLED.format(count=count), tmp_path))
     assert (access.instance.block, access.certainty) == ((32, 1, 1), Certainty.ASSUMED)
     assert {p.wavefronts for p in access.patterns} == {2}
+
+
+_X = "cuda.threadIdx.x"
+
+
+@pytest.mark.parametrize(
+    ("body", "ways"),
+    [
+        (f"s = s[128:]; s[{_X} * 4] = 1", [4.0]),
+        (f"t, s = s[:128], s[128:]; t[{_X} * 2] = 1; s[{_X} * 4] = 1", [2.0, 4.0]),
+        (f"s[{_X} * 2] = 1; s = cuda.shared.array(256, 'float32'); s[{_X} * 4] = 1", [2.0, 4.0]),
+        (f"s[{_X} * 4] = 1; s = a; s[{_X} * 2] = 1", [4.0]),
+    ],
+)
+def test_a_name_of_a_shared_array_may_be_given_another_value(body, ways, tmp_path):
+    kernel = f"@cuda.jit\ndef k(a):\n    s = cuda.shared.array(1024, 'float32'); {body}\n"
+    facts = facts_of(f"{HEAD}{kernel}k[1, 32](a)\n", tmp_path)
+    assert [a.ways for a in accesses(facts)] == ways
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("s = cuda.shared.array((32, 32), 'float32')\n    s = a", [6]),
+        (
+            "if n:\n        s = cuda.shared.array(32, 'float32')\n"
+            "    else:\n        s = cuda.shared.array(64, 'float32')",
+            [7, 9],
+        ),
+    ],
+)
+def test_a_shared_array_whose_name_may_mean_others_is_said(body, lines, tmp_path):
+    kernel = f"@cuda.jit\ndef k(a, n):\n    {body}\n    s[{_X}] = 1\n"
+    facts = facts_of(f"{HEAD}{kernel}k[1, 32](a, n)\n", tmp_path)
+    assert not accesses(facts)
+    notes = [n for kernel in facts.kernels for n in kernel.not_analysed]
+    assert sorted(n.span.line for n in notes) == lines

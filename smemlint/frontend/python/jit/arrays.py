@@ -8,7 +8,7 @@ from smemlint.frontend import ir
 from smemlint.frontend.python.imports import dotted, is_none
 from smemlint.frontend.python.jit.dialects import element_type
 from smemlint.frontend.python.jit.ir_builder import array_of
-from smemlint.frontend.python.jit.lowering import LocalArray, Lowering
+from smemlint.frontend.python.jit.lowering import CannotLower, LocalArray, Lowering
 from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer, keyword
 
 _SEQUENCE = (ast.Tuple, ast.List)
@@ -21,6 +21,37 @@ def find_arrays(lowering: Lowering) -> None:
             call = values[0]
             if _declares_array(lowering, call):
                 lowering.arrays[name] = _array(lowering, name, call)
+
+
+def array_of_several(
+    lowering: Lowering, name: str, call: ast.Call, node: ast.AST, *, is_declared_once: bool
+) -> ir.Decl | None:
+    """Returns the declaration of an array whose name is given other values, too; None of no array.
+
+    It has a name of its own, which the values of the other one point to.
+
+    Args:
+        lowering: of the function.
+        name: that is given the array.
+        call: that declares it.
+        node: the assignment.
+        is_declared_once: one block around all uses of the name declares it.
+
+    Raises:
+        CannotLower: the name is declared for several blocks, or an array that it is given has
+            rows, whose extents the name does not have.
+    """
+    if not _declares_array(lowering, call):
+        return None
+    values = lowering.definition.assigned.get(name, ())
+    calls = [v for v in values if isinstance(v, ast.Call) and _declares_array(lowering, v)]
+    all_arrays = [_array(lowering, name, each) for each in calls]
+    if not is_declared_once or any(len(a.extents) > 1 or a.may_have_rows for a in all_arrays):
+        raise CannotLower(node, f"`{name}`, which is given several values,")
+    array = _array(lowering, name, call)
+    hidden = f"{name} of line {node.lineno}" if isinstance(node, ast.stmt) else name
+    lowering.arrays[hidden] = array
+    return declare_array(lowering, hidden, call, node)
 
 
 def _declares_array(lowering: Lowering, call: ast.Call) -> bool:

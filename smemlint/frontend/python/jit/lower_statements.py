@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from smemlint.frontend import ir
 from smemlint.frontend.program import Dropped, ParsedFunction
 from smemlint.frontend.python.imports import Imports, dotted, is_none
-from smemlint.frontend.python.jit.arrays import declare_array, find_arrays
+from smemlint.frontend.python.jit.arrays import array_of_several, declare_array, find_arrays
 from smemlint.frontend.python.jit.block_scopes import Block, declaring_blocks
 from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.ir_builder import Builder, array_of, type_of
@@ -330,6 +330,12 @@ class _FunctionLowering:
             assert isinstance(value, ast.Call)
             self.declared.add(target.id)
             return [declare_array(self.values, target.id, value, node)]
+        if isinstance(target, ast.Name) and isinstance(value, ast.Call) and not is_open:
+            is_once = self.scopes.get(target.id) is not None
+            array = array_of_several(self.values, target.id, value, node, is_declared_once=is_once)
+            if array is not None:
+                assert array.name is not None
+                return [array, self._given(target, self.make.name(array.name, node), node)]
         lowered = self.values.opaque(value) if is_open else self.values.expression(value)
         return [self._given(target, lowered, node)]
 
