@@ -62,7 +62,12 @@ from smemlint.analysis.simt.types.overloads import (
 )
 from smemlint.analysis.simt.types.patterns import Match
 from smemlint.analysis.simt.types.records import is_specialization_open
-from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, takes
+from smemlint.analysis.simt.types.specializations import (
+    class_fit,
+    definitions_for,
+    refuses,
+    takes,
+)
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
@@ -173,6 +178,8 @@ def inline_best(
     fitting = definitions_for(ev, called, arguments, types, bound)
     if fitting and len(fitting) > 1:
         fitting = enabled(ev, fitting, bound, record)
+    if fitting and len(fitting) > 1:
+        fitting = [f for f in fitting if not refuses(ev, f, types)] or fitting
     if not fitting:
         why = "no definition was read" if fitting is not None else WHICH
         return unfollowed_values(ev, candidates[0].name, operand_values(ev, operands), node, why)

@@ -20,7 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.cache_keys import cache_key
-from smemlint.analysis.simt.types.overloads import signature_of
+from smemlint.analysis.simt.types.overloads import signature_of, type_words
 from smemlint.analysis.simt.types.patterns import (
     Argument,
     Match,
@@ -29,10 +29,12 @@ from smemlint.analysis.simt.types.patterns import (
     template_value,
 )
 from smemlint.analysis.simt.types.same_type import same_type
+from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
 
 _ENDS_CONSTANT = re.compile(r"\bconst$")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,35 @@ def takes(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
         _is_same(ev.types.resolve(parameter.type), given)
         for parameter, given in zip(parameters, types, strict=True)
     )
+
+
+def refuses(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
+    """Returns whether a parameter points to numbers, and an operand to another known type.
+
+    No pointer becomes one to numbers of another type. What names a template parameter, also of a
+    class around the function, is not asked.
+    """
+    if function.record is not None:
+        return False
+    free = {p.name for p in function.template}
+    for parameter, given in zip(signature_of(function).parameters, types, strict=False):
+        target = _element_of(given)
+        if target is None or not isinstance(parameter.type, ir.ArrayDecl | ir.PtrDecl):
+            continue
+        if free.isdisjoint(_WORD.findall(" ".join(type_words(parameter.type)))):
+            own = _element_of(ev.types.resolve(parameter.type))
+            if isinstance(own, IntType | FloatType) and not same_type(own, target):
+                return True
+    return False
+
+
+def _element_of(ctype: CType) -> CType | None:
+    """Returns what an array has or a pointer points to, of a known size; None of all others."""
+    ctype = unreferenced(ctype)
+    target = ctype.element if isinstance(ctype, ArrayType) else None
+    if isinstance(ctype, PointerType):
+        target = ctype.target
+    return target if target is not None and target.size else None
 
 
 def _is_same(parameter: CType, given: CType) -> bool:

@@ -59,3 +59,30 @@ template <class L> __device__ int named(float *p) { return of(Tag<L>()); }
 )
 def test_the_class_of_an_argument_chooses(call, stride):
     assert access_of(DEFINITIONS, call).ways == stride
+
+
+POINTED = """
+template <class A> __device__ int to(A, const double *) { return 2; }
+template <class A> __device__ int to(A, half *const) { return 4; }
+template <class T, class A> __device__ int to(A, T const *) { return 8; }
+__device__ int named(int *) { return 2; }
+__device__ int named(float *, int = 0) { return 4; }
+__device__ int bytes(void *) { return 2; }
+__device__ int bytes(int *) { return 4; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "stride"),
+    [
+        ("to(1, (double *)0)", 2),
+        ("to(1, (half *)0)", 4),
+        ("to(1, (float *)0)", 8),
+        ("to(1, (int4 *)0)", 8),
+        ("named((float *)0)", 4),
+        ("bytes((float *)0)", 2),
+        ("bytes((int *)0)", 4),
+    ],
+)
+def test_a_pointer_to_numbers_takes_no_other_numbers(call, stride):
+    assert access_of(POINTED, call).ways == stride
