@@ -26,7 +26,8 @@ class NodeFacts:
         parts_read: of expressions that variables are loaded with, what is read of these.
         unread: loads whose value nothing hangs on.
         undefined: loads that are added to a variable that is never given a value, and its name.
-        filled: of assignments, variables whose members were given values one by one.
+        filled: of assignments, variables whose members were given values one by one, and calls that
+            return such a variable.
         sunk: of branches, the loads that sink into them.
         singles_out: of conditions, whether they test for one value.
     """

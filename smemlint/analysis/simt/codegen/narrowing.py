@@ -48,7 +48,7 @@ def members_read(block: ir.Compound) -> dict[ir.Node, frozenset[str]]:
 
 
 def filled_by_members(block: ir.Compound) -> Iterator[ir.Node]:
-    """Yields the variables that a block stores, of which each member was given a value by itself.
+    """Yields the variables that a block stores or returns, each member given a value by itself.
 
     Args:
         block: with the declarations.
@@ -67,7 +67,7 @@ def filled_by_members(block: ir.Compound) -> Iterator[ir.Node]:
                 filled.discard(name)
             case ir.Decl() if node not in own:
                 filled.discard(node.name)
-            case ir.Assignment(op="=", rvalue=ir.ID() as value):
+            case ir.Assignment(op="=", rvalue=ir.ID() as value) | ir.Return(expr=ir.ID() as value):
                 stored.append(value)
     yield from (value for value in stored if value.name in filled)
 

@@ -109,10 +109,22 @@ def execute_return(ev: Evaluator, node: ir.Return) -> None:
         else:
             value = ev.evaluate(_constructed(node.expr, state.frame.result))
     condition = open_condition_around(ev, 0) if state.frame.open else None
+    _note_filled(ev, node)
     state.frame.returns.append((state.mask, value, condition))
     if state.frame.call is not None:  # behind a kernel nothing arrives
         record_jump(ev, state.frame.pending)
     state.mask = state.none_active()
+
+
+def _note_filled(ev: Evaluator, node: ir.Return) -> None:
+    """Notes whether all that a call returned so far was filled member by member."""
+    frame, filled = ev.state.frame, ev.state.node_facts.filled
+    if frame.call is None:
+        return
+    if node.expr in filled and (not frame.returns or frame.call in filled):
+        filled.add(frame.call)
+    else:
+        filled.discard(frame.call)
 
 
 def _constructed(expr: ir.Expression, result: ir.Type | None) -> ir.Expression:

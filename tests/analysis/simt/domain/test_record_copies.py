@@ -166,3 +166,28 @@ def test_scalars_are_copied_one_by_one_unless_padding_lies_between_them(members,
 )
 def test_padding_of_a_variable_filled_member_by_member_is_not_stored(text, stores):
     assert instructions("int a; double b;", text, AccessKind.STORE) == stores
+
+
+@pytest.mark.parametrize(
+    ("body", "stores"),
+    [
+        ("P c; c.val = a.val + b.val; c.flag = a.flag; return c;", 2),
+        ("P c = a; c.val = a.val + b.val; return c;", None),
+        ("P c; c.val = a.val; c.flag = 1; if (n) return a; return c;", None),
+    ],
+)
+def test_padding_of_what_a_call_returns_member_by_member_is_not_stored(body, stores):
+    """SASS of nvcc 13.0.88, sm_90, of the first: an STS and an STS.U8."""
+    text = (
+        "struct P { unsigned val; bool flag; };\n"
+        f"__device__ P both(const P &a, const P &b, int n) {{ {body} }}\n"
+        "__global__ void k(P *g, int n) { __shared__ P s[128]; s[threadIdx.x] = g[threadIdx.x];\n"
+        "  __syncthreads();\n"
+        "  P x = both(g[threadIdx.x], g[0], n);\n"
+        "  s[threadIdx.x] = both(g[threadIdx.x], g[n], n);\n"
+        "  g[0] = s[127 - threadIdx.x]; }\n"
+        "void run(P *g, int n) { k<<<1, 128>>>(g, n); }\n"
+    )
+    found = [a for a in accesses_of(text) if a.kind is AccessKind.STORE and a.span.line == 6]
+    is_open = any(a.certainty is Certainty.SAMPLED for a in found)
+    assert (None if is_open else sum(a.instructions for a in found) // 4) == stores
