@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import field
+from functools import lru_cache
 
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
@@ -107,13 +108,19 @@ def _with_unreached_copies(
     text: PythonText, reached: Set[Span]
 ) -> Iterator[tuple[ast.FunctionDef, list[ast.Call]]]:
     """Yields each function with copies that no execution reached, and these."""
-    if not names_shared_tensor(text.text):
-        return  # its copies move global memory
-    for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
-        calls = _own_calls(function)
-        copies = [c for c in calls if _is_copy(c) and text.span(c) not in reached]
+    for function, calls in _copies_of(text):
+        copies = [c for c in calls if text.span(c) not in reached]
         if copies:
             yield function, copies
+
+
+@lru_cache(maxsize=1)
+def _copies_of(text: PythonText) -> tuple[tuple[ast.FunctionDef, list[ast.Call]], ...]:
+    """Returns the functions of a file that has shared memory, each with its copies."""
+    if not names_shared_tensor(text.text):
+        return ()  # its copies move global memory
+    functions = (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef))
+    return tuple((f, [c for c in _own_calls(f) if _is_copy(c)]) for f in functions)
 
 
 def unreached_copies(
