@@ -348,6 +348,7 @@ class State:
         latest: the latest object of each key.
         globals: what names outside of functions were found to mean: by name, or by name and
             place where that matters; of a variable, by declaration.
+        absent: names that mean nothing outside of functions, by the unit that is read, likewise.
         split_requests: moduli of symbols whose residues would settle an address.
         unfollowed: constructs that were not followed, why, and the only array that they touch.
         open_loops: loops around, also of callers, of which one iteration stands for all.
@@ -388,6 +389,7 @@ class State:
     bases: dict[str, Object] = field(default_factory=dict)
     latest: dict[str, Object] = field(default_factory=dict)
     globals: dict[object, Binding] = field(default_factory=dict)
+    absent: set[tuple[Unit, object]] = field(default_factory=set)
     split_requests: dict[str, int] = field(default_factory=dict)
     unfollowed: dict[tuple[Span, Reason], SharedArray | None] = field(default_factory=dict)
     open_loops: int = 0

@@ -57,10 +57,15 @@ def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Fu
 
     `::f(x)` names the outermost one. Where several are left, those of the call's file are meant.
     """
-    if isinstance(node.name, ir.ID):
-        if node.name.name.split("<", 1)[0].rpartition("::")[0].strip(":") == "cute":
+    spelling = node.name.name if isinstance(node.name, ir.ID) else ""
+    if "cute::" in spelling:
+        qualifier = spelling.split("<", 1)[0].rpartition("::")[0]
+        if qualifier.strip(":") == "cute":
             return [f for f in found if "cute" in f.scope]
-        meant = functions_meant(ev, found, node.name.name)
+    if len(found) < 2:
+        return found
+    if spelling:
+        meant = functions_meant(ev, found, spelling)
         if len(meant) < len(found):
             return meant
     if len({f.scope for f in found}) < 2:

@@ -131,7 +131,10 @@ def expanded(ev: Evaluator, node: ir.FuncCall) -> ir.FuncCall:
 
 def expanded_list(ev: Evaluator, items: tuple[ir.Expression, ...]) -> tuple[ir.Expression, ...]:
     """Returns operands with the elements of packs for `pattern...`, where their number is known."""
-    if not any(item.__class__ is ir.PackExpansion for item in items):
+    for item in items:
+        if item.__class__ is ir.PackExpansion:
+            break
+    else:
         return items
     found: list[ir.Expression] = []
     for item in items:

@@ -56,6 +56,9 @@ class Symbol:
     least: int = 0
     is_iteration: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.key)  # which a text remembers: symbols are hashed in every sum
+
     @property
     def is_known_to_compiler(self) -> bool:
         """Whether it hangs on a template argument that no launch gives, or on a class not read."""

@@ -51,7 +51,8 @@ def _converted(ev: Evaluator, value: Value, ctype: CType) -> Value:
     match ctype:
         case IntType():
             if isinstance(value, AffineInt):
-                return value if value.type == ctype else ev.state.domain.convert(value, ctype)
+                is_same = value.type is ctype or value.type == ctype
+                return value if is_same else ev.state.domain.convert(value, ctype)
             if isinstance(value, FloatValue):
                 return Unknown.because(
                     ReasonCode.DATA, "computed from a floating-point number", is_data=True

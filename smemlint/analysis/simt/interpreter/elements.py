@@ -40,7 +40,7 @@ from smemlint.reasons import ReasonCode
 def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     place = ev.lvalue(node.name) if may_be_place(node.name) else None
     if isinstance(place, LValue):
-        found = _by_operator(ev, place, node)
+        found = _by_operator(ev, place, node) if isinstance(place.type, RecordType) else None
         if found is not None:
             return found
         base = read_lvalue(ev, place, node.name)
@@ -115,8 +115,12 @@ def locate_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     if element is not None:
         return element
     binding = ev.state.lookup(node.name.name) if isinstance(node.name, ir.ID) else None
-    if isinstance(binding, Variable) and isinstance(binding.type, OpaqueType):
-        first = elements_on_device(ev, binding.type, node.name)
+    if isinstance(binding, Variable):
+        if isinstance(binding.type, ArrayType):
+            return _plain_element(ev, node)
+        first = None
+        if isinstance(binding.type, OpaqueType):
+            first = elements_on_device(ev, binding.type, node.name)
         if first is not None:
             return _element_at(ev, first, ev.evaluate(node.subscript))
     return _element_of_standard_array(ev, node) or _plain_element(ev, node)

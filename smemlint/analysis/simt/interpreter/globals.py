@@ -37,6 +37,9 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     key = (name, state.place) if state.unit.is_scattered(last) else name
     if key in state.globals:
         return state.globals[key]
+    absent = state.unit, key
+    if absent in state.absent:
+        return None
     found: Binding | None = _variable_template(ev, last)
     if found is not None:
         return found  # of these arguments, which the name does not tell
@@ -66,6 +69,8 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
         found = CallableValue(name)
     if found is not None and not prefix:
         state.globals[key] = found
+    if found is None and not prefix and "<" not in last and not state.resolution.declarations:
+        state.absent.add(absent)  # nothing is under way that may define it
     return found
 
 

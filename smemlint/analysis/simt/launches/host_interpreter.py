@@ -494,9 +494,12 @@ def _is_only_read(ctype: ir.Node) -> bool:
 
 
 def _only_tells(function: Function) -> bool:
-    """Returns whether all that a function gives is a text, which no shape is computed of."""
+    """Returns whether a function gives nothing or a text, of which no shape is computed."""
     tree = function.parse_head().tree
-    if tree is None or _TEXTS.isdisjoint(type_words(tree.type.type)):
+    if tree is None:
+        return False
+    result = tree.type.type
+    if _TEXTS.isdisjoint(type_words(result)) and not _is_void(result):
         return False
     return all(_is_only_read(parameter.type) for parameter in parameters_of(tree))
 
@@ -551,9 +554,12 @@ def _may_compute(function: Function, *, sets_members: bool) -> bool:
     tree = function.parse_head().tree
     if tree is None:
         return False
-    result = tree.type.type
-    gives = not isinstance(result, ir.TypeDecl) or type_words(result) != ["void"]
+    gives = not _is_void(tree.type.type)
     return gives or sets_members or any(isinstance(p.type, ir.PtrDecl) for p in parameters_of(tree))
+
+
+def _is_void(result: ir.Node) -> bool:
+    return isinstance(result, ir.TypeDecl) and type_words(result) == ["void"]
 
 
 def _is_nest(loop: ir.Node) -> bool:

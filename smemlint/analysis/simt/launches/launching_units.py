@@ -78,4 +78,7 @@ class LaunchingUnits:
         callable_there = [f.name for f in launchers if posixpath.normpath(f.span.path) in files]
         uses = use_of(callable_there)
         further = (f for f in files if f not in own) if callable_there else ()
-        return any(uses.search(self._index.read(file) or "") for file in further)
+        texts = (self._index.read(file) or "" for file in further)
+        return any(
+            any(name in text for name in callable_there) and uses.search(text) for text in texts
+        )

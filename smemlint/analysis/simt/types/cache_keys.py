@@ -13,7 +13,7 @@ from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import IntType, RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Variable
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer
 from smemlint.analysis.simt.state import Frame
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -45,22 +45,24 @@ def cache_key(
     statics = frame.record.statics if frame.record is not None else {}
     for word in words:
         binding = lookup(word) or cast("Binding | None", statics.get(word))
+        if binding is None:
+            if frame.this is not None and _is_member(word, frame.this):
+                return None
+            found.append(None)
+            continue
         if isinstance(binding, Variable):
             value = binding.object.cells.get(0)
             if not isinstance(binding.type, IntType) or not isinstance(value, AffineInt):
                 return None
             binding = value
-        elif binding is None and _is_member(word, frame):
-            return None
         found.append(binding.identity() if isinstance(binding, AffineInt) else binding)
     if any(map(is_scattered, words)):
         found.append(frame.place)
     return tuple(found)
 
 
-def _is_member(word: str, frame: Frame) -> bool:
-    target = frame.this.target if frame.this is not None else None
-    return isinstance(target, RecordType) and target.member(word) is not None
+def _is_member(word: str, this: Pointer) -> bool:
+    return isinstance(this.target, RecordType) and this.target.member(word) is not None
 
 
 @lru_cache(1 << 15)

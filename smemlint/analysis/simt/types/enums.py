@@ -63,7 +63,8 @@ def _values(ev: Evaluator, declaration: Declaration) -> dict[str, Value]:
         frames, state.frames = state.frames, []
         known[declaration] = {}  # what defines them sees none of them here
         try:
-            with state.within("file", {}, declaration.scope):
+            working_out = state.resolution.working_out(declaration)
+            with working_out, state.within("file", {}, declaration.scope):
                 known[declaration] = enumerator_values(ev, enum)
         except BaseException:
             del known[declaration]

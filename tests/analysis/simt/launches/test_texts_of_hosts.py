@@ -52,6 +52,29 @@ def test_a_text_costs_its_statement():
     assert (steps(22) - steps(2)) / 20 < 40
 
 
+def test_what_gives_nothing_costs_its_statement():
+    """What a failed check calls was run at each of them: 4 % of the host statements of ggml."""
+    fail = "void fail(const char *text, int n) { " + "lib::log(text, n);" * 40 + " lib::stop(); }"
+
+    def spent(calls):
+        text = f"{KERNEL}{fail} void run(float *g, int n) {{ {'fail(__FILE__, n);' * calls} k<1><<<1, 96>>>(g); }}"
+        with step_limit(10_000_000) as budget:
+            assert blocks(text) == [(96, 1, 1)]
+        return budget.spent
+
+    assert (spent(22) - spent(2)) / 20 < 40
+
+
+@pytest.mark.parametrize("parameter", ["const P &p", "const P *p", "int *n"])
+def test_what_gives_nothing_and_writes_is_run(parameter):
+    through = {"const P &p": "p.n", "const P *p": "p->n", "int *n": "n"}[parameter]
+    given = {"const P &p": "p", "const P *p": "&p", "int *n": "&n"}[parameter]
+    text = f"""{KERNEL}struct P {{ int *n; }};
+void plan({parameter}) {{ *{through} = 96; }}
+void run(float *g) {{ int n = 32; P p{{&n}}; plan({given}); k<1><<<1, n>>>(g); }}"""
+    assert blocks(text) == [(96, 1, 1)]
+
+
 def test_launches_behind_many_texts_are_found():
     host = "\n".join("code = replaced(code, name(kind));" for _ in range(900))
     text = f"{KERNEL}{NAMES}void run(float *g, Kind kind) {{ std::string code;\n{host}\nk<1><<<1, 96>>>(g); }}"
