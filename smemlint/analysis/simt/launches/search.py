@@ -14,7 +14,7 @@ from functools import cached_property
 
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles
-from smemlint.analysis.program.units import ProgramIndex
+from smemlint.analysis.program.units import ProgramIndex, reachable
 from smemlint.analysis.simt.launches.bindings import is_known
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
 from smemlint.analysis.simt.launches.host_runs import HostRun, instantiations_of
@@ -180,9 +180,9 @@ class LaunchSearch:
 
         return _anything if is_python_path(self._unit.path) else may_mean
 
-    def link_callers(self, units: list[Unit], name: str) -> None:
-        """Adds the units of files that name a function to some units, as memory allows."""
-        self._link(units, self._index.mentioning((name,), self._unit.path))
+    def link_callers(self, units: list[Unit], function: Function) -> None:
+        """Adds the units of files that may call a function to some units, as memory allows."""
+        self._link(units, self._may_call(function))
 
     def _link(self, units: list[Unit], paths: Iterable[str]) -> list[str]:
         """Adds the units of some files, as memory allows; returns those that are in none."""
@@ -194,10 +194,25 @@ class LaunchSearch:
                 units.append(self._index.unit(path))
         return [p for p in near if not any(p in u.files for u in units)]
 
-    def is_named_beyond(self, units: Sequence[Unit], name: str) -> bool:
-        """Returns whether a file that is in none of some units names a function."""
-        near = self._index.mentioning((name,), self._unit.path)
-        return any(all(path not in u.files for u in units) for path in near)
+    def is_named_beyond(self, units: Sequence[Unit], function: Function) -> bool:
+        """Returns whether a file that is in none of some units may call a function."""
+        return any(all(path not in u.files for u in units) for path in self._may_call(function))
+
+    def _may_call(self, function: Function) -> list[str]:
+        """Returns files that name a function, without those that cannot see what they would call.
+
+        A template, and a class of which it is a method, is seen where its header is included.
+        """
+        found = self._index.mentioning((function.name,), self._unit.path)
+        home = function.owner.path if function.owner is not None else function.span.path
+        includers = self._mains.includers.get(posixpath.normpath(home), ())
+        if not includers or not (function.template or function.owner is not None):
+            return found
+        seeing = reachable((posixpath.normpath(home),), lambda p: self._mains.includers.get(p, ()))
+        others = [path for path in found if path not in seeing]
+        for path in reachable(others, self._index.includes):
+            self._index.read(path)  # another include in it would matter
+        return [path for path in found if path in seeing]
 
     def host_code(self, units: Sequence[Unit]) -> HostCode:
         """Returns the host functions of some units."""
@@ -292,7 +307,7 @@ class _Climb:
                 if self._is_called_elsewhere(function):
                     if function not in self._found and self._is_top(function):
                         continue
-                    self._search.link_callers(self._units, function.name)
+                    self._search.link_callers(self._units, function)
                 self._above[function] = self._host.callers(function)
             found = dict.fromkeys(c for f in level for c in self._above.get(f, ()))
             new = [c for c in found if c not in self._above and c not in self._found]
@@ -388,7 +403,7 @@ class _Climb:
         is_of_file = "static" in function.specifiers and function.span.path == self._units[0].path
         if is_of_file or self._search.is_called_here(function, self._kernel):
             return False
-        return self._search.is_named_beyond(self._units, function.name)
+        return self._search.is_named_beyond(self._units, function)
 
     # ---- what callers may tell
 

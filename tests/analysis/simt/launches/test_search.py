@@ -505,3 +505,20 @@ def test_a_template_that_only_templates_without_use_call_is_not_run():
     assert blocks == {(96, 1, 1), (64, 1, 1)}
     names, blocks = run_functions(a_cu=K + launching + unused)
     assert "fast" in names or "faster" in names
+
+
+def test_files_that_do_not_see_a_class_do_not_call_its_methods():
+    header = "template <int N> struct {0} {{ void go(int n, float *g) {{ {1}<<<1, n>>>(g); }} }};\n"
+    files = {
+        "a_cu": '#include "a.h"\nvoid a(float *g) { A<1> run; run.go(96, g); }\n',
+        "b_cu": '#include "b.h"\nvoid b(float *g) { B<1> run; run.go(64, g); }\n',
+        "c_cu": '#include "a.h"\nvoid c(float *g) { A<2> run; run.go(32, g); }\n',
+    }
+    kernels = {"a.h": K, "b.h": K.replace("k(", "other(")}
+    texts = {
+        "a.h": "#pragma once\n" + kernels["a.h"] + header.format("A", "k"),
+        "b.h": "#pragma once\n" + kernels["b.h"] + header.format("B", "other"),
+    }
+    names, blocks = run_functions(**files, **texts)
+    assert blocks == {(96, 1, 1), (64, 1, 1), (32, 1, 1)}
+    assert names.count("b") == 1
