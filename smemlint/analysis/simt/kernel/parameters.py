@@ -30,7 +30,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
+from smemlint.analysis.simt.types.template_arguments import assumed_default, default_scope
 from smemlint.config.preconditions import Precondition
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
@@ -94,7 +94,7 @@ def _assumed(ev: Evaluator, ctype: IntType, name: str, given: Sequence[Precondit
 
 def guessed_scope(ev: Evaluator, function: Function) -> tuple[Scope, tuple[Assumption, ...]]:
     """Binds template parameters that no launch gives: to defaults, all others to unknowns."""
-    scope = template_scope(ev, function.template, (), function.scope)
+    scope = default_scope(ev, function)
     assumptions: list[Assumption] = []
     for parameter in function.template:
         if not parameter.name or parameter.is_pack:

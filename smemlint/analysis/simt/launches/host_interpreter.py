@@ -45,7 +45,7 @@ from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
-from smemlint.analysis.simt.types.template_arguments import assumed_default, template_scope
+from smemlint.analysis.simt.types.template_arguments import assumed_default, default_scope
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
@@ -410,7 +410,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         return True
     ev = host_interpreter(policy)
     state = ev.state
-    scope = {**template_scope(ev, function.template, (), function.scope), **template}
+    scope = {**default_scope(ev, function), **template}
     for parameter in function.template:
         if parameter.name in scope and parameter.name not in template:
             policy.defaults.setdefault(assumed_default(parameter))

@@ -28,7 +28,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
-from smemlint.frontend.program import TemplateParameter
+from smemlint.frontend.program import Function, TemplateParameter
 from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.layout import cute
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
@@ -62,6 +62,14 @@ def template_scope(
             continue
         if bound is not None and parameter.name:
             scope[parameter.name] = bound
+    return scope
+
+
+def default_scope(ev: Evaluator, function: Function) -> Scope:
+    """Binds the parameters of a template that nothing gives to their defaults; packs stay open."""
+    scope = template_scope(ev, function.template, (), function.scope)
+    for pack in (p for p in function.template if p.is_pack):
+        scope.pop(pack_size(pack.name), None)
     return scope
 
 

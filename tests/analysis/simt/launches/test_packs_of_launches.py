@@ -58,3 +58,33 @@ def test_what_the_elements_are_worth_stays_open():
     host = "void run(float *o, int n, int m) { k<<<1, 32>>>(o, n, m); }"
     (found,) = facts_of(kernel + host).kernels
     assert not any(access.certainty.is_decided for access in found.accesses)
+
+
+KERNEL = """
+template <int N> __global__ void k(float *o) {
+  __shared__ float s[1024];
+  s[threadIdx.x * N] = o[0];
+}
+"""
+
+
+@pytest.mark.parametrize("size", ["sizeof...(Bs)", "(0 + ... + (Bs ? 1 : 1))"])
+def test_the_packs_of_a_host_function_are_told_by_its_callers(size):
+    host = f"""
+    template <bool... Bs> void go(float *o) {{ k<{size}><<<1, 32>>>(o); }}
+    """
+    assert found(KERNEL + host, "go<true, false>(o); go<true, true, false, false>(o);") == {
+        ("2", 2),
+        ("4", 4),
+    }
+
+
+def test_the_pack_of_a_kernel_that_nothing_launches_is_not_empty():
+    kernel = """
+    template <int... Ns> __global__ void k(float *o) {
+      __shared__ float s[1024];
+      s[threadIdx.x * sizeof...(Ns)] = o[0];
+    }
+    """
+    (found,) = facts_of(kernel).kernels
+    assert not any(access.certainty.is_decided for access in found.accesses)
