@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from smemlint.analysis.simt.cute.types import (
     is_enumeration,
     tuple_type,
     typed_value,
     unsigned_type,
 )
-from smemlint.analysis.simt.domain.ctypes import I32, CType, StaticType
+from smemlint.analysis.simt.domain.ctypes import I32, CType, StaticType, is_opaque
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.launches.bindings import type_text
+from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def uses_cute(ev: Evaluator) -> bool:
@@ -49,5 +56,22 @@ def cute_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | N
         return tuple_type(ev, last, arguments) or unsigned_type(ev, last, arguments)
     if not is_cute_name(ev, name):
         return None
-    spelling = f"{last}<{', '.join(arguments)}>" if arguments else last
-    return StaticType(spelling, value=value)
+    if not arguments:
+        return StaticType(last, value=value)
+    words = _WORD.findall(" ".join(arguments))
+    if any(ev.state.lookup(word) is not None for word in words):
+        # Names in the text mean something else elsewhere: instances are told apart by it.
+        arguments = tuple(_closed(ev, argument) for argument in arguments)
+    return StaticType(f"{last}<{', '.join(arguments)}>", value=value)
+
+
+def _closed(ev: Evaluator, argument: str) -> str:
+    """Returns what a template argument is, without names that are bound where it stands."""
+    ctype = type_argument(ev, argument)
+    if isinstance(ctype, StaticType):
+        return ctype.spelling
+    if ctype is not None and not is_opaque(ctype):
+        return type_text(ctype)
+    value = value_argument(ev, argument)
+    constant = value.constant if isinstance(value, AffineInt) else None
+    return argument if constant is None else str(constant)

@@ -522,3 +522,25 @@ def test_files_that_do_not_see_a_class_do_not_call_its_methods():
     names, blocks = run_functions(**files, **texts)
     assert blocks == {(96, 1, 1), (64, 1, 1), (32, 1, 1)}
     assert names.count("b") == 1
+
+
+TILED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <class Tile> struct Op {
+  static constexpr int M = get<0>(Tile{});
+  __device__ void operator()(float *o) { __shared__ float s[1024]; s[threadIdx.x * M] = *o; }
+};
+template <class O> __global__ void k(float *o) { O op; op(o); }
+template <int N> void run(float *o) {
+  using Tile = cute::Shape<Int<N>, Int<8>>;
+  k<Op<Tile>><<<1, 32>>>(o);
+}
+void first(float *o) { run<2>(o); }
+void second(float *o) { run<4>(o); }
+"""
+
+
+def test_instances_differ_in_the_numbers_that_names_in_a_type_stand_for():
+    facts = facts_in(a_cu=TILED)
+    assert sorted(a.ways for kernel in facts.kernels for a in kernel.accesses) == [2, 4]
