@@ -104,9 +104,10 @@ def family_of(task: KernelTask) -> Family:
 def by_family(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:
     """Returns the instances in the order to evaluate them: first one of each family.
 
-    Types take turns, so that the block shapes of one leave room for those of the others. Of a
-    family those come first that have the most arguments not met before: where not all are
-    evaluated, each arm that an argument chooses is seen in one of them.
+    Blocks that a launch tells come before guesses. Types take turns, so that the block shapes of
+    one leave room for those of the others. Of a family those come first that have the most
+    arguments not met before: where not all are evaluated, each arm that an argument chooses is
+    seen in one of them.
     """
     left = [(family_of(tasks[0]), frozenset(tasks[0].instance.template), tasks) for tasks in groups]
     rounds: Counter[Family] = Counter()
@@ -115,8 +116,14 @@ def by_family(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:
     first: list[list[KernelTask]] = []
     while left and len(first) < MAX_INSTANCES:
         ranks = [
-            (not rounds[family], -turns[family[1]], -rounds[family], len(arguments - seen))
-            for family, arguments, _ in left
+            (
+                len(tasks) == 1,
+                not rounds[family],
+                -turns[family[1]],
+                -rounds[family],
+                len(arguments - seen),
+            )
+            for family, arguments, tasks in left
         ]
         family, arguments, tasks = left.pop(ranks.index(max(ranks)))
         rounds[family] += 1

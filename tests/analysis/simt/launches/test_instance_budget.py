@@ -60,3 +60,21 @@ def test_each_family_shows_other_arms_first():
     """
     facts = facts_of(source)
     assert {a.wavefronts.mean for k in facts.kernels for a in k.accesses} == {1, 2}
+
+
+def test_known_blocks_come_before_guesses():
+    """Of 30 strides with a block of `n` threads and one of 32, that one is evaluated."""
+    source = f"""
+    template <int N, bool Known> __global__ void k() {{
+      __shared__ float s[4096];
+      if (Known) s[N * threadIdx.x] = 1.f;
+    }}
+    void open(int n) {{ {" ".join(f"k<{n}, false><<<1, n>>>();" for n in range(30))} }}
+    void run() {{ k<8, true><<<1, 32>>>(); }}
+    """
+    facts = facts_of(source)
+    assert {(k.instance.block, k.instance.template[0]) for k in facts.kernels if k.accesses} == {
+        ((32, 1, 1), ("N", "8"))
+    }
+    assert facts.kernels[0].instance.block == (32, 1, 1)
+    assert {a.wavefronts.mean for k in facts.kernels for a in k.accesses} == {8}
