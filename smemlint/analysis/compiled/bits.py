@@ -41,6 +41,8 @@ def bitwise(operation: Operation, x: Value, y: Value, width: int = 32) -> Value:
     if operation == "and" and (x.constant == 0 or y.constant == 0):
         return ZERO
     known = both_known(x.known, y.known)
+    if width == 1 and known is not True:
+        return predicate_logic(x, y, ZERO, _TABLES_OF_TWO[operation])
     if known is False:
         return top(common_cause(x, y))
     if not x.terms and not y.terms:
@@ -49,6 +51,8 @@ def bitwise(operation: Operation, x: Value, y: Value, width: int = 32) -> Value:
     if width == 1 and operation == "xor":
         return _negated(x, y)
     found = _by_masks(operation, x, y, width) or _of_low_bits(operation, x, y)
+    if found is None and width == 1:
+        return predicate_logic(x, y, ZERO, _TABLES_OF_TWO[operation])
     if found is None:
         return top(NOT_LINEAR)
     found.known, found.cause = known, cause_of(x, y)
@@ -174,6 +178,7 @@ def _of_low_bits(operation: Operation, x: Value, y: Value) -> Value | None:
 
 _TABLES = (0xF0, 0xCC, 0xAA)
 """Truth tables of the three operands of `lop3`."""
+_TABLES_OF_TWO: dict[Operation, int] = {"and": 0xC0, "or": 0xFC, "xor": 0x3C}
 _ORDERS = ((0, 1, 2), (0, 2, 1), (1, 2, 0))
 
 
@@ -219,6 +224,30 @@ def logic3(x: Value, y: Value, z: Value, table: int) -> Value:
             yes = bitwise("and", operands[first], selector)
             return bitwise("or", yes, bitwise("and", operands[second], invert(selector)))
     return weak(*operands)
+
+
+def predicate_logic(x: Value, y: Value, z: Value, table: int) -> Value:
+    """Computes a table of `lop3` of predicates by lane: false and what is not known is false."""
+    ways = [_possible(v) for v in (x, y, z)]
+    can_hold = can_fail = np.asarray(False)
+    for row in range(8):
+        occurs = ways[0][row >> 2 & 1] & ways[1][row >> 1 & 1] & ways[2][row & 1]
+        if table >> row & 1:
+            can_hold = can_hold | occurs
+        else:
+            can_fail = can_fail | occurs
+    known = can_hold ^ can_fail
+    if not known.any():
+        return top(common_cause(x, y, z))
+    base = can_hold.astype(np.int64) if can_hold.ndim else int(can_hold)
+    return Value(base) if known.all() else Value(base, (), WORD_BITS, known, common_cause(x, y, z))
+
+
+def _possible(x: Value) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Returns the lanes that may hold 0 and those that may hold 1."""
+    is_open = np.asarray(bool(x.terms)) | ~np.asarray(x.known)
+    is_set = np.asarray(x.base) != 0
+    return is_open | ~is_set, is_open | is_set
 
 
 def _swap(at: int, other: int, third: int) -> int:

@@ -145,9 +145,9 @@ class State:
             return
         outer, doubt = self.mask, self.doubt
         old = [self.get(register) for register in writes]
-        if predicate.known is True and not predicate.terms:
-            self.mask = outer & (np.asarray(predicate.base) != 0)
-        else:
+        is_open = bool(predicate.terms) | ~np.asarray(predicate.known)
+        self.mask = outer & (is_open | (np.asarray(predicate.base) != 0))
+        if (self.mask & is_open).any():
             cause = None if is_uniform(predicate) else predicate.cause
             self.doubt = doubt or Fork(cause, place)
         if self.mask.any():

@@ -176,3 +176,56 @@ def test_operands_that_no_target_has(code: str) -> None:
     machine = Machine(translate(function), launched(TARGETS["sm_90"], (32, 1, 1)))
     machine.run()
     assert [s.opcode for s in machine.recorder.sites] == ["STS"] * bool(code)
+
+
+LANES_OF_DATA = "S2R R0, SR_TID.X", "IMAD.SHL.U32 R4, R0, 0x4, RZ", "LDG.E R2, [R6.64]"
+ALL, FEW = set(range(32)), set(range(4))
+
+
+@pytest.mark.parametrize(
+    ("code", "lanes", "depends_on_data"),
+    [
+        (("ISETP.GE.AND P1, PT, R0, 0x4, PT", "ISETP.NE.AND P0, PT, R2, 0xb, !P1"), FEW, True),
+        (("ISETP.GE.AND P1, PT, R0, 0x4, PT", "ISETP.NE.OR P0, PT, R2, 0xb, P1"), ALL, True),
+        (("ISETP.GE.AND P1, PT, R0, RZ, PT", "ISETP.NE.OR P0, PT, R2, 0xb, P1"), ALL, False),
+        (("ISETP.GE.AND P1, PT, R0, 0x4, PT", "FSETP.GT.AND P0, PT, R2, RZ, !P1"), FEW, True),
+        (("ISETP.LT.AND P1, PT, R0, 0x4, PT", "DSETP.GT.AND P0, PT, R8, R2, P1"), FEW, True),
+        (("FSETP.GT.AND P0, PT, R2, RZ, PT",), ALL, True),
+        (("FSETP.GT.AND P0, PT, RZ, UR4, PT",), ALL, False),
+        (
+            (
+                "ISETP.GE.AND P1, PT, R0, 0x4, PT",
+                "ISETP.NE.AND P2, PT, R2, 0xb, PT",
+                "PLOP3.LUT P0, PT, P2, P1, PT, 0x20, 0x2",
+            ),
+            FEW,
+            True,
+        ),
+        (
+            (
+                "ISETP.GE.AND P1, PT, R0, 0x4, PT",
+                "ISETP.NE.AND P2, PT, R2, 0xb, !P1",
+                "ISETP.NE.AND P2, PT, R2, 0xc, P2",
+                "PLOP3.LUT P0, PT, P2, P1, PT, 0xfc, 0x3",
+            ),
+            ALL,
+            True,
+        ),
+    ],
+)
+def test_predicates_that_are_known_in_some_lanes(
+    code: tuple[str, ...], lanes: set[int], depends_on_data: bool
+) -> None:
+    """False and what is not known is false, lane by lane."""
+    lines = [*LANES_OF_DATA, *code, "@P0 STS [R4], R0", "EXIT"]
+    text = "".join(f"/*{16 * at:04x}*/ {line} ;\n" for at, line in enumerate(lines))
+    text = (
+        f'.target sm_90\n.other k,@"STO_CUDA_ENTRY STV_DEFAULT"\n.section .text.k\n.text.k:\n{text}'
+    )
+    function = Disassembly(text).function("k")
+    machine = Machine(translate(function), launched(TARGETS["sm_90"], (32, 1, 1)))
+    machine.run()
+    (issued,) = machine.recorder.sites.values()
+    (group,) = issued.groups.values()
+    assert set(np.flatnonzero(group.mask)) == lanes
+    assert issued.depends_on_data is depends_on_data

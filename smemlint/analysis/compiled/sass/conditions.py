@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.compiled.bits import Operation, bitwise, logic3
+from collections.abc import Iterable
+
+from smemlint.analysis.compiled.bits import Operation, bitwise, logic3, predicate_logic
 from smemlint.analysis.compiled.predicates import compare, select
 from smemlint.analysis.compiled.sass.instructions import (
     Read,
@@ -13,7 +15,15 @@ from smemlint.analysis.compiled.sass.instructions import (
 )
 from smemlint.analysis.compiled.sass.reading import BITS, predicate, reader
 from smemlint.analysis.compiled.state import State
-from smemlint.analysis.compiled.values import ONE, ZERO, Value
+from smemlint.analysis.compiled.values import (
+    ONE,
+    ZERO,
+    Value,
+    common_cause,
+    is_uniform,
+    top,
+    uniform,
+)
 from smemlint.frontend.sass.operands import Immediate, Predicate
 from smemlint.frontend.sass.parser import Instruction
 
@@ -44,7 +54,25 @@ def _compare(instruction: Instruction) -> Step:
     return step
 
 
-def _combination(modifiers: list[str]) -> Operation:
+@translates("FSETP", "DSETP")
+def _compare_floats(instruction: Instruction) -> Step:
+    first, second, *rest = instruction.operands
+    words = (0, 1) if instruction.opcode == "DSETP" else (0,)
+    x = [reader(o, w) for o in rest if not isinstance(o, Predicate) for w in words]
+    other = reader(rest[-1])
+    combine = _combination(instruction.modifiers)
+
+    def step(state: State) -> None:
+        extra = other(state)
+        numbers = [read(state) for read in x]
+        found = uniform(mask=1) if all(map(is_uniform, numbers)) else top(common_cause(*numbers))
+        _set(state, first, bitwise(combine, found, extra, 1))
+        _set(state, second, bitwise(combine, bitwise("xor", found, ONE, 1), extra, 1))
+
+    return step
+
+
+def _combination(modifiers: Iterable[str]) -> Operation:
     return "or" if "OR" in modifiers else "xor" if "XOR" in modifiers else "and"
 
 
@@ -80,7 +108,8 @@ def _logic(instruction: Instruction) -> Step:
         x, y, z = (read(state) for read in reads)
         for target, table in targets:
             found = bitwise("and", logic3(x, y, z, table), ONE, 1)
-            _set(state, target, found)
+            is_known = found.known is True
+            _set(state, target, found if is_known else predicate_logic(x, y, z, table))
 
     return step
 

@@ -10,7 +10,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from smemlint.analysis.compiled.sass.reading import reader
-from smemlint.analysis.compiled.sass.registers import PREDICATES_AFTER_RESULT, results
+from smemlint.analysis.compiled.sass.registers import (
+    ONLY_PREDICATES,
+    PREDICATES_AFTER_RESULT,
+    results,
+)
 from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import DATA, Value, top, weak
 from smemlint.frontend.sass.operands import Operand, Predicate, Register
@@ -99,6 +103,8 @@ def sources(instruction: Instruction) -> tuple[Operand, ...]:
     place = 0
     while place < len(operands) and isinstance(operands[place], Predicate):
         place += 1
+    if instruction.opcode in ONLY_PREDICATES:
+        return operands[place:]
     if place < len(operands) and isinstance(operands[place], Register):
         place += 1
     if instruction.opcode in PREDICATES_AFTER_RESULT:

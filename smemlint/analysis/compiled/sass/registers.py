@@ -25,7 +25,7 @@ _WITHOUT_RESULT = frozenset((
     "USETMAXREG", "UTMACCTL", "UTMACMDFLUSH", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG",
     "WARPGROUP", "WARPSYNC", "YIELD",
 ))  # fmt: skip
-_ONLY_PREDICATES = frozenset((
+ONLY_PREDICATES = frozenset((
     "DSETP", "FCHK", "FSETP", "HSETP2", "ISETP", "PLOP3", "PSETP", "SYNCS", "UISETP", "UPLOP3",
     "UPSETP",
 ))  # fmt: skip
@@ -63,7 +63,7 @@ def results(instruction: Instruction) -> tuple[str, ...]:
             if not is_extra or operand.is_negated or (opcode in _TWO_PREDICATES and place > 1):
                 break
             names.append(operand.name)
-        elif isinstance(operand, Register) and not has_register and opcode not in _ONLY_PREDICATES:
+        elif isinstance(operand, Register) and not has_register and opcode not in ONLY_PREDICATES:
             has_register = True
             names += [next_register(operand.name, i) for i in range(_width(instruction))]
         else:
