@@ -89,5 +89,42 @@ def test_names_are_no_words_of_the_text_and_alike_for_equal_parts() -> None:
     one, other = OpenPart("n"), OpenPart("n", is_integer=True)
     text = assembled(["int n = ", one, " + ", other, " + ", one, ";"])
     assert isinstance(text, PartialText)
-    declared = "extern __constant__ int n_3;\n"
-    assert text.completed() == declared + "int n = n_2 + n_3 + n_2;"
+    declared = "extern __constant__ int open_n_2;\n"
+    assert text.completed() == declared + "int n = open_n + open_n_2 + open_n;"
+
+
+@pytest.mark.parametrize(
+    ("lines", "index"),
+    [
+        ("#if %s > 3\n#define P 1\n#else\n#define P 2\n#endif\n", "threadIdx.x * P"),
+        ("#define N %d\n#if N > 3\n#define P 1\n#else\n#define P 2\n#endif\n", "threadIdx.x * P"),
+        ("%s\n#ifndef P\n#define P 2\n#endif\n", "threadIdx.x * P"),
+        ("#define %s 4\n#ifndef P\n#define P 2\n#endif\n", "threadIdx.x * P"),
+        ("#define A(x) (x %s)\n", "A(threadIdx.x)"),
+        ("", "threadIdx.x %s 2"),
+    ],
+)
+def test_a_part_that_decides_lines_or_operators_leaves_the_text_unknown(
+    lines: str, index: str
+) -> None:
+    kernel = lines + _KERNEL.replace("threadIdx.x * 2 + PART", index)
+    text = _HEAD + "def run(o, n):\n" + _CALL.format(code=f"'''{kernel}''' % n")
+    assert _stores(text) == []
+    assert len(_facts(text).not_analysed) == 1
+
+
+@pytest.mark.parametrize(
+    "statement", ["if (o) %s;", "%s i *= 2;", "%s s[i] = 1;", "%s = 2 * i;", "i %s= 2;", "++%s;"]
+)
+def test_a_part_that_may_write_an_index_leaves_the_text_unknown(statement: str) -> None:
+    body = f"int i = threadIdx.x; {statement} s[i] = 1;"
+    kernel = _KERNEL.replace("s[threadIdx.x * 2 + PART] = 1;", body)
+    text = _HEAD + "def run(o, n):\n" + _CALL.format(code=f"'''{kernel}''' % n")
+    assert _stores(text) == []
+
+
+@pytest.mark.parametrize("index", ["{len(o.x)} - {len(n.x)}", "{len(o[0])} - {len(o[1])}"])
+def test_parts_of_other_values_are_not_equal(index: str) -> None:
+    kernel = _KERNEL.replace("{", "{{").replace("}", "}}").replace("2 + PART", f"(1 + {index})")
+    text = _HEAD + "def run(o, n):\n" + _CALL.format(code=f"f'''{kernel}'''")
+    assert _stores(text) == [0, 2]

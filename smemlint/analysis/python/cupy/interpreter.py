@@ -125,14 +125,17 @@ class _Strings:
         if not isinstance(text, MappedText) or any(_OPEN in t for t in known):
             return UNKNOWN
         ends = [at for at, character in enumerate(text) if character == _OPEN]
-        place = text.place(0)
+        place, origin = text.place(0), object()
         pieces: list[str | OpenPart | PartialText] = [text.part(0, ends[0])]
         is_open = [(f, v) for f, v, t in zip(fields, values, spelled, strict=True) if t is None]
         if len(is_open) != len(ends):
             return UNKNOWN
         for (field, value), at, end in zip(is_open, ends, [*ends[1:], len(text)], strict=True):
-            part = value if isinstance(value, PartialText) else part_of(field.value, place)
-            pieces += [part, text.part(at + 1, end)]
+            if isinstance(value, PartialText):
+                pieces.append(value)
+            else:
+                pieces.append(part_of(field.value, place, origin))
+            pieces.append(text.part(at + 1, end))
         return assembled(pieces)
 
     def _literal(self, node: ast.expr, text: str | None, values: Sequence[str]) -> Value:
@@ -169,7 +172,7 @@ def _named(node: ast.expr, value: Value, other: Value) -> Value:
     """Returns a value that is added to a text: where it is not known, it has a name."""
     is_open = isinstance(value, Unknown) and not isinstance(value, PartialText)
     if is_open and isinstance(other, MappedText | PartialText):
-        return assembled([part_of(node, None)])
+        return assembled([part_of(node, None, object())])
     return value
 
 

@@ -20,7 +20,7 @@ def method(owner: str | PartialText, name: str, arguments: list[Value], named: S
     texts = [a for a in arguments if isinstance(a, str)]
     match name:
         case "replace" if len(arguments) == 2 and texts and arguments[0] is texts[0] != "":
-            return _replaced(text, texts[0], arguments[1])
+            return _replaced(text, texts[0], _given_text(texts[0], arguments[1]))
         case "format":
             return formatted(text, arguments, named)
         case "join" if len(arguments) == 1:
@@ -43,24 +43,31 @@ def _method_of_partial(text: PartialText, name: str, arguments: list[Value]) -> 
     match name:
         case "replace" if len(arguments) == 2 and isinstance(old := arguments[0], str) and old:
             pieces: list[str | OpenPart | PartialText] = []
+            new = _given_text(old, arguments[1])
             for piece, part in zip_longest(text.pieces, text.parts):
                 known = piece if isinstance(piece, MappedText) else MappedText.at(piece, None)
-                pieces += [_replaced(known, old, arguments[1]), part]
+                pieces += [_replaced(known, old, new), part]
             return assembled(pieces[:-1])
         case "encode" | "strip" | "lstrip" | "rstrip" if not arguments:
             return text
     return UNKNOWN
 
 
-def _replaced(text: MappedText, old: str, new: Value) -> MappedText | PartialText:
-    """Returns `text.replace(old, new)`; what is not known is an open part."""
+def _given_text(old: str, new: Value) -> str | OpenPart | PartialText:
+    """Returns what replaces a text: an open part where that is not known."""
+    return new if isinstance(new, str | PartialText) else OpenPart(_identifier(old))
+
+
+def _replaced(
+    text: MappedText, old: str, new: str | OpenPart | PartialText
+) -> MappedText | PartialText:
+    """Returns `text.replace(old, new)`."""
     if isinstance(new, str):
         return text.replaced(re.compile(re.escape(old)), {str(old): new})
-    part = new if isinstance(new, PartialText) else OpenPart(_identifier(old))
     pieces: list[str | OpenPart | PartialText] = []
     at = 0
     for match in re.finditer(re.escape(old), str(text)):
-        pieces += [text.part(at, match.start()), part]
+        pieces += [text.part(at, match.start()), new]
         at = match.end()
         require_pieces(len(pieces))
     return assembled([*pieces, text.part(at, len(text))])
@@ -107,7 +114,7 @@ def formatted(text: MappedText, arguments: list[Value], named: Scope) -> Value:
     if re.search(r"(?<!\{)\{(?!:[ds]\})[^{}\w]|\{\w+(?!:[ds]\})[.!:\[]", str(text)):
         return UNKNOWN
     pieces: list[str | OpenPart | PartialText] = []
-    at, count, origin = 0, 0, text.place(0)
+    at, count, origin = 0, 0, object()
     for match in _FIELD.finditer(str(text)):
         pieces.append(text.part(at, match.start()))
         at = match.end()
@@ -142,7 +149,7 @@ def percent(text: MappedText, value: Value) -> Value:
     """Returns `text % values` with plain conversions."""
     given = list(value) if isinstance(value, tuple) else [value]
     pieces: list[str | OpenPart | PartialText] = []
-    at = 0
+    at, origin = 0, object()
     for match in _PERCENT.finditer(str(text)):
         pieces.append(text.part(at, match.start()))
         at = match.end()
@@ -155,7 +162,7 @@ def percent(text: MappedText, value: Value) -> Value:
             operand = given.pop(0) if given else UNKNOWN
         name = match[1] or f"value_{len(pieces)}"
         place = text.place(match.start())
-        pieces.append(_filled_in(operand, OpenPart(name, place, match[2] in "di", text.place(0))))
+        pieces.append(_filled_in(operand, OpenPart(name, place, match[2] in "di", origin)))
     if "%" in str(text)[at:]:
         return UNKNOWN
     return assembled([*pieces, text.part(at, len(text))])
@@ -175,10 +182,10 @@ def substituted(text: MappedText, arguments: list[Value], named: Scope) -> Value
     table = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
     values: Scope = {**{str(key): value for key, value in table.items()}, **named}
     pieces: list[str | OpenPart | PartialText] = []
-    at = 0
+    at, origin = 0, object()
     for match in _DOLLAR.finditer(str(text)):
         name = match[1] or match[2]
-        part = OpenPart(name, text.place(match.start()), origin=text.place(0))
+        part = OpenPart(name, text.place(match.start()), origin=origin)
         pieces += [text.part(at, match.start()), _filled_in(values.get(name, UNKNOWN), part)]
         at = match.end()
         require_pieces(len(pieces))
