@@ -336,6 +336,14 @@ class Project:
             left = "instance is" if count == 1 else "instances are"
             reason = Reason(ReasonCode.LEFT_OUT, f"{count} further {left} not evaluated")
             found.notes.append(NotAnalysed(function.span, function.name, reason))
+        places = instances.left_open(function)
+        if places:
+            is_one = len(places) == 1
+            which = "the launch" if is_one else f"{len(places)} launches, the first of them"
+            has = "has a block" if is_one else "have blocks"
+            text = f"{which} at {places[0]} {has} of an unknown size: not evaluated for that"
+            reason = Reason(ReasonCode.LEFT_OUT, text)
+            found.notes.append(NotAnalysed(function.span, function.name, reason))
         if instances.is_cut(function):
             text = "what launches it takes too long to follow: later launches are not known"
             reason = Reason(ReasonCode.LEFT_OUT, text)

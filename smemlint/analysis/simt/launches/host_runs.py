@@ -123,7 +123,17 @@ def _run_under(
         latest = runs[-1].launches
         found += _of_other_places((launch for launch in latest if launch.block is not None), found)
     found += _of_other_places(latest, found)
-    return _joined_runs([*found, *_of_other_places(strict.launches, found)], runs)
+    found += _of_other_places(strict.launches, found)
+    guessed = set().union(*(policy.with_unknowns for policy in runs))
+    return _joined_runs(_marked(found, [n for n in latest if n not in guessed]), runs)
+
+
+def _marked(found: Iterable[Launch], latest: Iterable[Launch]) -> Iterator[Launch]:
+    """Yields launches, those of known blocks marked whose block the latest runs left open, too."""
+    still_open = {(launch.kernel, launch.span) for launch in latest if launch.block is None}
+    for launch in found:
+        is_both = launch.block is not None and (launch.kernel, launch.span) in still_open
+        yield replace(launch, is_also_open=True) if is_both else launch
 
 
 def _flows(units: Sequence[Unit]) -> Flows:

@@ -61,6 +61,7 @@ class Instances:
         self._bounds: dict[tuple[object, ...], int | None] = {}
         self._left: dict[int, int] = {}
         self._cut: set[int] = set()
+        self._open: dict[int, tuple[Line, ...]] = {}
 
     def left(self, function: Function) -> int:
         """Returns how many instantiations are in none of the groups that `of` returned."""
@@ -69,6 +70,10 @@ class Instances:
     def is_cut(self, function: Function) -> bool:
         """Returns whether a host function that launches the kernel was not followed to its end."""
         return id(function) in self._cut
+
+    def left_open(self, function: Function) -> tuple[Line, ...]:
+        """Returns launches of unknown blocks that none of the groups that `of` returned is for."""
+        return self._open.get(id(function), ())
 
     @property
     def unsearched(self) -> int:
@@ -89,6 +94,7 @@ class Instances:
             return [[self._task(function, scope, forced, given, assumptions)]]
         groups: dict[_Group, list[KernelTask]] = {}
         told: set[_Text] = set()
+        keys: dict[Launch, _Group] = {}
         for launch in launches:
             block = forced or launch.block
             scope, assumptions = self._completed(function, launch.scope)
@@ -99,14 +105,18 @@ class Instances:
             else:
                 tasks = [self._task(function, scope, block, given or _LAUNCH, assumptions, launch)]
             text = scope_text(scope, function)
-            groups.setdefault((text, tasks[0].instance.block, block is None), tasks)
+            keys[launch] = text, tasks[0].instance.block, block is None
+            groups.setdefault(keys[launch], tasks)
             if is_known(launch.scope, function):
                 told.add(text)
-        chosen = _trusted(groups, told)
+        trusted = _trusted(groups, told)
         self._left[id(function)] = max((launch.left for launch in launches), default=0)
         if found.is_cut:
             self._cut.add(id(function))
-        return chosen or self._never_launched(function)
+        is_left = {launch: keys[launch] not in trusted for launch in launches}
+        left = (_line(n) for n in launches if is_left[n] or (n.is_also_open and forced is None))
+        self._open[id(function)] = tuple(dict.fromkeys(left))
+        return list(trusted.values()) or self._never_launched(function)
 
     def _never_launched(self, function: Function) -> list[list[KernelTask]]:
         """Guesses at a kernel without a launch, for each list of template arguments.
@@ -319,7 +329,9 @@ class Instances:
         return KernelTask(function, instance, scope, assumed, arguments, declared, shared, given)
 
 
-def _trusted(groups: Mapping[_Group, list[KernelTask]], told: set[_Text]) -> list[list[KernelTask]]:
+def _trusted(
+    groups: Mapping[_Group, list[KernelTask]], told: set[_Text]
+) -> dict[_Group, list[KernelTask]]:
     """Returns the instances whose blocks launches tell; guesses count where those say nothing.
 
     Args:
@@ -328,11 +340,11 @@ def _trusted(groups: Mapping[_Group, list[KernelTask]], told: set[_Text]) -> lis
     """
     known = {key for key, g in groups.items() if len(g) == 1 and g[0].instance.origin}
     texts = {text for text, *_ in known}
-    return [
-        group
+    return {
+        key: group
         for key, group in groups.items()
         if not known or key in known or (key[0] in told and key[0] not in texts)
-    ]
+    }
 
 
 def _line(launch: Launch) -> Line:

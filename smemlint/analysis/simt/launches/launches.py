@@ -85,6 +85,7 @@ class Launch:
         is_uninstantiated: it stands under a function template that nothing seen instantiates.
         left: further instantiations of its function that were not run.
         has_constant_block: no variable tells its block: it is the same on any path.
+        is_also_open: its function comes to it with a block that is not known, too.
     """
 
     kernel: str
@@ -100,6 +101,7 @@ class Launch:
     is_uninstantiated: bool = False
     left: int = 0
     has_constant_block: bool = False
+    is_also_open: bool = False
 
     def is_of(self, function: Function) -> bool:
         """Returns whether it launches this kernel, not one of its name in another program."""
@@ -111,6 +113,7 @@ class LaunchPolicy(HostPolicy):
 
     Attributes:
         launches: that were come to.
+        with_unknowns: of these, by functions that a call is given, which may pass them numbers.
         is_cut: the function was not executed to its end.
     """
 
@@ -133,6 +136,7 @@ class LaunchPolicy(HostPolicy):
             irrelevant_choices=irrelevant_choices,
         )
         self.launches: list[Launch] = []
+        self.with_unknowns: set[Launch] = set()
         self.is_cut = False
         self._assigned: dict[str, dict[str, None]] = {}
         self._calls: dict[Hashable, Frame] = {}
@@ -212,7 +216,9 @@ class LaunchPolicy(HostPolicy):
                 self._note(ev, items[1], shape, size, listed, node, grid=grid)
                 return number(0)
             if not self.is_launching(last):
+                before = len(self.launches)
                 self._call_given(ev, node)
+                self.with_unknowns.update(self.launches[before:])
         return None
 
     def _call_given(self, ev: Evaluator, node: ir.FuncCall) -> None:

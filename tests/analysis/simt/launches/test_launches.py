@@ -9,7 +9,7 @@ from figures import facts_in
 from smemlint.config.settings import KernelSettings
 from smemlint.facts import Certainty
 from smemlint.limits.steps import step_limit
-from smemlint.reasons import Topic
+from smemlint.reasons import ReasonCode, Topic
 
 BODY = "__shared__ float s[4096]; s[threadIdx.x] = g[threadIdx.x]; g[0] = s[threadIdx.x ^ 1];"
 K = f"__global__ void k(float *g) {{ {BODY} }}\n"
@@ -501,6 +501,35 @@ void run(float *g, int n) {{ k<1><<<1, 96>>>(g); k<2><<<1, n>>>(g); k<1><<<1, n>
     assert ("k", ("1",), (96, 1, 1)) in found
     assert [block for _, template, block in found if template == ("2",)]
     assert [block for _, template, block in found if template == ("1",)] == [(96, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("host", "block", "count"),
+    [
+        ("void a(float *g) { k<<<1, 96>>>(g); } void b(float *g, int n) { k<<<1, n>>>(g); }", 96, 1),
+        ("void c(float *g, int n) { k<<<1, n>>>(g); }"
+         "void a(float *g) { c(g, 96); } void b(float *g) { c(g, lib::get()); }", 96, 1),
+        ("void c(float *g, int n) { k<<<1, n>>>(g); }"
+         "void a(float *g) { c(g, 96); c(g, lib::get()); }", 96, 1),
+        ("void a(float *g, int w) { for (int t : {32, 64}) for (auto b : lib::all()) {"
+         " k<<<1, w>>>(g); w = t == 32 ? lib::one() : lib::other(); } k<<<1, 96>>>(g); }", 96, 1),
+        ("void a(float *g, bool f) { int n = 96; if (f) n = lib::get(); k<<<1, n>>>(g); }", 96, 0),
+        ("void c(float *g, int n) { k<<<1, n>>>(g); }"
+         "void bench(void (*f)(float *, int), float *g) { f(g, 96); }"
+         "void a(float *g) { bench(c, g); }", 96, 0),
+        ("void a(float *g, bool f) { int n = 96; if (f) n = 96; k<<<1, n>>>(g); }", 96, 0),
+    ],
+)  # fmt: skip
+def test_an_open_block_beside_a_known_one_is_said(host, block, count):
+    facts = facts_of(f"__global__ void k(float *g) {{ {BODY} }} {host}")
+    assert [found for _, _, found in instances(facts)] == [(block, 1, 1)]
+    assert [n.reason.code for n in facts.not_analysed] == [ReasonCode.LEFT_OUT] * count
+
+
+def test_a_block_that_the_user_gives_leaves_none_open():
+    text = f"__global__ void k(float *g) {{ {BODY} }}"
+    host = "void a(float *g) { k<<<1, 96>>>(g); } void b(float *g, int n) { k<<<1, n>>>(g); }"
+    assert not facts_of(text + host, block_dim=(64, 1, 1)).not_analysed
 
 
 def test_a_switched_number_that_was_mixed_forty_times_is_not_followed():
