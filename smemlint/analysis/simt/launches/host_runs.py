@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 
 from smemlint.analysis.simt.domain.environment import Scope
-from smemlint.analysis.simt.launches.bindings import scope_text
+from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.host_code import distinct
 from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
 from smemlint.analysis.simt.launches.instantiations import (
@@ -23,6 +23,8 @@ from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HOST_PATHS
+
+_Text = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +126,8 @@ def _run_under(
         found += _of_other_places((launch for launch in latest if launch.block is not None), found)
     found += _of_other_places(latest, found)
     found += _of_other_places(strict.launches, found)
-    guessed = set().union(*(policy.with_unknowns for policy in runs))
-    return _joined_runs(_marked(found, [n for n in latest if n not in guessed]), runs)
+    kept = set(found).union(*(policy.with_unknowns for policy in runs))
+    return _joined_runs(_marked(found, [n for n in latest if n not in kept]), runs)
 
 
 def _marked(found: Iterable[Launch], latest: Iterable[Launch]) -> Iterator[Launch]:
@@ -172,5 +174,15 @@ def _distinct(launches: Iterable[Launch]) -> list[Launch]:
 
 
 def _of_other_places(launches: Iterable[Launch], found: Sequence[Launch]) -> list[Launch]:
-    places = {(launch.kernel, launch.span) for launch in found}
-    return [launch for launch in launches if (launch.kernel, launch.span) not in places]
+    """Returns launches of other places, or with other known template arguments at the same."""
+    texts: dict[Hashable, set[_Text]] = {}
+    for launch in found:
+        text = scope_text(launch.scope, launch.function)
+        texts.setdefault((launch.kernel, launch.span), set()).add(text)
+    others = []
+    for launch in launches:
+        known = texts.get((launch.kernel, launch.span))
+        is_told = known is not None and is_known(launch.scope, launch.function)
+        if known is None or (is_told and scope_text(launch.scope, launch.function) not in known):
+            others.append(launch)
+    return others

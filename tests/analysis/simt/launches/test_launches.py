@@ -755,3 +755,19 @@ void run(float *g) {{
 }}
 """)
     assert instances(facts) == [("k", (), (96, 1, 1))]
+
+
+def test_an_instance_of_an_unknown_block_beside_another_one_at_the_same_place():
+    text = """
+    template <int N> __global__ void k(float *o) {
+      __shared__ float s[256 * N];
+      s[threadIdx.x * N] = o[0];
+    }
+    template <int N> void run(float *o, int n) { k<N><<<1, n>>>(o); }
+    void both(float *o) { run<1>(o, 64); run<2>(o, get()); }
+    """
+    found = facts_of(text)
+    assert [a.wavefronts.mean for k in found.kernels for a in k.accesses] == [1, 2]
+    assert [k.instance.template for k in found.kernels] == [(("N", "1"),), (("N", "2"),)]
+    assert found.kernels[0].instance.block == (64, 1, 1)
+    assert not found.not_analysed
