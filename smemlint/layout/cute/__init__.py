@@ -40,7 +40,7 @@ from smemlint.layout.cute.block_scaled import (
     scale_factor_thread_value,
     warp_permutation,
 )
-from smemlint.layout.cute.cooperative import cooperative_copy
+from smemlint.layout.cute.cooperative import cooperative_copy, gemm_operand
 from smemlint.layout.cute.copy_traits import (
     AUTO_VECTORIZING_COPY,
     DEFAULT_COPY,
@@ -176,7 +176,7 @@ __all__ = [
     "copy_elements", "copy_if", "copy_op", "cp_async", "crd2idx", "dice_tuple",
     "domain_distribute", "downcast",
     "epilogue_tile", "filter_layout", "filter_zeros", "flat_divide", "flat_product", "flatten",
-    "gemm", "group", "idx2crd", "is_compact", "is_static", "lanes_of", "ldmatrix",
+    "gemm", "gemm_operand", "group", "idx2crd", "is_compact", "is_static", "lanes_of", "ldmatrix",
     "ldmatrix_transposed_bytes",
     "leaves", "left_inverse", "local_partition", "local_tile", "logical_divide",
     "logical_product", "make_cotiled_copy", "make_fragment_like", "make_layout", "make_layout_like",

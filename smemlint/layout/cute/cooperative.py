@@ -1,12 +1,12 @@
-"""`cooperative_copy`: threads share a copy between global and shared memory.
+"""`cooperative_copy` and `cooperative_gemm`: threads share a copy or a product of tiles.
 
-Source: CUTLASS 4.7, `cute/algorithm/cooperative_copy.hpp`.
+Source: CUTLASS 4.7, `cute/algorithm/cooperative_copy.hpp` and `cooperative_gemm.hpp`.
 """
 
 from __future__ import annotations
 
 from smemlint.layout.cute.algebra import coalesce, composition, domain_distribute, logical_divide
-from smemlint.layout.cute.copy_traits import DEFAULT_COPY
+from smemlint.layout.cute.copy_traits import DEFAULT_COPY, CopyOp
 from smemlint.layout.cute.copying import Instruction, copy
 from smemlint.layout.cute.int_tuples import IntTuple, product
 from smemlint.layout.cute.integers import (
@@ -20,7 +20,8 @@ from smemlint.layout.cute.integers import (
 from smemlint.layout.cute.inverses import max_alignment, right_inverse
 from smemlint.layout.cute.layouts import ComposedLayout, Layout
 from smemlint.layout.cute.tensors import Space, Tensor, common_vector
-from smemlint.layout.cute.tiled_copy import CopyAtom
+from smemlint.layout.cute.tiled_copy import CopyAtom, make_tiled_copy_for
+from smemlint.layout.cute.tiled_mma import Operand, TiledMma
 
 
 def cooperative_copy(
@@ -129,3 +130,36 @@ def _strided(
         for tensor, op in ((source, "load"), (destination, "store"))
         if tensor.is_shared
     ]
+
+
+def gemm_operand(
+    mma: TiledMma, thread: Integer, tensor: Tensor, operand: Operand, op: CopyOp, is_store: bool
+) -> list[Instruction]:
+    """Returns how `cooperative_gemm` moves a tile between shared memory and fragments.
+
+    Args:
+        mma: that multiplies.
+        thread: the number of each.
+        tensor: the tile of the operand.
+        operand: of the MMA.
+        op: how it is copied: `SmemCopyOpA` and its like.
+        is_store: whether the fragments are stored.
+
+    Raises:
+        CuteError: what CuTe refuses to compile, or a tile that is copied under conditions since
+            the MMA's does not divide it.
+    """
+    extents = tuple(static(tensor.mode(i).size) for i in range(2))
+    if any(extent % tile for extent, tile in zip(extents, mma.tile(operand), strict=True)):
+        raise CuteError("cooperative_gemm of a tile that the MMA's does not divide")
+    tiled = make_tiled_copy_for(CopyAtom(op, tensor.bits), mma, operand)
+    fragment = mma.fragment(mma.partition(tensor, 0, operand), operand, tensor.bits)
+    there = tiled.partition(tensor, thread, "D" if is_store else "S")
+    here = tiled.retile(fragment)
+    if operand == "C":
+        return copy(here, there, tiled) if is_store else copy(there, here, tiled)
+    found: list[Instruction] = []
+    for k in range(static(there.mode(2).size)):
+        at = (UNDERSCORE, UNDERSCORE, k)
+        found += copy(there.slice(*at), here.slice(*at), tiled)
+    return found

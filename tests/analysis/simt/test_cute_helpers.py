@@ -345,3 +345,90 @@ void go(half_t *a) { mine::k<<<1, 128>>>(a); }
 def test_a_function_is_given_a_class_template_of_cute():
     """Eight lanes move a row of 128 bytes, or half of it: then two rows of a half-warp meet."""
     assert figures(GIVEN_TEMPLATE) == [("async_copy", 16, 16, 4), ("load", 8, 32, 4)]
+
+
+TURNED = """
+template <int... Is, typename T> CUTE_HOST_DEVICE constexpr auto modes_of(T&& t) {
+  if constexpr (is_composed_layout<decltype(t.layout())>::value) {
+    return make_tensor(std::forward<T>(t).data(), make_composed_layout(
+        t.layout().layout_a(), t.layout().offset(), select<Is...>(t.layout().layout_b())));
+  } else {
+    return make_tensor(std::forward<T>(t).data(), select<Is...>(t.layout()));
+  }
+}
+__global__ void k(float *o) {
+  __shared__ float s[32 * 32];
+  Tensor t = make_tensor(make_smem_ptr(s), LAYOUT);
+  t(threadIdx.x, 0) = 1;
+  __syncthreads();
+  o[threadIdx.x] = modes_of<1, 0>(t)(3, threadIdx.x);
+}
+void go(float *o) { k<<<1, 32>>>(o); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("layout", "wavefronts"),
+    [
+        ("Layout<Shape<_32, _32>, Stride<_32, _1>>{}", 32),
+        ("composition(Swizzle<5, 0, 5>{}, Layout<Shape<_32, _32>, Stride<_32, _1>>{})", 1),
+    ],
+)
+def test_a_pack_of_numbers_that_a_call_gives_selects_modes(layout, wavefronts):
+    assert figures(TURNED.replace("LAYOUT", layout)) == [
+        ("store", 4, 1, wavefronts),
+        ("load", 4, 1, wavefronts),
+    ]
+
+
+PRODUCT = """
+__global__ void k(float *o) {
+  __shared__ __align__(128) half_t a[64 * 64], b[64 * 64], c[64 * 64];
+  auto mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_2, _2>>{}, Tile<_32, _32, _16>{});
+  auto swizzled = tile_to_shape(
+      composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}), Shape<_64, _64>{});
+  auto plain = Layout<Shape<_64, _64>, Stride<_64, _1>>{};
+  Tensor sA = make_tensor(make_smem_ptr(a), swizzled);
+  Tensor sB = make_tensor(make_smem_ptr(b), plain);
+  Tensor sC = make_tensor(make_smem_ptr(c), plain);
+  Tensor gC = make_tensor(make_gmem_ptr(o), Layout<Shape<_64, _64>>{});
+  Tensor rC = mma.get_slice(threadIdx.x).partition_fragment_C(gC);
+  identity same;
+  SM75_U32x4_LDSM_N load;
+  SM90_U32x4_STSM_N store;
+  cooperative_gemm(threadIdx.x, mma, ARGUMENTS);
+}
+void go(float *o) { k<<<1, 128>>>(o); }
+"""
+OPERANDS = [("ldmatrix", 16, 32, 4), ("ldmatrix", 16, 32, 32)]
+"""Of A, whose rows of 128 bytes are swizzled, and of B: 2 x 4 copies by each of 4 warps."""
+RESULT = ("stmatrix", 16, 16, 32)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("sA, sB, rC, same, same, load, load", OPERANDS),
+        (
+            "1.f, sA, sB, 0.f, sC, same, same, same, same, load, load, load, store",
+            [*OPERANDS, RESULT],
+        ),
+        (
+            "1.f, sA, sB, 1.f, sC, same, same, same, same, load, load, load, store",
+            [*OPERANDS, ("ldmatrix", 16, 16, 32), RESULT],
+        ),
+    ],
+)
+def test_cooperative_gemm_loads_its_operands_and_stores_its_result(arguments, expected):
+    """C is loaded where the second factor is not 0."""
+    assert sorted(figures(PRODUCT.replace("ARGUMENTS", arguments))) == sorted(expected)
+
+
+def test_a_tile_that_the_mma_does_not_divide_is_not_followed():
+    text = PRODUCT.replace("ARGUMENTS", "sA, sB, rC").replace(
+        "_2, _2>>{}, Tile<_32, _32, _16>", "_3, _2>>{}, Tile<_48, _32, _16>"
+    )
+    facts = facts_of(HEAD + text)
+    assert not accesses_of(HEAD + text)
+    notes = [note for kernel in facts.kernels for note in kernel.not_analysed]
+    assert [note.reason.code for note in notes] == [ReasonCode.NOT_MODELLED]

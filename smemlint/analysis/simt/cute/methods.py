@@ -191,6 +191,19 @@ def _part(own: cute.ComposedLayout | cute.SmemAtom, call: Call) -> Value:
     return Cute(own.swizzle if call.name == "layout_a" else own.layout)
 
 
+def _offset(own: cute.ComposedLayout | cute.SmemAtom, call: Call) -> Value:
+    """Evaluates `offset()`, which is a number of elements, or stands for a swizzled pointer.
+
+    Raises:
+        CuteError: some of its bits are static, and others are not.
+    """
+    if isinstance(own, cute.SmemAtom):
+        return Cute(own)
+    if not isinstance(own.offset, int | cute.DynamicInt):
+        raise cute.CuteError("the offset of a slice")
+    return value_of(own.offset)
+
+
 _SLICES: dict[str, Method] = {
     **dict.fromkeys(("partition_S", "partition_D"), _partition),
     **dict.fromkeys(("retile_S", "retile_D"), _retile),
@@ -219,7 +232,10 @@ _MMAS: dict[str, Method] = {
     "with": _itself,
 }
 _TENSORS: dict[str, Method] = {"data": _data, "compose": _compose, "tensor": _tensor_itself}
-_ATOMS: dict[str, Method] = dict.fromkeys(("layout_a", "layout_b"), _part)
+_ATOMS: dict[str, Method] = {
+    **dict.fromkeys(("layout_a", "layout_b"), _part),
+    "offset": _offset,
+}
 _LAYOUTS: dict[str, Method] = {
     "compose": _compose,
     "with_shape": _with_shape,

@@ -13,11 +13,14 @@ from smemlint.analysis.simt.cute.types import tiled_mma
 from smemlint.analysis.simt.cute.user_traits import user_mma_op
 from smemlint.analysis.simt.cute.values import payload_of, shared_tensor_of, tensor_of
 from smemlint.analysis.simt.domain.ctypes import RecordType
-from smemlint.analysis.simt.domain.values import Aggregate, Cute, Unknown, Value, number
+from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, Cute, Unknown, Value, number
+from smemlint.frontend import ir
 from smemlint.layout import cute
 from smemlint.layout.cute import Instruction
 
-ALGORITHMS = frozenset(("copy", "copy_if", "copy_aligned", "cooperative_copy", "gemm"))
+ALGORITHMS = frozenset(
+    ("copy", "copy_if", "copy_aligned", "cooperative_copy", "cooperative_gemm", "gemm")
+)
 """Functions that access memory: where an operand is not known, a note is recorded."""
 _DONE = number(0)
 
@@ -213,6 +216,51 @@ def _cooperative_copy(call: Call) -> Value:
     policy = _atom(call, 3) if len(call.values) > 3 else None
     vector = rest[0] if rest else 0
     return _issue(call, cute.cooperative_copy(threads, thread, source, destination, vector, policy))
+
+
+@function("cooperative_gemm")
+def _cooperative_gemm(call: Call) -> Value:
+    """Evaluates `(thread, mma, A, B, C, ..)` and `(thread, mma, alpha, A, B, beta, C, ..)`.
+
+    What transforms elements follows, then how A and B are loaded, and C is loaded and stored.
+
+    Raises:
+        CuteError: an argument is not known, or whether C is loaded.
+    """
+    mma, thread = _mma(call, 1), call.convert.integer(call.values[0])
+    stores = len(call.values) > 6 and tensor_of(call.values[6]) is not None
+    first = 3 if stores else 2
+    ops = [_copy_op(call, first + (8 if stores else 5) + k) for k in range(4)]
+    found = cute.gemm_operand(mma, thread, call.tensor(first), "A", ops[0], False)
+    found += cute.gemm_operand(mma, thread, call.tensor(first + 1), "B", ops[1], False)
+    if not stores:
+        return _issue(call, found)
+    result = call.tensor(6)
+    loads_result = _is_not_zero(call, 5)
+    if loads_result:
+        found += cute.gemm_operand(mma, thread, result, "C", ops[2], False)
+    _issue(call, found + cute.gemm_operand(mma, thread, result, "C", ops[3], True))
+    if loads_result is None:
+        raise cute.CuteError("whether `cooperative_gemm` loads C")
+    return _DONE
+
+
+def _copy_op(call: Call, index: int) -> cute.CopyOp:
+    """Returns an argument that says how an operand is copied; element by element by default."""
+    payload = call.payload(index) if index < len(call.values) else cute.DEFAULT_COPY
+    if not isinstance(payload, cute.CopyOp):
+        raise cute.CuteError("a copy operation that is not known")
+    return payload
+
+
+def _is_not_zero(call: Call, index: int) -> bool | None:
+    """Returns whether an argument is a number but 0; None where the source does not say."""
+    value, node = call.values[index], call.node.args[index]
+    if isinstance(value, AffineInt) and value.constant is not None:
+        return value.constant != 0
+    if isinstance(node, ir.Constant):
+        return any(digit in node.value.lower().partition("e")[0] for digit in "123456789")
+    return None
 
 
 @function("gemm")

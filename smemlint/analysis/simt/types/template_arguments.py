@@ -116,6 +116,9 @@ def _class_template(ev: Evaluator, spelling: str) -> CallableValue | None:
 
 def type_argument(ev: Evaluator, spelling: str) -> CType | None:
     """Returns the type a template argument names."""
+    if is_pack_element(spelling):
+        element = ev.state.lookup(spelling)
+        return element if isinstance(element, CType) else None
     found = ev.types.spelled(spelling)
     if found is not None:
         return found
@@ -125,6 +128,9 @@ def type_argument(ev: Evaluator, spelling: str) -> CType | None:
 
 def value_argument(ev: Evaluator, spelling: str) -> Value | None:
     """Returns the value of a template argument."""
+    if is_pack_element(spelling):
+        element = ev.state.lookup(spelling)
+        return element if isinstance(element, Value) else None
     node = ev.state.unit.parse_expression(spelling)
     return None if node is None else ev.evaluate(node)
 

@@ -15,12 +15,14 @@ from smemlint.analysis.simt.domain.ctypes import (
     IntType,
     PointerType,
     RecordType,
+    StaticType,
     is_opaque,
 )
-from smemlint.analysis.simt.domain.values import Value, number
+from smemlint.analysis.simt.domain.values import Cute, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.same_type import same_type
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
+from smemlint.layout import cute
 
 _STANDARD_FLOATS = frozenset(("float", "double", "long double"))
 """Of which `std::is_floating_point` holds; `__half` and its like are classes."""
@@ -62,6 +64,21 @@ _OF_ONE_TYPE: dict[str, Callable[[CType], bool]] = {
     ),
 }
 
+_LAYOUTS = (cute.Layout, cute.ComposedLayout, cute.SmemAtom)
+_OF_CUTE: dict[str, tuple[type, ...]] = {
+    "is_layout": _LAYOUTS,
+    "is_composed_layout": _LAYOUTS[1:],
+    "is_tensor": (cute.Tensor,),
+}
+"""Traits of CuTe's class templates, which no reference to one has, and what has them."""
+
+
+def _is_of_cute(kind: CType, classes: tuple[type, ...]) -> bool | None:
+    """Returns whether a type is one of CuTe's; None where its value is not known."""
+    if not isinstance(kind, StaticType):
+        return False
+    return isinstance(kind.value.payload, classes) if isinstance(kind.value, Cute) else None
+
 
 def trait_value(ev: Evaluator, spelling: str) -> Value | None:
     """Returns what a trait's name stands for; None of all other names, and of unknown types."""
@@ -79,5 +96,8 @@ def trait_value(ev: Evaluator, spelling: str) -> Value | None:
         return None
     if name == "is_same" and len(known) == 2:
         return number(int(_is_same(*known)))
+    if name in _OF_CUTE and len(known) == 1:
+        answer = _is_of_cute(known[0], _OF_CUTE[name])
+        return None if answer is None else number(int(answer))
     test = _OF_ONE_TYPE.get(name)
     return number(int(test(known[0]))) if test is not None and len(known) == 1 else None
