@@ -362,6 +362,8 @@ class State:
         sums: that were computed, of which the compiler makes others.
         locals: objects of the calls under way, in the order of their declaration.
         constant_calls: results of calls with constants.
+        null_ways: that are taken only where a pointer is null that the kernel is given, and whether
+            they may touch shared memory; None for what stands behind one that ends the code around.
     """
 
     unit: Unit
@@ -403,6 +405,7 @@ class State:
     sums: Sums = field(default_factory=Sums)
     locals: list[Object] = field(default_factory=list)
     constant_calls: dict[tuple[object, ...], ConstantCall] = field(default_factory=dict)
+    null_ways: dict[ir.Node | None, bool] = field(default_factory=dict)
     _chain: tuple[Frame | None, str] = (None, "")
     _active: tuple[Mask | None, bool] = (None, False)
     _none: Mask | None = None

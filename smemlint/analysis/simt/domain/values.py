@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from smemlint.analysis.simt.domain.ctypes import I32, I64, CType, IntType
+from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, CType, IntType
 from smemlint.analysis.simt.domain.lanes import Lanes, identity
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.spelling import abbreviated, sum_of_products
@@ -406,6 +406,23 @@ def assumed_by(value: AffineInt) -> tuple[Assumption, ...]:
 def number(value: int, type: IntType = I32) -> AffineInt:
     """Returns a known number that all threads share."""
     return AffineInt(value, type)
+
+
+GIVEN, NOT_GIVEN = number(1, BOOL), number(0, BOOL)
+"""Whether a pointer that a kernel is given is neither null nor equal to others, which is taken for
+granted. These very objects tell that only this is why the value is known."""
+
+
+def hangs_on_null(value: Value) -> bool:
+    """Returns whether a value is another one where a pointer is null or equal to another."""
+    return value is GIVEN or value is NOT_GIVEN
+
+
+def opposite(value: AffineInt) -> AffineInt:
+    """Returns the opposite of a condition that is known for all threads."""
+    if hangs_on_null(value):
+        return NOT_GIVEN if value is GIVEN else GIVEN
+    return number(0 if value.constant else 1, BOOL)
 
 
 def offset_of(value: int) -> AffineInt:

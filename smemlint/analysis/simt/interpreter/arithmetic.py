@@ -6,7 +6,7 @@ from math import frexp
 
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path, quotient_path
 from smemlint.analysis.simt.domain.affine import COMPARISONS
-from smemlint.analysis.simt.domain.ctypes import BOOL, I64
+from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
 from smemlint.analysis.simt.domain.integer_scev import operated_scev
 from smemlint.analysis.simt.domain.linear_forms import is_plain
@@ -18,7 +18,7 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Unknown,
     Value,
-    number,
+    opposite,
 )
 from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -119,7 +119,7 @@ def _apply_to_pointers(ev: Evaluator, op: str, a: Value, b: Value) -> Value:
         differ = compared(pointers[0], pointers[1] if pointers[1:] else None)
         if op == "!=":
             return differ
-        return negated(differ) if isinstance(differ, Unknown) else number(0, BOOL)
+        return negated(differ) if isinstance(differ, Unknown) else opposite(differ)
     return Unknown.because(
         ReasonCode.UNKNOWN_ADDRESS, "pointers into different objects are combined"
     )

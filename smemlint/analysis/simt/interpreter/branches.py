@@ -17,7 +17,7 @@ from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.conditional import decided_by, note_condition
+from smemlint.analysis.simt.interpreter.conditional import decided_by, note_condition, note_untaken
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
@@ -52,7 +52,12 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
     if isinstance(value, AffineInt) and not value.terms:
         if isinstance(value.base, int):
             leave_out_untaken(ev, node, value)
-            _execute_one_way(ev, node, node.iftrue if value.base else node.iffalse)
+            taken, untaken = (node.iftrue, node.iffalse)[:: 1 if value.base else -1]
+            if untaken is not None:
+                note_untaken(ev, value, untaken)
+            _execute_one_way(ev, node, taken)
+            if not is_any(state.mask):
+                note_untaken(ev, value, None)
             return
         taken = mask & (value.base != 0)
         rest = mask & ~taken

@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.data_ranges import converted
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, sum_of
 from smemlint.analysis.simt.domain.values import (
+    GIVEN,
     AffineInt,
     Aggregate,
     CallableValue,
@@ -141,10 +142,10 @@ def compared(a: Pointer, b: Pointer | None) -> AffineInt | Unknown:
     What a caller gives may be null, and may be where another pointer points that it gives.
     """
     others = (a,) if b is None else (a, b)
-    if not any(pointer.object.is_given for pointer in others) or any(
-        pointer.object.space is not Space.GLOBAL for pointer in others
-    ):
+    if any(pointer.object.space is not Space.GLOBAL for pointer in others):
         return number(1, BOOL)
+    if not any(pointer.object.is_given for pointer in others):
+        return GIVEN
     names = " and ".join(sorted(f"{p.object.key}+{p.offset.identity()}" for p in others))
     text = "whether a pointer is null" if b is None else "whether two pointers are equal"
     reason = Reason(ReasonCode.UNKNOWN_CONDITION, text)

@@ -46,7 +46,9 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Unknown,
     Value,
+    hangs_on_null,
     number,
+    opposite,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
@@ -117,6 +119,8 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
                 state.domain.add(AffineInt(0, value.type), value, -1), AffineInt(-1), 1
             )
         case "!":
+            if hangs_on_null(value):
+                return opposite(value)
             return state.domain.compare("==", value, AffineInt(0))
     return Unknown.because(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated")
 
@@ -239,9 +243,13 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
         and left.constant is not None
         and (left.constant != 0) == bool(short)
     ):
-        return number(short, BOOL)
+        return left if hangs_on_null(left) else number(short, BOOL)
     right = _right_operand(ev, node, left)
     if isinstance(left, AffineInt) and isinstance(right, AffineInt):
+        if hangs_on_null(right) and left.constant is not None:
+            return right
+        if hangs_on_null(left) and right.constant is not None:
+            return right if (right.constant != 0) == bool(short) else left
         op = "&" if node.op == "&&" else "|"
         both = state.domain.bitwise(op, left, right)
         return AffineInt(both.base, BOOL) if isinstance(both, AffineInt) else both

@@ -22,7 +22,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     is_of_launch,
 )
-from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.alike import Alike, Found, relabelled
 from smemlint.analysis.simt.kernel.consensus import sampled_where_free
@@ -92,10 +92,12 @@ class _Given:
 
     Attributes:
         values: what the launch passes, as far as it is taken for known.
+        is_null: any pointer among what it passes may be null.
         extents_read: the extents of the grid that the evaluation read so far, by name.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
+    is_null: bool = False
     extents_read: set[str] = field(default_factory=set)
 
     def extent(self, name: str) -> AffineInt | None:
@@ -252,6 +254,32 @@ def _evaluated(unit: Unit, task: KernelTask, arch: str, given: _Given) -> Kernel
 
 
 def _run_facts(unit: Unit, task: KernelTask, arch: str, given: _Given) -> KernelFacts:
+    """Returns the facts of an instance that is run; at places that only null leads to, of another.
+
+    A kernel is taken to be given no null: where an optional argument is there, it does the most.
+    """
+    facts, first = _facts_of_runs(unit, task, arch, given)
+    if task.trial is not None or not any(first.ev.state.null_ways.values()):
+        return facts
+    others, again = _facts_of_runs(unit, task, arch, replace(given, is_null=True))
+    known = {(access.span, access.kind) for access in facts.accesses}
+    new = [access for access in others.accesses if (access.span, access.kind) not in known]
+    accesses = sorted((*facts.accesses, *new), key=lambda access: (access.span, access.kind))
+    arrays = dict.fromkeys((*facts.arrays, *others.arrays)) if new else facts.arrays
+    notes = facts.not_analysed
+    if again.failure is not None:
+        note = NotAnalysed(task.instance.span, task.instance.kernel, again.failure)
+        notes = tuple(dict.fromkeys((*notes, note)))
+    steps = facts.steps + others.steps
+    return replace(
+        facts, accesses=tuple(accesses), arrays=tuple(arrays), not_analysed=notes, steps=steps
+    )
+
+
+def _facts_of_runs(
+    unit: Unit, task: KernelTask, arch: str, given: _Given
+) -> tuple[KernelFacts, _Run]:
+    """Returns the facts of an instance, and its first run."""
     assert task.instance.block is not None
     geometry = Geometry.of(task.instance.block, arch)
     first, lost = _first_run(unit, task, geometry, given)
@@ -276,7 +304,7 @@ def _run_facts(unit: Unit, task: KernelTask, arch: str, given: _Given) -> Kernel
         replace(a, layout=layouts.get(id(a.layout), a.layout)) if a.layout is not None else a
         for a in summarized
     )
-    return KernelFacts(
+    facts = KernelFacts(
         task.instance,
         tuple(arrays.values()),
         accesses,
@@ -284,6 +312,7 @@ def _run_facts(unit: Unit, task: KernelTask, arch: str, given: _Given) -> Kernel
         steps,
         tuple(layouts.values()),
     )
+    return facts, first
 
 
 def _summary(unit: Unit, task: KernelTask, arch: str, runs: Sequence[_Run]) -> tuple[Access, ...]:
@@ -349,7 +378,9 @@ class _Run:
         spend(_STEPS_TO_BEGIN)
         self.trace = Trace(MAX_EVENTS)
         domain = AffineDomain(splits)
-        self.ev = Interpreter(unit, geometry, self.trace, domain=domain, budget=budget)
+        policy = Policy()
+        policy.is_given_null = given.is_null
+        self.ev = Interpreter(unit, geometry, self.trace, policy, domain=domain, budget=budget)
         self.ev.state.declared_swizzle, self.ev.state.trial = task.declared, task.trial
         self.ev.state.extent_of = given.extent
         if task.types is not None:
