@@ -112,6 +112,15 @@ def test_an_unknown_type_or_stride_is_silent():
         assert codes_of(BAD.replace(old, new)) == []
 
 
+@pytest.mark.parametrize("shape", ["shape", "*shape", "k, *shape"])
+def test_a_tensor_of_unknown_rank_has_no_known_stride(shape):
+    text = BAD.replace("torch.empty((k, n), device", "torch.empty((n, k), device")
+    text = text.replace("b.stride(0), b.stride(1)", "b.stride(1), b.stride(0)")
+    assert codes_of(text) == []
+    given = text.replace("(m, k)", shape).replace("(m, n, k)", "(m, n, k, shape)")
+    assert codes_of(given) == []
+
+
 @pytest.mark.parametrize("row", TILES, ids=lambda r: f"{r['arch']}-{r['type']}-{r['tile']}")
 def test_the_ways_of_a_tile_are_those_of_its_ptx(row):
     m, n, depth = row["tile"]

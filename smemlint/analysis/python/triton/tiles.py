@@ -12,7 +12,14 @@ from math import prod
 from typing import TypeAlias
 
 from smemlint.analysis.python.interpreter.arguments import integers
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue, Scope, Value
+from smemlint.analysis.python.interpreter.values import (
+    REST,
+    UNKNOWN,
+    DType,
+    ModelValue,
+    Scope,
+    Value,
+)
 from smemlint.facts import DotOperand
 from smemlint.lazy_dataclasses import dataclass
 
@@ -83,8 +90,12 @@ def host_tensor(arguments: list[Value], named: Scope) -> Value:
     if not isinstance(dtype, DType):
         return UNKNOWN
     sizes: Sequence[Value] = arguments
-    if len(arguments) == 1 and isinstance(arguments[0], tuple | list):
+    if len(arguments) == 1 and not isinstance(arguments[0], int):
+        if not isinstance(arguments[0], tuple | list):
+            return UNKNOWN  # one extent, or a shape of any rank
         sizes = arguments[0]
+    if any(s is REST for s in sizes):
+        return UNKNOWN
     shape = tuple(s if isinstance(s, int) else None for s in sizes)
     return HostTensor(dtype, shape, _rows(shape))
 
