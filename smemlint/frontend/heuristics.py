@@ -84,6 +84,10 @@ _EXTENT_METHODS = frozenset(
     ("extent", "stride", "size", "numel", "n_rows", "n_cols", "length", "dim")
 )
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
+_OTHER_CUDA = frozenset(
+    ("torch", "cupy", "cupyx", "pycuda", "jax", "cutlass", "triton", "tvm", "mxnet", "hidet")
+)
+"""Packages whose `cuda` is no Numba."""
 
 
 # ---- constants, functions and macros of headers that were not read
@@ -430,3 +434,26 @@ def may_test_alignment(condition: str) -> bool:
     Such a test takes a remainder, masks the low bits, or calls a function that says so.
     """
     return any(test in condition for test in _ALIGNMENT_TESTS)
+
+
+# ---- modules of Python
+
+
+def numba_member(name: str) -> str:
+    """Returns the part of a dotted name behind its module `cuda`; empty where that is no Numba.
+
+    Forks of Numba, and modules that hand its `cuda` on, are used as Numba is: `fork.cuda.jit`.
+    """
+    head, *parts = name.split(".")
+    if head in _OTHER_CUDA:
+        return ""
+    behind = [head, *parts]
+    modules = [
+        i for i, p in enumerate(behind[:-1]) if p == "cuda" or ("numba" in p and "cuda" in p)
+    ]
+    return ".".join(behind[modules[-1] + 1 :]) if modules else ""
+
+
+def is_numba(module: str) -> bool:
+    """Returns whether a module is Numba's, or that of a fork: `numba_cuda_mlir.types`."""
+    return "numba" in module.partition(".")[0]

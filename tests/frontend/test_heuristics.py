@@ -81,6 +81,11 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.may_test_alignment: (
         ("n % 4 == 0", "(p & 15) == 0", "is_aligned(p)", "IS_ALIGNED(p)"), ("n > 4", "i < n"),
     ),
+    heuristics.numba_member: (
+        ("fork.cuda.jit", ".backend.cuda.shared.array", "fork.numba_cuda.jit", "cuda.grid"),
+        ("torch.cuda.jit", "cupy.cuda.jit", "fork.jit", "cuda", "pycuda.driver.jit"),
+    ),
+    heuristics.is_numba: (("numba_fork", "numba.types"), ("numpy", "fork.numba", "")),
 }  # fmt: skip
 
 

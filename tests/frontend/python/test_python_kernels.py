@@ -337,3 +337,58 @@ def test_a_shared_array_whose_name_may_mean_others_is_said(body, lines, tmp_path
     assert not accesses(facts)
     notes = [n for kernel in facts.kernels for n in kernel.not_analysed]
     assert sorted(n.span.line for n in notes) == lines
+
+
+KERNEL = """
+    s = cuda.shared.array((32, 33), dtype=float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s[y, x] = a[y, x]
+    cuda.syncthreads()
+    a[x, y] = s[x, y]
+"""
+COLUMNS = KERNEL.replace("33", "32")
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from numba_fork import cuda, float32",
+        "from numba_fork import numba_cuda as cuda, types\nfloat32 = types.float32",
+        "from .backend import cuda\nfrom numba import float32",
+        "from ours import *",
+    ],
+)
+def test_kernels_of_a_fork_of_numba_are_read_as_its_own(imports, tmp_path):
+    for body, ways in ((KERNEL, 1), (COLUMNS, 32)):
+        text = f"{imports}\n@cuda.jit\ndef k(a):{body}\nk[1, (32, 32)](0)\n"
+        assert [a.ways for a in accesses(facts_of(text, tmp_path))] == [1, ways]
+
+
+def test_a_kernel_may_take_its_library_from_a_parameter(tmp_path):
+    inner = COLUMNS.replace("\n", "\n    ")
+    text = f"from numba import float32\ndef make(cuda):\n    def k(a):{inner}\n    return k\n"
+    found = accesses(facts_of(text, tmp_path))
+    assert [a.kind for a in found] == [AccessKind.STORE, AccessKind.LOAD]
+    other = facts_of(text.replace("make(cuda)", "make(emulator)"), tmp_path)
+    assert not accesses(other)
+    assert [note.span.line for note in other.not_analysed] == [3]
+
+
+@pytest.mark.parametrize(
+    "body", ['"""Text."""\n    raise RuntimeError("outside of kernels")', "...", "raise E"]
+)
+def test_what_only_raises_stands_for_a_definition_that_is_not_read(body, tmp_path):
+    text = f"{HEAD}def take(s):\n    {body}\n@cuda.jit\ndef k(a):\n"
+    text += "    s = cuda.shared.array(32, float32)\n    take(s)\nk[1, 32](0)\n"
+    notes = [n for kernel in facts_of(text, tmp_path).kernels for n in kernel.not_analysed]
+    assert [note.span.line for note in notes] == [text[: text.index("    take(s)")].count("\n") + 1]
+
+
+def test_shared_memory_of_a_function_that_no_kernel_calls_is_said(tmp_path):
+    body = "\n    s = cuda.shared.array(32, float32)\n    s[i] = i\n    return s[0]\n"
+    alone = facts_of(f"{HEAD}def f(i):{body}", tmp_path)
+    assert [note.span.line for note in alone.not_analysed] == [4]
+    call = "@cuda.jit\ndef k(a):\n    a[0] = f(cuda.threadIdx.x)\nk[1, 32](0)\n"
+    called = facts_of(f"{HEAD}@cuda.jit(device=True)\ndef f(i):{body}{call}", tmp_path)
+    assert len(accesses(called)) == 2
+    assert not called.not_analysed

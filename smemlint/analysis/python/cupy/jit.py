@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+from typing import TYPE_CHECKING
+
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.config.settings import Settings
-from smemlint.facts import Facts
+from smemlint.facts import Facts, NotAnalysed
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from smemlint.frontend.python.jit.definitions import Definition
+    from smemlint.frontend.python.jit.unit import PythonUnit
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
@@ -16,5 +26,33 @@ def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
     project = Project([source], settings)
     facts = project.facts()
     unit = project.index.unit(source.path)
-    reads = unit.imported.dependencies if isinstance(unit, PythonUnit) else {}
-    return facts, Dependencies(dict.fromkeys(reads))
+    if not isinstance(unit, PythonUnit):
+        return facts, Dependencies()
+    notes = Facts(not_analysed=tuple(_unreached(unit, facts)))
+    return Facts.joined([facts, notes]), Dependencies(dict.fromkeys(unit.imported.dependencies))
+
+
+def _unreached(unit: PythonUnit, facts: Facts) -> Iterator[NotAnalysed]:
+    """Yields a note for each function with shared memory that no kernel of the file calls."""
+    spans = [a.span for kernel in facts.kernels for a in kernel.accesses]
+    spans += [n.span for kernel in facts.kernels for n in kernel.not_analysed]
+    spans += [n.span for n in facts.not_analysed]
+    lines = {span.line for span in spans if span.path == unit.path}
+    for definition in unit.definitions.all:
+        if definition.dialect is None and _declares_shared(unit, definition):
+            span = unit.source.span(definition.node)
+            if lines.isdisjoint(range(span.line, span.end_line + 1)):
+                reason = Reason(ReasonCode.NOT_REACHED, "no decorator or call makes it a kernel")
+                yield NotAnalysed(span, definition.name, reason)
+
+
+def _declares_shared(unit: PythonUnit, definition: Definition) -> bool:
+    """Returns whether a function makes shared arrays itself."""
+    from smemlint.frontend.python.jit.dialects import DIALECTS
+
+    names = [
+        unit.imports.resolve(node.func)
+        for node in definition.own_nodes()
+        if isinstance(node, ast.Call)
+    ]
+    return any(dialect.member(name) in dialect.shared for dialect in DIALECTS for name in names)

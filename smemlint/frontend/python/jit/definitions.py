@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 
+from smemlint.frontend.heuristics import numba_member
 from smemlint.frontend.python.imports import Imports, dotted
-from smemlint.frontend.python.jit.dialects import DIALECTS, Dialect
+from smemlint.frontend.python.jit.dialects import COORDINATES, DIALECTS, NUMBA, Dialect
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import is_definition, suites, walk
 from smemlint.lazy_dataclasses import dataclass
@@ -110,6 +111,14 @@ class Definition:
         """Returns whether the module around it gives the name a value."""
         return name in self.assigned if self.outer is None else self.outer.module_assigns(name)
 
+    @cached_property
+    def is_stub(self) -> bool:
+        """Returns whether calls of it mean another definition: its body only raises an error."""
+        body = [s for s in self.node.body if not _is_remark(s)]
+        return isinstance(self.node, ast.FunctionDef) and (
+            not body or isinstance(body[0], ast.Raise)
+        )
+
     def lookup(self, name: str) -> Definition | None:
         """Returns the definition that a name means here."""
         scope: Definition | None = self
@@ -129,6 +138,9 @@ class Definitions:
         self.all: list[Definition] = []
         self._collect(module.body, self.host)
         self._find_wrapped(module)
+        for found in self.all:
+            if found.dialect is None and _is_given_its_library(found):
+                found.dialect = NUMBA
         counts = Counter(d.name for d in self.all)
         for number, found in enumerate(self.all):
             found.unique = found.name if counts[found.name] == 1 else f"{found.name}@{number}"
@@ -170,6 +182,27 @@ class Definitions:
                     continue
                 inner = node.func if isinstance(node.func, ast.Call) else node
                 self._mark(found, inner)
+
+
+def _is_remark(statement: ast.stmt) -> bool:
+    """Returns whether a statement is a text or `...`, which do nothing."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _is_given_its_library(found: Definition) -> bool:
+    """Returns whether a function is a kernel that takes Numba from a parameter around it.
+
+    `def maker(cuda): def kernel(a): s = cuda.shared.array(..)`, for an emulator as well as Numba.
+    """
+    scope, given = found.outer, set()
+    while scope is not None:
+        given |= {p.name for p in scope.parameters if numba_member(f"{p.name}.jit")}
+        scope = scope.outer
+    if not given:
+        return False
+    names = (dotted(n) or "" for n in found.own_nodes() if isinstance(n, ast.Attribute))
+    used = (name.partition(".") for name in names)
+    return any(head in given and rest in COORDINATES for head, _, rest in used)
 
 
 def _stands_in(node: ast.AST) -> bool:

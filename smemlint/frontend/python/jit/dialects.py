@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from smemlint.frontend.heuristics import is_numba, numba_member
 from smemlint.lazy_dataclasses import dataclass
 
 COORDINATES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
@@ -46,7 +47,7 @@ class Dialect:
         for prefix in self.prefixes:
             if name.startswith(prefix + "."):
                 return name[len(prefix) + 1 :]
-        return ""
+        return numba_member(name) if self is NUMBA else ""
 
 
 _SYNCHRONIZATION = {"syncthreads": "__syncthreads", "syncwarp": "__syncwarp"}
@@ -127,18 +128,7 @@ _WORDS = {
     "u1": "uint8_t", "u2": "uint16_t", "u4": "uint32_t", "u8": "uint64_t",
     "f2": "half", "f4": "float", "f8": "double", "b1": "bool",
 }  # fmt: skip
-_LIBRARIES = frozenset(
-    (
-        "numpy",
-        "cupy",
-        "numba",
-        "numba.types",
-        "numba.core.types",
-        "numba.cuda",
-        "numba.cuda.types",
-        "",
-    )
-)
+_LIBRARIES = frozenset(("numpy", "cupy", ""))
 
 
 def element_type(name: str) -> str | None:
@@ -149,4 +139,4 @@ def element_type(name: str) -> str | None:
     module, _, last = name.rpartition(".")
     if not module and last in ("int", "float"):
         return "int64_t" if last == "int" else "double"
-    return _WORDS.get(last) if module in _LIBRARIES else None
+    return _WORDS.get(last) if module in _LIBRARIES or is_numba(module) else None

@@ -210,6 +210,8 @@ class PythonUnit:
         self.functions = [PythonFunction(self, d) for d in known]
         self._by_name: dict[str, list[PythonFunction]] = {}
         for function in self.functions:
+            if function.definition.is_stub:
+                continue  # Numba calls what is registered for it
             for name in {function.name, function.definition.unique}:
                 self._by_name.setdefault(name, []).append(function)
 
