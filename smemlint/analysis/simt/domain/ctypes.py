@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from smemlint.lazy_dataclasses import dataclass, light_dataclass
+from smemlint.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +116,15 @@ class PointerType:
 
 @light_dataclass(frozen=True, slots=True)
 class ArrayType:
-    """`count` elements; None where the extent is not known (`extern []` or not evaluated)."""
+    """`count` elements; None where the extent is not known (`extern []` or not evaluated).
+
+    Attributes:
+        undecided: why the extent is not known, where a name in it means nothing.
+    """
 
     element: CType
     count: int | None
+    undecided: Reason | None = field(default=None, compare=False)
 
     @property
     def size(self) -> int:

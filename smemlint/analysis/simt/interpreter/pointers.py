@@ -34,7 +34,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
-from smemlint.reasons import ReasonCode
+from smemlint.reasons import Reason, ReasonCode
 
 TEXT = ArrayType(I8, None)
 """The type of the objects that string literals are: what they hold is not followed."""
@@ -168,10 +168,19 @@ def advance_or_forget(ev: Evaluator, pointer: Pointer, by: Value, sign: int = 1)
 def unsized(ctype: CType) -> Unknown:
     """Returns why nothing is known that depends on the size of a type."""
     if isinstance(ctype, ArrayType) and is_sized(ctype.element):
-        return Unknown.because(ReasonCode.UNKNOWN_TYPE, "the array's inner extent is not known")
+        return Unknown(_unknown_extent(ctype))
     return Unknown.because(
         ReasonCode.UNKNOWN_TYPE, f"the size of `{type_name(ctype)}` is not known"
     )
+
+
+def _unknown_extent(ctype: CType) -> Reason:
+    """Returns why an extent of an array of known elements is not known."""
+    while isinstance(ctype, ArrayType):
+        if ctype.undecided is not None:
+            return ctype.undecided
+        ctype = ctype.element
+    return Reason(ReasonCode.UNKNOWN_TYPE, "the array's inner extent is not known")
 
 
 def type_name(ctype: CType) -> str:

@@ -13,7 +13,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES
-from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.node_facts import node_facts
 from smemlint.analysis.simt.types.cache import type_cache
@@ -25,6 +25,7 @@ from smemlint.analysis.simt.types.patterns import Argument, template_value
 from smemlint.analysis.simt.types.records import local_record, record_named
 from smemlint.frontend import ir
 from smemlint.frontend.program import Unit
+from smemlint.reasons import ReasonCode
 
 _WRAPPERS = (ir.TypeDecl, ir.Typename, ir.Decl, ir.Typedef)
 _AUTO = OpaqueType("auto")
@@ -67,11 +68,7 @@ class Resolver:
                 return _AUTO  # `auto*` takes the pointer that it is given
             return PointerType(target, reference, is_volatile=is_volatile(node.type))
         if isinstance(node, ir.ArrayDecl):
-            count = None
-            if node.dim is not None:
-                value = self._ev.evaluate(node.dim)
-                count = value.constant if isinstance(value, AffineInt) else None
-            return ArrayType(self.resolve(node.type), count)
+            return self._array(node)
         if isinstance(node, ir.Struct | ir.Union):
             if node.decls is None:
                 return self.named((node.name or "",))
@@ -79,6 +76,14 @@ class Resolver:
         if isinstance(node, ir.Enum):
             return bind_enumerators(self._ev, node)
         return FUNCTION if isinstance(node, ir.FuncDecl) else OpaqueType(type(node).__name__)
+
+    def _array(self, node: ir.ArrayDecl) -> ArrayType:
+        """Returns an array type; of an extent that names nothing it holds that name's reason."""
+        extent = None if node.dim is None else self._ev.evaluate(node.dim)
+        element = self.resolve(node.type)
+        if isinstance(extent, Unknown) and extent.reason.code is ReasonCode.NOT_DECLARED:
+            return ArrayType(element, None, undecided=extent.reason)
+        return ArrayType(element, extent.constant if isinstance(extent, AffineInt) else None)
 
     def named(self, words: tuple[str, ...]) -> CType:
         """Returns the type of words like `unsigned int`, `T`, `float4` or `Traits<3>::Element`."""
