@@ -62,11 +62,13 @@ class NodeFacts:
             self.unread.update(dead.loads)
             self.undefined.update(dead.undefined)
 
-    def sunk_operand(self, body: ir.Node, name: str, *, is_open: bool) -> dict[ir.Node, list[Sunk]]:
+    def sunk_operand(
+        self, body: ir.Node, name: str, by_value: frozenset[str], *, is_open: bool
+    ) -> dict[ir.Node, list[Sunk]]:
         """Returns what `codegen.sunk_loads.sunk_operand` tells of a parameter of a function."""
         key = (body, name, is_open)
         if key not in self._operands:
-            self._operands[key] = sunk_operand(body, name, self._names, is_open=is_open)
+            self._operands[key] = sunk_operand(body, name, by_value, self._names, is_open=is_open)
         return self._operands[key]
 
     def mod_ref(self, statement: ir.Node) -> ModRef | None:

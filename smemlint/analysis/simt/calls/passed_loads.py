@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from smemlint.analysis.simt.codegen.loaded_values import is_sum, loads_of
+from smemlint.analysis.simt.codegen.loaded_values import is_sum, is_volatile, loads_of
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, is_near
 from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
@@ -30,13 +30,14 @@ def passed_loads(
         return found
     caller = state.frames[-2].sunk if len(state.frames) > 1 else {}
     handed = [*state.node_facts.sunk.get(call, ()), *caller.get(call, ())]
+    by_value = frozenset(p.name for p in params if not isinstance(p.type, ir.PtrDecl))
     for param, argument in zip(params, call.args, strict=False):
-        if isinstance(param.type, ir.PtrDecl):
+        if isinstance(param.type, ir.PtrDecl) or is_volatile(param):
             continue
         for load, is_open in _values_of(argument, handed):
             if not is_near(state.trace, load):
                 continue
-            into = state.node_facts.sunk_operand(body, param.name, is_open=is_open)
+            into = state.node_facts.sunk_operand(body, param.name, by_value, is_open=is_open)
             for branch, sunk in into.items():
                 found.setdefault(branch, []).extend(
                     replace(each, load=load.load, loop=load.loop) for each in sunk

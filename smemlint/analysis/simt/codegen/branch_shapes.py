@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from smemlint.frontend import ir
 
-_OPAQUE = (ir.Unparsed, ir.Lambda, ir.Assembly, ir.UnparsedType, ir.Goto, ir.Label)
+_OPAQUE = (ir.Unparsed, ir.Lambda, ir.UnparsedType, ir.Goto, ir.Label)
 LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 _LEAVING = (ir.Break, ir.Return, ir.Continue)
 PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
@@ -14,7 +14,21 @@ PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
 
 def is_opaque(items: Sequence[ir.Node]) -> bool:
     """Returns whether statements hold what is not read: jumps, assembly, unparsed text."""
-    return any(isinstance(node, _OPAQUE) for item in items for node in item.walk())
+    return any(
+        isinstance(node, _OPAQUE) or (isinstance(node, ir.Assembly) and not _is_move(node))
+        for item in items
+        for node in item.walk()
+    )
+
+
+def holds_assembly(items: Sequence[ir.Node]) -> bool:
+    """Returns whether statements hold assembly."""
+    return any(isinstance(node, ir.Assembly) for item in items for node in item.walk())
+
+
+def _is_move(node: ir.Assembly) -> bool:
+    """Returns whether assembly is nothing or reads a register: ptxas sinks loads below it."""
+    return not node.template.strip() or node.template.split()[0].startswith("mov.")
 
 
 def assigned(node: ir.Node) -> tuple[str, ...]:
@@ -138,6 +152,14 @@ def is_computed(node: ir.Node) -> bool:
             return op != "=" or isinstance(value, ir.BinaryOp | ir.TernaryOp)
         case ir.Return(expr=value):
             return isinstance(value, ir.BinaryOp | ir.TernaryOp)
+    return False
+
+
+def is_member(node: ir.Node) -> bool:
+    """Returns whether a statement assigns to `this->x`, which may be an object in registers."""
+    match node:
+        case ir.Assignment(lvalue=ir.StructRef(name=ir.ID(name="this"))):
+            return True
     return False
 
 

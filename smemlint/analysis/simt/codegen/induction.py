@@ -18,9 +18,10 @@ It is the middle one of an even number of neighbours from 0 on, in 60 loops over
 What it is of others hangs on what else the loop has (the last of 1 to 3, 4 to 7), and is not
 modelled: how wide these accesses are is open.
 
-So it is with loads in what is left over of a loop that is unrolled by four at run time: of
+So it is in what is left over of a loop that is unrolled by four at run time: of
 `for (i = t; i < 256; i += 128) g[i] = s[2 * i] * s[2 * i + 1];` both iterations are, with two LDS
-each, of `i < 1024` none, with an LDS.64. Of `i += blockDim.x` all are LDS.64, and stores fuse.
+each, of `i < 1024` none, with an LDS.64. Of `i += blockDim.x` all are LDS.64. Stores are as loads,
+those of the two members of a record, too, whether written one by one or copied.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
-from smemlint.facts import AccessKind
 
 
 def mark_induction_pointers(items: Iterable[Event | Fence], atoms: Set[str], pragma: str) -> None:
@@ -51,14 +51,13 @@ def mark_induction_pointers(items: Iterable[Event | Fence], atoms: Set[str], pra
 
 
 def mark_left_over(items: Iterable[Event | Fence], atoms: Set[str]) -> None:
-    """Marks loads in iterations that are left over of a loop that is unrolled at run time.
+    """Marks accesses in iterations that are left over of a loop that is unrolled at run time.
 
     Args:
         items: of these iterations.
         atoms: the names that sums have for what the loop advances.
     """
-    loads = (i for i in items if isinstance(i, Event) and i.kind is AccessKind.LOAD)
-    _mark_pointers(loads, atoms)
+    _mark_pointers(items, atoms)
 
 
 def _mark_pointers(items: Iterable[Event | Fence], atoms: Set[str]) -> None:
@@ -70,17 +69,28 @@ def _mark_pointers(items: Iterable[Event | Fence], atoms: Set[str]) -> None:
         if any(moved) and not (all(moved) and item.offset.is_uniform):
             run, place = run_and_position(item, item.offset)
             runs.setdefault((item.kind, *run), {}).setdefault(place, []).append(item)
-    for places in runs.values():
-        _mark_run(places)
+    of_first: dict[object, tuple[int, bool]] = {}
+    for (kind, obj, width, *_), places in runs.items():
+        nodes = frozenset(event.node for event in chain.from_iterable(places.values()))
+        found = of_first.setdefault((kind, obj, width, nodes), _pointer_of(places))
+        _mark_run(places, *found)
 
 
-def _mark_run(run: Mapping[int, Sequence[Event]]) -> None:
-    """Lowers what ptxas proves of the addresses of one sum, by their place."""
+def _pointer_of(run: Mapping[int, Sequence[Event]]) -> tuple[int, bool]:
+    """Returns what ptxas proves of the pointer of a run in its first iteration, if that is known.
+
+    Returns:
+        Its alignment, and whether it is open.
+    """
     width = next(iter(run.values()))[0].width
     first, count = min(run), len(run)
     apart = {place - first for place in run}
     is_open = bool(first or count % 2) or apart != set(range(0, count * width, width))
-    alignment = width if is_open else power_of_two(count // 2 * width)
+    return width if is_open else power_of_two(count // 2 * width), is_open
+
+
+def _mark_run(run: Mapping[int, Sequence[Event]], alignment: int, is_open: bool) -> None:
+    """Lowers what ptxas proves of the addresses of one sum, by their place."""
     for event in chain.from_iterable(run.values()):
         offset = event.offset
         assert isinstance(offset, AffineInt)

@@ -14,9 +14,11 @@ Of `float v = s[8 * lane];` and a branch behind it that four threads take, SASS 
 | `x += v * q[t];`, `x += v * in[t];`, also where the condition is `n > 4 && lane < 4` | the 4 |
 | `x += v; else x -= q[t];`, `x = lane < 4 ? v * q[t] : x;` | the 4 |
 | `x = x / v;`, `x = n / v;`, of integers `x += v / 7;` | the 4 |
+| `lane < 4 ? sqrtf(v) : 0`, also fabsf, fmaxf, expf, __expf, logf | the 4 |
 
-A load and a division are nothing that LLVM computes for all threads, nor is much arithmetic
-(if_conversion.py). What tells the copies apart is not modelled: who loads is open there.
+A load, a division and a call of a math function are nothing that LLVM computes for all threads, nor
+is much arithmetic (if_conversion.py). What tells the copies apart is not modelled: who loads is
+open there.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.branch_shapes import PLACES, statements
 from smemlint.analysis.simt.codegen.if_conversion import MAX_COST
-from smemlint.analysis.simt.codegen.loaded_values import variable_of
+from smemlint.analysis.simt.codegen.loaded_values import MATH_FUNCTIONS, variable_of
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, is_near, leave_out_loads
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import Variable
@@ -81,7 +83,7 @@ def _settled(ev: Evaluator, sunk: Sunk, branch: ir.Node) -> Sunk:
         if stays is False and not _computes(sunk.way) and not _picks_constant(branch):
             stays = None
         return replace(sunk, is_in_front=stays is False, is_open=stays is None)
-    is_select = _computes_elements(sunk.way) and _stays(ev, [sunk.way]) is False
+    is_select = _computes_elements(ev, sunk.way) and _stays(ev, [sunk.way]) is False
     return replace(sunk, is_in_front=True) if is_select else sunk
 
 
@@ -109,6 +111,10 @@ def _stays(ev: Evaluator, ways: Iterable[ir.Node]) -> bool | None:
                         return True
                     is_open = True
                 count += isinstance(node, ir.BinaryOp) or op != "="
+            case ir.FuncCall(name=ir.ID(name=name)):
+                if name in MATH_FUNCTIONS:
+                    return True
+                is_open = True
             case ir.ArrayRef() | ir.UnaryOp(op="*") | ir.StructRef(type="->"):
                 is_memory = _is_memory(ev, node)
                 if is_memory:
@@ -141,12 +147,20 @@ def _is_memory(ev: Evaluator, place: ir.Node) -> bool | None:
     return found.object.space is not Space.LOCAL if isinstance(found.type, ArrayType) else None
 
 
-def _computes_elements(way: ir.Node) -> bool:
-    """Returns whether all that statements do is to compute what elements of arrays become."""
+def _computes_elements(ev: Evaluator, way: ir.Node) -> bool:
+    """Returns whether all that statements do is to compute what elements of arrays become.
+
+    A function that takes a pointer to them keeps its branch: it is simplified before it is inlined.
+    """
     is_computed = False
     for node in way.walk():
         if isinstance(node, (ir.FuncCall, *_JUMPS)):
             return False
         if isinstance(node, ir.Assignment) and isinstance(node.lvalue, PLACES):
+            place = node.lvalue.expr if isinstance(node.lvalue, ir.UnaryOp) else node.lvalue
+            found = ev.state.lookup(variable_of(place))
+            is_pointer = isinstance(found, Variable) and isinstance(found.type, PointerType)
+            if is_pointer and ev.state.frame.call is not None:
+                return False
             is_computed |= node.op != "=" or isinstance(node.rvalue, ir.BinaryOp)
     return is_computed

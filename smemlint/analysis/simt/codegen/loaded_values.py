@@ -9,7 +9,8 @@ from smemlint.analysis.simt.codegen.slow_paths import NAMES
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 
-_PURE = {*NAMES, "expf", "__expf", "fmaxf", "fminf", "max", "min", "fabsf", "fma", "fmaf"}
+MATH_FUNCTIONS = frozenset((*NAMES, "expf", "__expf", "fmaxf", "fminf", "fabsf"))
+_PURE = MATH_FUNCTIONS | {"max", "min", "fma", "fmaf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,15 @@ def _is_own(item: ir.Decl) -> bool:
     ctype = item.type
     while isinstance(ctype, ir.ArrayDecl):
         ctype = ctype.type
-    return isinstance(ctype, ir.TypeDecl) and not item.storage
+    return isinstance(ctype, ir.TypeDecl) and not item.storage and not is_volatile(item)
+
+
+def is_volatile(item: ir.Decl) -> bool:
+    """Returns whether a variable lies in memory, so that all threads make what it is given."""
+    ctype: ir.Type = item.type
+    while isinstance(ctype, ir.ArrayDecl):
+        ctype = ctype.type
+    return "volatile" in (*item.quals, *getattr(ctype, "quals", ()))
 
 
 def _is_in_registers(name: str, items: Sequence[ir.Node]) -> bool | None:
@@ -189,4 +198,12 @@ def ends_in_select(item: ir.Node, later: Sequence[ir.Node]) -> bool:
     ]
     parts = [leaf for value in found for leaf in leaves_of(value)]
     is_plain = all(isinstance(leaf, ir.ID | ir.Constant) for leaf in parts)
+    is_plain = is_plain and not any(map(_calls_or_divides, found))
     return len(found) == 2 and is_plain and any(isinstance(v, ir.Constant) for v in found)
+
+
+def _calls_or_divides(value: ir.Node) -> bool:
+    return any(
+        isinstance(node, ir.FuncCall) or (isinstance(node, ir.BinaryOp) and node.op in ("/", "%"))
+        for node in value.walk()
+    )

@@ -46,7 +46,10 @@ What a function is given by value is as a variable in front of its body (calls/p
 | the same with `out[t + 64] = 1;` or `float w = v * v;` in front | the 4 |
 | `if (lane < 4) return v * 2; return 1.f;`, `return lane < 4 ? v : 0.f;` | all |
 | `if (lane < 4) return v; return u;`, u loaded from memory | the 4 |
+| `if (lane < 4) return sqrtf(v); return 0;`, also fabsf, fmaxf, expf, logf, `v / n` | the 4 |
 | the same of a number | all |
+| `if (lane < 4) x += v;` of a `float &x` or a member, `*x += v` of a `float *x` | the 4 |
+| `if (lane < 4) this->x = v;` of an object in registers | all |
 | `if (lane < 4) out[t] = v; out[t + 32] = v;` | all |
 
 `out[t + 99] = s[8 * lane]` behind any of them is the same load, made by all.
@@ -71,9 +74,11 @@ from smemlint.analysis.simt.codegen.branch_shapes import (
     are_equal,
     assigned,
     cases,
+    holds_assembly,
     is_branch,
     is_computed,
     is_counted,
+    is_member,
     is_once,
     is_opaque,
     is_result,
@@ -145,25 +150,31 @@ def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
         return sinking.found
     values = list(loaded_values(items))
     if values and not is_opaque(items):
+        is_open = holds_assembly(items)
         for k, value in values:
-            sinking.sink(value, items[k + 1 :])
+            sinking.sink(replace(value, is_open=is_open or value.is_open), items[k + 1 :])
     return sinking.found
 
 
 def sunk_operand(
-    body: ir.Node, name: str, known: Names, *, is_open: bool
+    body: ir.Node, name: str, by_value: frozenset[str], known: Names, *, is_open: bool
 ) -> dict[ir.Node, list[Sunk]]:
     """Returns where a load sinks whose value a function is given, by the branch.
 
     Args:
         body: of the function; stands for the load in what is returned.
         name: of the parameter.
+        by_value: the names of all parameters that the function has for itself.
         known: what `free_names` remembers.
         is_open: whether it sinks as a load does is not known.
     """
     items = statements(body)
     sinking = _Sinking(known, frozenset((name, *own_variables(items))))
+    declared = (node for node in body.walk() if isinstance(node, ir.Decl))
+    own = {node.name for node in declared if not isinstance(node.type, ir.PtrDecl)}
+    sinking.own_of_call = by_value | own
     if not is_opaque(items):
+        is_open |= holds_assembly(items)
         sinking.sink(LoadedValue((body,), frozenset((name,)), is_open), items)
     return sinking.found
 
@@ -272,6 +283,7 @@ class _Sinking:
     def __init__(self, known: Names, own: frozenset[str]) -> None:
         self.found: dict[ir.Node, list[Sunk]] = defaultdict(list)
         self._known = known
+        self.own_of_call: frozenset[str] | None = None
         self._own = own
         self._outward: dict[ir.Node, list[ir.Node]] = {}  # assignments to variables from around
         self._within: tuple[LoadedValue, Sequence[ir.Node]] | None = None
@@ -351,7 +363,7 @@ class _Sinking:
             return
         inner = statements(ways[0])
         readers = [each for each in inner if self._reads(each, value)]
-        stays = keeps_branch(ways[0])
+        stays = self._computes_outward(ways[0]) or keeps_branch(ways[0])
         is_one = len(inner) == 1 and self._is_one_condition(inner[0], value)
         if is_one:
             front = Sunk(value.loads[0], ways[0], loop=value.loop, is_in_front=True)
@@ -437,11 +449,22 @@ class _Sinking:
         changed = {name for node in item.walk() for name in assigned(node)}
         return bool(changed) and changed <= value.names
 
+    def _computes_outward(self, way: ir.Node) -> bool:
+        """Returns whether statements of a function give what it computes to others' variables."""
+        if self.own_of_call is None:
+            return False
+        outer = free_names(way, self._known) - self.own_of_call
+        return any(is_computed(n) and not outer.isdisjoint(assigned(n)) for n in way.walk())
+
     def _leaves_by_name(self, way: ir.Node, value: LoadedValue) -> bool:
         """Returns whether statements give the value as it is to a variable from around them."""
         if way not in self._outward:
             around = free_names(way, self._known)
-            given = (n for n in way.walk() if not around.isdisjoint(assigned(n)) or is_result(n))
+            given = (
+                n
+                for n in way.walk()
+                if not around.isdisjoint(assigned(n)) or is_result(n) or is_member(n)
+            )
             self._outward[way] = [n for n in given if not is_computed(n)]
         return any(
             self._reads(node, value) and value.names.isdisjoint(assigned(node))

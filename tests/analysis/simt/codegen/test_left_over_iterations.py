@@ -50,3 +50,18 @@ def test_the_body_may_have_branches():
 def test_a_vector_stays_one():
     body = "float2 v = ((float2 *)s)[i]; g[i] = v.x * v.y;"
     assert loads(f"for (int i = t; i < 256; i += 128) {{ {body} }}") == [(8, 8)]
+
+
+@pytest.mark.parametrize(
+    ("trips", "stores"),
+    [("128", (4, 8)), ("300", (4, 20)), ("1024", (8, 32))],
+)
+@pytest.mark.parametrize("body", ["r[i] = ((P *)in)[i];", "P p; p.a = in[i]; p.b = i; r[i] = p;"])
+def test_stores_of_two_members_are_as_loads(trips, stores, body):
+    text = "struct P { float a; int b; };" + KERNEL.replace(
+        "float s[", "P r[2048]; __shared__ float s["
+    )
+    loop = f"for (int i = t; i < {trips}; i += 128) {{ {body} }} __syncthreads(); g[t] = r[t].a;"
+    found = [a for a in accesses_of(text % loop) if a.kind is AccessKind.STORE][1:]
+    issued = [(a.width_bytes, a.instructions) for a in found if a.instructions]
+    assert issued == [stores]

@@ -240,10 +240,45 @@ RETURNED = "__device__ float pick(float v, float u, int lane, float *out) { %s }
         ("float w = v * v; if (lane < 4) out[lane] = w;", "give(s[8 * lane], lane, out);", 1),
         ("if (lane < 4) out[lane] = v; out[lane + 32] = v;", "give(s[8 * lane], lane, out);", 8),
         ("", "auto f = [&](float v) { if (lane < 4) out[t] = v; }; f(s[8 * lane]);", 1),
+        (
+            "",
+            "float x = in[t]; auto f = [&](float v) { if (lane < 4) x += v; }; f(s[8 * lane]);"
+            " out[t] = x;",
+            1,
+        ),
+        ("", "volatile float v = s[8 * lane]; if (lane < 4) out[t] = v;", 8),
+        ("", LOAD + "out[t] = lane < 4 ? sqrtf(v) : 0;", 1),
+        ("", LOAD + "out[t] = lane < 4 ? fmaxf(v, 3) : 0;", 1),
+        ("", LOAD + 'asm volatile("" ::: "memory"); if (lane < 4) out[t] = v;', None),
     ],
 )
 def test_what_a_function_is_given_sinks_into_its_branch(body, call, loaded):
     assert wavefronts(call, PASSED % body) == loaded
+
+
+@pytest.mark.parametrize(
+    ("sort", "body", "loaded"),
+    [
+        ("float &x, float", "if (lane < 4) x += v;", 1),
+        ("float &x, float", "if (lane < 4) x = v;", None),
+        ("float &x, float", "x = lane < 4 ? x + v : x;", 8),
+        ("float &x, volatile float", "if (lane < 4) x += v;", 8),
+    ],
+)
+def test_what_a_function_computes_of_others_variables_stays_in_its_branch(sort, body, loaded):
+    """A function is simplified before it is inlined; in the caller such a branch is a select."""
+    call = "float x = in[t]; give(x, s[8 * lane], lane); out[t] = x;"
+    assert wavefronts(call, f"__device__ void give({sort} v, int lane) {{ {body} }}") == loaded
+
+
+@pytest.mark.parametrize(
+    ("body", "loaded"),
+    [("if (lane < 4) x += v;", 1), ("if (lane < 4) this->x = v;", None)],
+)
+def test_members_are_variables_of_others(body, loaded):
+    record = f"struct Sum {{ float x; __device__ void add(float v, int lane) {{ {body} }} }};"
+    call = "Sum a; a.x = in[t]; a.add(s[8 * lane], lane); out[t] = a.x;"
+    assert wavefronts(call, record) == loaded
 
 
 @pytest.mark.parametrize(
@@ -254,6 +289,7 @@ def test_what_a_function_is_given_sinks_into_its_branch(body, call, loaded):
         ("return lane < 4 ? v : 0.f;", 8),
         ("if (lane < 4) return v; return u;", None),
         ("if (lane < 4) { out[lane] = v; return v; } return u;", None),
+        ("if (lane < 4) return sqrtf(v); return 0;", None),
     ],
 )
 def test_a_returned_value_is_picked_by_a_select_or_who_loads_is_open(body, loaded):
