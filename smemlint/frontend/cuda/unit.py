@@ -47,6 +47,8 @@ __all__ = ["LoadOptions", "load_unit"]
 _Found = TypeVar("_Found", FoundRecord, FoundDeclaration)
 _Scoped = TypeVar("_Scoped", bound=Scoped)
 _DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
+_LIBRARIES = frozenset((("cute",),))
+"""Namespaces whose names may be meant though no file that was read opens them."""
 
 
 def load_unit(path: str, text: str, options: LoadOptions) -> CudaUnit:
@@ -443,7 +445,8 @@ class CudaUnit:
     @cached_property
     def _scopes(self) -> Scopes:
         in_blocks = tuple(dict.fromkeys(block_directives(self._source.tokens)))
-        return replace(self._found.scopes, in_blocks=in_blocks)
+        found = self._found.scopes
+        return replace(found, in_blocks=in_blocks, known=found.known | _LIBRARIES)
 
     def is_scattered(self, name: str) -> bool:
         """Returns whether several scopes define variables, aliases or classes of a name."""

@@ -134,7 +134,7 @@ from smemlint.layout.cute.products import (
     zipped_product,
 )
 from smemlint.layout.cute.slicing import slice_layout
-from smemlint.layout.cute.smem_atoms import SmemAtom, select_smem_atom, smem_atom
+from smemlint.layout.cute.smem_atoms import PointerFlag, SmemAtom, select_smem_atom, smem_atom
 from smemlint.layout.cute.tensor_memory import (
     accumulator,
     make_tensor_memory_copy,
@@ -167,7 +167,8 @@ from smemlint.layout.cute.tiled_mma import Operand, TiledMma
 __all__ = [
     "AUTO_VECTORIZING_COPY", "DEFAULT_COPY", "UNDERSCORE", "AnyLayout", "ComposedLayout",
     "Coordinate", "CopiedFrom", "CopyAtom", "CopyOp", "CuteError", "DynamicInt", "Instruction",
-    "IntTuple", "Integer", "Layout", "Mechanism", "MmaOp", "Operand", "Order", "Output", "Side",
+    "IntTuple", "Integer", "Layout", "Mechanism", "MmaOp", "Operand", "Order", "Output",
+    "PointerFlag", "Side",
     "SmemAtom", "Space", "Tensor", "TensorMemoryShape", "TiledCopy", "TiledMma", "Tiler",
     "Underscore", "accesses_of_side", "accumulator", "accumulator_load", "accumulator_store",
     "append", "as_position_independent", "auto_vectorizing_copy", "autovec_copy", "blocked_product",

@@ -9,6 +9,7 @@ Source: CUTLASS 4.7, `cute/atom/mma_traits_sm90_gmma.hpp`, `mma_traits_sm100.hpp
 from __future__ import annotations
 
 import re
+from enum import Enum
 
 from smemlint.layout.cute.inverses import upcast
 from smemlint.layout.cute.layouts import Layout
@@ -19,6 +20,12 @@ _NAME = re.compile(r"Layout_(?P<major>K|MN)_(?P<mode>INTER|SW32|SW64|SW128)(?P<w
 _SPANS = {"INTER": (16, 0), "SW32": (32, 1), "SW64": (64, 2), "SW128": (128, 3)}
 _MODES = ("SW128", "SW64", "SW32", "INTER")
 """The widest first."""
+
+
+class PointerFlag(Enum):
+    """What stands for a pointer in a layout that swizzles one: `smem_ptr_flag_bits<N>`."""
+
+    SHARED = "smem_ptr"
 
 
 @dataclass(frozen=True, slots=True)

@@ -432,3 +432,50 @@ def test_a_tile_that_the_mma_does_not_divide_is_not_followed():
     assert not accesses_of(HEAD + text)
     notes = [note for kernel in facts.kernels for note in kernel.not_analysed]
     assert [note.reason.code for note in notes] == [ReasonCode.NOT_MODELLED]
+
+
+SLICE_AS_MMA = """
+template <class F, class S, class M> __device__ void put(F const& f, S& s, M const& thr_mma, int t) {
+  auto c = make_tiled_copy_C(Copy_Atom<SM90_U32x4_STSM_N, half_t>{}, thr_mma);
+  auto thr = c.get_slice(t);
+  copy(c, thr.retile_S(make_fragment_like<half_t>(f)), thr.partition_D(s));
+}
+__global__ void k() {
+  __shared__ __align__(1024) half_t c[64 * 64];
+  auto mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_2, _2>>{}, Tile<_32, _32, _16>{});
+  auto rows = composition(Swizzle<3, 4, 3>{}, smem_ptr_flag_bits<16>{}, Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  Tensor sC = as_position_independent_swizzle_tensor(make_tensor(make_smem_ptr(c), rows));
+  auto thr = mma.get_slice(threadIdx.x);
+  put(thr.partition_fragment_C(sC), sC, thr, threadIdx.x);
+}
+void go() { k<<<1, 128>>>(); }
+"""
+
+
+def test_a_threads_slice_of_an_mma_is_an_mma_and_a_flag_swizzles_the_pointer():
+    assert figures(SLICE_AS_MMA) == [("stmatrix", 16, 16, 4)]
+
+
+HIDDEN = """#include <cute/tensor.hpp>
+namespace own::core { class Layout { int n; }; template <class T> struct Tile {}; }
+namespace own {
+__global__ void k() {
+  __shared__ float s[32 * 32];
+  using namespace cute;
+  make_tensor(make_smem_ptr(s), Layout<Shape<_32, _32>, Stride<_32, _1>>{})(threadIdx.x, 0) = 1;
+}
+}
+namespace other {
+template <class T> struct Layout { int pitch; };
+__global__ void k() {
+  __shared__ float s[64];
+  Layout<int> rows{2};
+  s[threadIdx.x * rows.pitch] = 1;
+}
+}
+void go() { own::k<<<1, 32>>>(); other::k<<<1, 32>>>(); }
+"""
+
+
+def test_a_class_that_is_not_visible_does_not_hide_that_of_cute():
+    assert sorted(a.wavefronts.mean for a in accesses_of(HIDDEN)) == [2, 32]

@@ -17,6 +17,7 @@ from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_CUTE = ("cute",)
 
 
 def uses_cute(ev: Evaluator) -> bool:
@@ -30,7 +31,7 @@ def uses_cute(ev: Evaluator) -> bool:
 def is_cute_name(ev: Evaluator, name: str) -> bool:
     """Returns whether a name can be CuTe's.
 
-    It says so, or the unit has no class, alias or function of its own.
+    It says so, or the unit has no class or function of its own that it means where it stands.
     """
     if not uses_cute(ev):
         return False
@@ -39,7 +40,10 @@ def is_cute_name(ev: Evaluator, name: str) -> bool:
         return True
     scopes = [record.scope for record in ev.state.unit.records.get(last, ())]
     scopes += [function.scope for function in ev.state.unit.functions_named(last)]
-    return all(scope[:1] == ("cute",) for scope in scopes)
+    own = frozenset(scope for scope in scopes if scope[:1] != _CUTE)
+    if not own or qualifier:
+        return not own
+    return ev.state.unit.scopes_meant(own | {_CUTE}, (last,), ev.state.place) == {_CUTE}
 
 
 def cute_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:

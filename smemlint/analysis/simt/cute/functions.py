@@ -116,8 +116,8 @@ def _make_composed_layout(call: Call) -> Value:
 
 
 def _composed(swizzle: object, call: Call) -> Value:
-    if isinstance(call.payload(1), cute.SmemAtom) and isinstance(swizzle, Swizzle):
-        return Cute(cute.SmemAtom(swizzle, call.layout(2)))  # what `atom.offset()` gave
+    if isinstance(call.payload(1), cute.PointerFlag) and isinstance(swizzle, Swizzle):
+        return Cute(cute.SmemAtom(swizzle, call.layout(2)))
     offset = call.convert.integer(call.values[1])
     if not isinstance(swizzle, Swizzle) or not isinstance(offset, int):
         raise cute.CuteError("a composition of what is not known")

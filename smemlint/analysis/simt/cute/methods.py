@@ -198,7 +198,7 @@ def _offset(own: cute.ComposedLayout | cute.SmemAtom, call: Call) -> Value:
         CuteError: some of its bits are static, and others are not.
     """
     if isinstance(own, cute.SmemAtom):
-        return Cute(own)
+        return Cute(cute.PointerFlag.SHARED)
     if not isinstance(own.offset, int | cute.DynamicInt):
         raise cute.CuteError("the offset of a slice")
     return value_of(own.offset)

@@ -11,7 +11,7 @@ from smemlint.analysis.simt.cute.functions import function
 from smemlint.analysis.simt.cute.tensors import register_tensor
 from smemlint.analysis.simt.cute.types import tiled_mma
 from smemlint.analysis.simt.cute.user_traits import user_mma_op
-from smemlint.analysis.simt.cute.values import payload_of, shared_tensor_of, tensor_of
+from smemlint.analysis.simt.cute.values import ThreadSlice, payload_of, shared_tensor_of, tensor_of
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, Cute, Unknown, Value, number
 from smemlint.frontend import ir
@@ -94,7 +94,14 @@ def _make_tiled_mma(call: Call) -> Value:
 
 
 def _mma(call: Call, index: int) -> cute.TiledMma:
+    """Returns an argument that must be an MMA; a thread's slice of one is one, too.
+
+    Raises:
+        CuteError: it is not known.
+    """
     payload = call.payload(index)
+    if isinstance(payload, ThreadSlice):
+        payload = payload.tiled
     if not isinstance(payload, cute.TiledMma):
         raise cute.CuteError("a TiledMMA that is not known")
     return payload

@@ -212,10 +212,9 @@ def _composed(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     layout = payload_of(static_argument(ev, arguments[2]) or AffineInt(0))
     if not isinstance(swizzle, Swizzle) or not isinstance(layout, cute.Layout):
         return None
-    flag = arguments[1].split("<", 1)[0]
-    if flag.rsplit("::", 1)[-1].startswith("smem_ptr_flag"):
-        return Cute(cute.SmemAtom(swizzle, layout))
     offset = static_argument(ev, arguments[1])
+    if isinstance(payload_of(offset or AffineInt(0)), cute.PointerFlag):
+        return Cute(cute.SmemAtom(swizzle, layout))
     if not isinstance(offset, AffineInt) or offset.constant is None:
         return None
     return Cute(cute.compose_swizzle(swizzle, layout, offset.constant))
@@ -396,6 +395,7 @@ _TEMPLATES: dict[str, Maker] = {
     "Swizzle": _swizzle,
     "Layout": _layout,
     "ComposedLayout": _composed,
+    "smem_ptr_flag_bits": lambda ev, arguments: Cute(cute.PointerFlag.SHARED),
     "UniversalCopy": _universal_copy,
     "AutoVectorizingCopyWithAssumedAlignment": _assumed_alignment,
     "UniversalFMA": _universal_fma,
