@@ -3,7 +3,7 @@
 import pytest
 from test_cute_dsl_kernels import facts_of, ways
 
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, Certainty
 
 STAGES = """
 class Staged:
@@ -295,3 +295,32 @@ def test_numbers_of_the_host_are_bounded_and_alike_for_all_threads(
     (kernel,) = facts_of(text, tmp_path).kernels
     (access,) = kernel.accesses
     assert (access.ways if access.certainty.is_decided else None) == expected
+
+
+RETURNED = """
+class Returned:
+    def __init__(self, pitch):
+        self.pitch = pitch
+
+    def is_wide(self):
+        if self.pitch != 64:
+            return False
+        return True
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.wide = self.is_wide()
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
+        x = s[self.pitch * tx]
+"""
+
+
+def test_a_method_that_returns_early_says_nothing_of_attributes_behind_it(tmp_path):
+    """The pitch may be 64 or not."""
+    ((access,),) = (k.accesses for k in facts_of(RETURNED, tmp_path).kernels)
+    assert access.certainty is Certainty.SAMPLED

@@ -13,7 +13,8 @@ from math import gcd
 from typing import TypeAlias
 
 from smemlint.analysis.python.interpreter import Interpreter
-from smemlint.analysis.python.interpreter.values import DType, ModelValue, Scopes, Value
+from smemlint.analysis.python.interpreter.constant_folding import is_complete
+from smemlint.analysis.python.interpreter.values import Class, DType, ModelValue, Scopes, Value
 from smemlint.lazy_dataclasses import dataclass
 
 WIDEST = 16
@@ -78,11 +79,13 @@ class MemRange(ModelValue):
         dtype: of its elements.
         size: in bytes; None when unknown.
         alignment: in bytes.
+        struct: of a field that is itself a struct.
     """
 
     dtype: DType
     size: int | None
     alignment: int
+    struct: StructType | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +110,9 @@ class StructType(ModelValue):
             if own.dtype == its.dtype:
                 size = own.size if own.size == its.size else None
                 alignment = min(own.alignment, its.alignment)
-                fields[name] = at if at == its_at else None, MemRange(own.dtype, size, alignment)
+                struct = own.struct and its.struct and own.struct.merged(its.struct)
+                field = MemRange(own.dtype, size, alignment, struct)
+                fields[name] = at if at == its_at else None, field
         for name, (_, own) in other.fields.items():
             if name not in self.fields:
                 fields[name] = None, own
@@ -130,6 +135,8 @@ class StructType(ModelValue):
                 continue
             if at is not None:
                 at = -(-at // found.alignment) * found.alignment
+            if found.struct is not None and found.struct.alignment is None:
+                at = alignment = None
             if alignment is not None:
                 alignment = max(alignment, found.alignment)
             fields[name] = at, found
@@ -138,6 +145,14 @@ class StructType(ModelValue):
         if at is not None and alignment is not None:
             size = -(-at // alignment) * alignment
         return StructType(fields, alignment, size)
+
+
+def struct_of_class(owner: Class) -> StructType | None:
+    """Returns the layout of the members that were assigned to a class's `__annotations__`."""
+    members = owner.members.get("__annotations__")
+    if not isinstance(members, dict) or not is_complete(members):
+        return None
+    return StructType.of([(n, value) for n, value in members.items() if isinstance(n, str)])
 
 
 def struct_of(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> StructType:
@@ -158,8 +173,8 @@ def as_range(value: Value) -> MemRange | None:
             return value
         case DType(bits=bits) if bits >= 8:
             return MemRange(value, bits // 8, bits // 8)
-        case StructType(alignment=int() as alignment, size=size):
-            return MemRange(DType("struct", 8), size, alignment)
+        case StructType(alignment=alignment, size=size):
+            return MemRange(DType("struct", 8), size, alignment or 1, value)
     return None
 
 

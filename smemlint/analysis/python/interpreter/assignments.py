@@ -7,7 +7,14 @@ from contextlib import suppress
 
 from smemlint.analysis.python.interpreter.constant_folding import forget
 from smemlint.analysis.python.interpreter.interpreter import Interpreter
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Instance, Scopes, Value
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Class,
+    DType,
+    Instance,
+    Scopes,
+    Value,
+)
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.sizes import require_tree
 
@@ -37,6 +44,8 @@ def assign(interpreter: Interpreter, target: ast.expr, value: Value, scopes: Sco
                 interpreter.model.assign_attribute(
                     owner, target.attr, value, may_be_skipped=may_be_skipped
                 )
+            elif isinstance(owner, Class):
+                owner.members[target.attr] = UNKNOWN if interpreter.open_paths else value
 
 
 def _assign_item(

@@ -263,6 +263,11 @@ def call_string_method(owner: str, name: str, arguments: list[Value]) -> Value:
     return found
 
 
+def is_complete(table: dict[Key, Value]) -> bool:
+    """Returns whether it is known what a dictionary has."""
+    return _OTHERS not in table
+
+
 def forget(container: list[Value] | dict[Key, Value]) -> None:
     """Makes unknown what a container has, and how much."""
     container.clear()

@@ -26,6 +26,7 @@ from smemlint.analysis.python.interpreter.constant_folding import (
     fold_membership,
     fold_unary,
     forget,
+    is_complete,
     item_of,
     repeat,
     slice_of,
@@ -427,6 +428,12 @@ def _call_container_method(
                 require_tree((*owner, *items))
                 owner.extend(items)
                 return None
+    if isinstance(owner, dict) and is_changed and name == "update" and len(arguments) == 1:
+        others = arguments[0]
+        if isinstance(others, dict) and is_complete(owner) and is_complete(others):
+            require_tree((*owner.values(), *others.values()))
+            owner.update(others)
+            return None
     forget(owner)
     return UNKNOWN
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from itertools import pairwise
 
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -12,6 +13,37 @@ from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.values import Instance, Scopes, Unknown, Value, is_known
 from smemlint.analysis.simt.domain.affine import with_least
 from smemlint.reasons import Assumption, Topic
+
+
+def learn_behind(
+    run: Execution, interpreter: Interpreter, node: ast.If, scopes: Scopes, *, holds: bool
+) -> None:
+    """Gives variables what they hold behind a branch of which only one side goes on.
+
+    Where the other one returns, its callers go on with the attributes that it leaves.
+
+    Args:
+        run: the execution.
+        interpreter: its interpreter.
+        node: the branch.
+        scopes: where it stands.
+        holds: the outcome of the side that goes on.
+    """
+    parts = (n for n in ast.walk(node.test) if isinstance(n, ast.Attribute))
+    if _refuses(node.orelse if holds else node.body) or not any(
+        _is_open(run, interpreter, part, scopes) for part in parts
+    ):
+        learn(run, interpreter, node.test, scopes, holds=holds)
+
+
+def _refuses(block: Sequence[ast.stmt]) -> bool:
+    """Returns whether a block that does not come to its end ends in `raise`."""
+    match block[-1:]:
+        case [ast.Raise()]:
+            return True
+        case [ast.If(body=body, orelse=orelse)]:
+            return _refuses(body) and _refuses(orelse)
+    return False
 
 
 def learn(

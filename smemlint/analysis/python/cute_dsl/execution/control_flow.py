@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.conditions import learn
+from smemlint.analysis.python.cute_dsl.execution.conditions import learn, learn_behind
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import LoopRange, Number, Opaque
@@ -111,7 +111,7 @@ class ControlFlow:
         elif reaches_end:
             replace_scope(scope, first)
         if is_open and reaches_end != other_reaches_end:
-            learn(self.run, interpreter, node.test, scopes, holds=reaches_end)
+            learn_behind(self.run, interpreter, node, scopes, holds=reaches_end)
         if kernel is not None and outer is not None and not is_open:
             left = np.zeros_like(outer)
             left |= outer & np.asarray(test) if reaches_end else left

@@ -21,8 +21,13 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     UnknownTensor,
     payload_of,
 )
-from smemlint.analysis.python.cute_dsl.memory import Allocator, MemRange, StructType
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
+from smemlint.analysis.python.cute_dsl.memory import (
+    Allocator,
+    MemRange,
+    StructType,
+    struct_of_class,
+)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Class, DType, Unknown, Value
 from smemlint.analysis.simt.cute.run_time import from_engine, to_engine
 from smemlint.analysis.simt.domain.values import AffineInt, offset_of
 from smemlint.layout import cute
@@ -72,6 +77,8 @@ def allocate(call: Call) -> Value:
     what, alignment = call.value(0, "size_or_type"), _alignment(call.value(1, "byte_alignment", 1))
     if isinstance(what, StructType):
         alignment = max(alignment, what.alignment or 1)
+        if what.alignment is None and call.run.kernel.next_byte:
+            call.run.kernel.next_byte = None
         _, at = call.run.allocate("", _BYTE, what.size, alignment, call.node)
         call.run.kernel.arrays.pop()  # its fields are the arrays
         return Cute(Storage(what, at, alignment, call.node))
@@ -163,6 +170,8 @@ def field_of(run: Execution, storage: Storage, name: str) -> Value | None:
         at = run.domain.add(storage.at, offset_of(offset))
     else:
         at = run.fresh(f"start of {name}", multiple=alignment)
+    if field.struct is not None:
+        return Cute(Storage(field.struct, at, alignment, storage.node))
     base = at.constant or 0
     arrays = (a for a in run.kernel.arrays if a.name == name and a.shared and a.shared.base == base)
     array = next(arrays, None) or run.array(name, field.dtype, at, alignment, storage.node)
@@ -197,6 +206,14 @@ def struct_method(call: Call) -> Value:
             else Unknown.because(ReasonCode.UNKNOWN_TYPE, "the size of a struct is not known")
         )
     return owner.alignment if owner.alignment is not None else UNKNOWN
+
+
+@function("struct")
+def struct(call: Call) -> Value:
+    """Evaluates `cute.struct(owner)` of a class whose annotations were assigned."""
+    owner = call.value(0, "cls")
+    found = struct_of_class(owner) if isinstance(owner, Class) else None
+    return found if found is not None else UNKNOWN
 
 
 @method("get_tensor")
@@ -243,4 +260,4 @@ def range_of(value: Value, name: str) -> Value:
         size = -(-dtype.bits * number // 8) if isinstance(number, int) else None
         return MemRange(dtype, size, max(dtype.bits // 8, 1))
     found = as_range(element) or MemRange(_BYTE, None, 1)
-    return replace(found, alignment=_alignment(number, found.alignment))
+    return replace(found, alignment=max(_alignment(number), found.alignment))
