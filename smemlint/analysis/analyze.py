@@ -20,9 +20,10 @@ from smemlint.frontend.heuristics import (
     library_kernels,
     may_launch,
     may_touch_shared,
+    template_lines,
 )
 from smemlint.reasons import Reason, ReasonCode
-from smemlint.sources.languages import is_python_path
+from smemlint.sources.languages import is_python_path, is_template_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -40,6 +41,8 @@ def needs_analysis(source: Source) -> bool:
         return may_share_memory(source)
     if is_python_path(source.path):
         return holds_marks(source.text)
+    if is_template_path(source.path):
+        return False
     text = source.text
     is_described = may_touch_shared(text) or describes_swizzle(text)
     return (
@@ -211,7 +214,8 @@ class Analyzer:
 
 def _is_cuda(source: Source) -> bool:
     """Returns whether a file belongs to translation units of CUDA C++."""
-    return not is_python_path(source.path) and not is_compiled(source)
+    is_other = is_python_path(source.path) or is_template_path(source.path)
+    return not is_other and not is_compiled(source)
 
 
 def without_compiled(
@@ -245,6 +249,9 @@ def unreadable_sources(sources: Sequence[Source]) -> list[NotAnalysed]:
                     Span(source.path, 1, 1, 1, 1), "", Reason(ReasonCode.UNREADABLE, source.problem)
                 )
             )
+        elif is_template_path(source.path) and (lines := template_lines(source.text)):
+            reason = Reason(ReasonCode.NOT_MODELLED, "a program makes the kernels of this template")
+            found.append(NotAnalysed(Span(source.path, lines[0], 1, lines[0], 1), "", reason))
         if source.notebook is not None:
             found += (
                 NotAnalysed(

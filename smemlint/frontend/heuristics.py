@@ -84,6 +84,7 @@ _EXTENT_METHODS = frozenset(
     ("extent", "stride", "size", "numel", "n_rows", "n_cols", "length", "dim")
 )
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
+_TEMPLATE_SHARED = re.compile(r"\b(?:__shared__|LOCAL_MEM(?:_DYNAMIC)?|LOCAL_DECL)\b")
 _OTHER_CUDA = frozenset(
     ("torch", "cupy", "cupyx", "pycuda", "jax", "cutlass", "triton", "tvm", "mxnet", "hidet")
 )
@@ -436,7 +437,13 @@ def may_test_alignment(condition: str) -> bool:
     return any(test in condition for test in _ALIGNMENT_TESTS)
 
 
-# ---- modules of Python
+# ---- templates of kernels, and modules of Python
+
+
+def template_lines(text: str) -> list[int]:
+    """Returns the lines of a template that declare shared memory, as CUDA or reikna spell it."""
+    lines = enumerate(text.splitlines(), 1)
+    return [number for number, line in lines if _TEMPLATE_SHARED.search(line)]
 
 
 def numba_member(name: str) -> str:

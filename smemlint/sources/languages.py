@@ -6,6 +6,8 @@ from enum import Enum
 
 PYTHON_SUFFIXES = (".py", ".ipynb")
 """Names of files that are read as Python; of a notebook, the cells."""
+TEMPLATE_SUFFIXES = (".mako", ".jinja", ".jinja2", ".j2")
+"""Names of files that a program makes texts of: Mako's and Jinja's."""
 PTX_SUFFIX = ".ptx"
 CUBIN_SUFFIX = ".cubin"
 
@@ -36,3 +38,8 @@ class CommentStyle(Enum):
 def is_python_path(path: str) -> bool:
     """Returns whether a file of this name is read as Python."""
     return path.endswith(PYTHON_SUFFIXES)
+
+
+def is_template_path(path: str) -> bool:
+    """Returns whether a file of this name is a template, which is in no language yet."""
+    return path.endswith(TEMPLATE_SUFFIXES)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemlint.analysis.python.cupy.source_map import Position
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.sources.languages import is_python_path
+from smemlint.sources.languages import PYTHON_SUFFIXES, TEMPLATE_SUFFIXES, is_python_path
 from smemlint.verify.calls import Call, NotCallable, call_of
 from smemlint.verify.harness import FILL, ROOM, program
 
@@ -103,7 +103,8 @@ class Programs:
     def _project(self) -> Project:
         from smemlint.analysis.simt.analyze import Project
 
-        cuda = [s for s in self._sources if not is_python_path(s.path)]
+        others = (*PYTHON_SUFFIXES, *TEMPLATE_SUFFIXES)
+        cuda = [s for s in self._sources if not s.path.endswith(others)]
         return Project(cuda, self._settings)
 
     def _nvcc_programs(self, instance: Instance) -> Iterator[Program]:

@@ -81,6 +81,10 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.may_test_alignment: (
         ("n % 4 == 0", "(p & 15) == 0", "is_aligned(p)", "IS_ALIGNED(p)"), ("n > 4", "i < n"),
     ),
+    heuristics.template_lines: (
+        ("__shared__ ${type} s[4];", "LOCAL_MEM float s[4];", "  LOCAL_DECL int x;"),
+        ("LOCAL_MEM_FENCE", "local_mem", "GLOBAL_MEM float *a", "shared"),
+    ),
     heuristics.numba_member: (
         ("fork.cuda.jit", ".backend.cuda.shared.array", "fork.numba_cuda.jit", "cuda.grid"),
         ("torch.cuda.jit", "cupy.cuda.jit", "fork.jit", "cuda", "pycuda.driver.jit"),

@@ -60,6 +60,7 @@ DIALECTS = (
             "_compile_kernel(",
             "cuda.core",
             "__shared__",
+            "LOCAL_MEM",
         ),
     ),
 )

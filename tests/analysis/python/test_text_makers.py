@@ -9,6 +9,7 @@ import pytest
 
 from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
+from smemlint.sources.discovery import find_sources
 from smemlint.sources.source import Source
 
 _KERNEL = """__global__ void k(float* o) {
@@ -150,3 +151,69 @@ def draw(o):
         f(o, block=(64, 1, 1))
 """
     assert _stores(text) == {(5, 8, (64, 1, 1))}
+
+
+_TEMPLATES = {
+    "mako": ("from mako.template import Template\n", "${%s}", "Template(TEXT).render"),
+    "jinja2": ("import jinja2\n", "{{ %s }}", "jinja2.Template(TEXT).render"),
+    "environment": (
+        "from jinja2 import Environment\n", "{{%s}}", "Environment().from_string(TEXT).render",
+    ),
+    "string": ("from string import Template\n", "$%s", "Template(TEXT).substitute"),
+}  # fmt: skip
+
+
+def _templated(engine: str, given: str, kernel: str = _KERNEL) -> str:
+    head, field, render = _TEMPLATES[engine]
+    text = f"TEXT = '''{kernel.replace('STEP', field % 'step')}'''\n"
+    made = f"f = SourceModule({render}({given})).get_function('k')\nf(o, block=(64, 1, 1))\n"
+    return f"from pycuda.compiler import SourceModule\n{head}{text}{made}"
+
+
+@pytest.mark.parametrize("engine", _TEMPLATES)
+def test_fields_of_templates_are_filled_in(engine: str) -> None:
+    for given in ("step=4", "{'step': 4}"):
+        assert _stores(_templated(engine, given)) == {(5, 4.0, (64, 1, 1))}
+    open_ = _facts(_templated(engine, "step=read()"))
+    found = [a for kernel in open_.kernels for a in kernel.accesses]
+    assert [a.certainty for a in found if a.kind == "store"] == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "statement"),
+    [
+        ("mako", "% if n:\nint x;\n% endif\n"),
+        ("mako", '<%def name="f()">1</%def>\n'),
+        ("mako", "## nothing\n"),
+        ("mako", "#define N ${n | trim}${'}'}\n"),
+        ("jinja2", "{% if n %}int x;{% endif %}\n"),
+        ("jinja2", "{# nothing #}"),
+        ("jinja2", "int {{- n }};"),
+        ("string", "// $$\n"),
+    ],
+)
+def test_templates_with_statements_are_said(engine: str, statement: str) -> None:
+    text = _templated(engine, "step=4", statement + _KERNEL)
+    assert _stores(text) == set()
+    assert [code for _, code in _notes(text)] == ["not-modelled"]
+
+
+def test_an_environment_with_other_marks_is_not_known() -> None:
+    text = _templated("environment", "step=4")
+    assert not _stores(text.replace("Environment()", "Environment(variable_start_string='<<')"))
+
+
+def test_texts_in_the_words_of_reikna_are_said() -> None:
+    body = "KERNEL void k(GLOBAL_MEM float *a) { LOCAL_MEM float s[32]; s[get_local_id(0)] = 1; }"
+    assert _notes(f"thread.compile('''{body}''')\n") == [(1, "not-modelled")]
+    assert _notes(f"thread.compile('''{body.replace('LOCAL_MEM float', 'float')}''')\n") == []
+
+
+@pytest.mark.parametrize("suffix", [".mako", ".jinja", ".jinja2", ".j2"])
+def test_files_of_templates_are_said_where_they_declare_shared_memory(suffix, tmp_path) -> None:
+    kernel = "\n__global__ void k() {\n% if n:\n  __shared__ float s[${n}];\n% endif\n}\n"
+    for text, lines in ((kernel, [4]), (kernel.replace("__shared__", ""), [])):
+        (tmp_path / f"k{suffix}").write_text(text)
+        facts, _ = analyze(find_sources([str(tmp_path)]), Settings())
+        assert [note.span.line for note in facts.not_analysed] == lines
+        assert not facts.kernels

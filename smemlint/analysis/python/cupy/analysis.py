@@ -25,7 +25,7 @@ from smemlint.analysis.python.interpreter.calls import (
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.facts import Facts, NotAnalysed
-from smemlint.frontend.heuristics import may_touch_shared
+from smemlint.frontend.heuristics import may_touch_shared, template_lines
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
@@ -103,7 +103,7 @@ class _File:
             self._note(call, ReasonCode.NOT_MODELLED, _why_unknown(call))
             for call in self._unread_calls()
         ]
-        self._notes += unknown or self._uncompiled()
+        self._notes += (unknown or self._uncompiled()) + self._templates()
         notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
         return Facts.joined([*parts, Facts(not_analysed=tuple(notes))])
 
@@ -136,6 +136,14 @@ class _File:
                 any(word in text for word in _DEVICE_CODE) or (has_code and _DECLARES.search(text))
             )
             and compiled.isdisjoint(range(literal.lineno, (literal.end_lineno or 0) + 1))
+        ]
+
+    def _templates(self) -> list[NotAnalysed]:
+        """Returns a note at each literal in the words that reikna translates."""
+        return [
+            self._note(literal, ReasonCode.NOT_MODELLED, "the macros of this text are not known")
+            for literal, text in _literals_of(self._text.tree)
+            if not _holds_shared(text) and template_lines(text)
         ]
 
     def _may_use_shared(self, call: ast.Call) -> bool:

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 _CASTS = frozenset(
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "int_")
 )
+_TEMPLATES = {
+    "string.Template": "string",
+    "mako.template.Template": "mako",
+    "jinja2.Template": "jinja2",
+}
 _TYPES = _CASTS - {"intp", "int_"} | {
     "float16", "float32", "float64", "complex64", "complex128", "bool_"
 }  # fmt: skip
@@ -130,9 +135,15 @@ class OpenFile(ModelValue):
 
 @dataclass(frozen=True, slots=True)
 class Template(ModelValue):
-    """`string.Template`."""
+    """A template, or what makes templates.
 
-    text: MappedText
+    Attributes:
+        engine: see `string_methods.rendered`.
+        text: of the template; None for an environment of Jinja's.
+    """
+
+    engine: str
+    text: MappedText | None = None
 
 
 class Program(Protocol):
@@ -321,7 +332,12 @@ class CupyModel(LibraryModel):
                 return string_methods.lines(text, keeps_ends=True)
             return text
         if isinstance(owner, Template):
-            return string_methods.substituted(owner.text, arguments, named)
+            first = arguments[0] if arguments else UNKNOWN
+            if owner.text is not None:
+                return string_methods.rendered(owner.text, owner.engine, arguments, named)
+            if name == "from_string" and isinstance(first, MappedText):
+                return Template(owner.engine, first)
+            return UNKNOWN
         if isinstance(owner, str | PartialText):
             return string_methods.method(owner, name, arguments, named)
         return UNKNOWN
@@ -340,8 +356,10 @@ class CupyModel(LibraryModel):
                 return first
             case "textwrap.dedent" if isinstance(first, MappedText):
                 return string_methods.dedented(first)
-            case "string.Template" if isinstance(first, MappedText):
-                return Template(first)
+            case "jinja2.Environment" if not any("_string" in n for n in named):
+                return Template("jinja2")
+        if callee.path in _TEMPLATES and isinstance(first, MappedText):
+            return Template(_TEMPLATES[callee.path], first)
         return self._program.call(self._text, callee, arguments, named)
 
 

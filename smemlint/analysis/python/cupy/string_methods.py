@@ -174,21 +174,40 @@ def _spelled(value: str | float) -> str:
     return decimal(value) if isinstance(value, int) else repr(value)
 
 
-_DOLLAR = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_FIELDS = {
+    "string": re.compile(r"\$(?:\{(\w+)\}|(\w+))"),
+    "mako": re.compile(r"\$\{([^{}'\"]*+)\}"),
+    "jinja2": re.compile(r"\{\{(?!-)((?:(?!\}\}|-\}).)*+)\}\}"),
+}
+_CONTROL = {
+    "string": re.compile(r"\$\$"),
+    "mako": re.compile(r"</?%|\$\{|^[ \t]*+(?:%|##)", re.M),
+    "jinja2": re.compile(r"\{[{%#]"),
+}
+"""What else the engine acts on: such templates are programs, whose texts are not known."""
 
 
-def substituted(text: MappedText, arguments: list[Value], named: Scope) -> Value:
-    """Returns the result of `Template.substitute`."""
+def rendered(text: MappedText, engine: str, arguments: list[Value], named: Scope) -> Value:
+    """Returns a template with its fields filled in; not known where it has statements.
+
+    Args:
+        text: the template.
+        engine: `string`, `mako` or `jinja2`.
+        arguments: of `Template.substitute` or `Template.render`.
+        named: those that are given by name.
+    """
     table = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
     values: Scope = {**{str(key): value for key, value in table.items()}, **named}
     pieces: list[str | OpenPart | PartialText] = []
     at, origin = 0, object()
-    for match in _DOLLAR.finditer(str(text)):
-        name = match[1] or match[2]
-        part = OpenPart(name, text.place(match.start()), origin=origin)
+    for match in _FIELDS[engine].finditer(str(text)):
+        name = next(g for g in match.groups() if g is not None).strip()
+        part = OpenPart(_identifier(name), text.place(match.start()), origin=origin)
         pieces += [text.part(at, match.start()), _filled_in(values.get(name, UNKNOWN), part)]
         at = match.end()
         require_pieces(len(pieces))
+    if _CONTROL[engine].search(_FIELDS[engine].sub("", str(text))):
+        return UNKNOWN
     return assembled([*pieces, text.part(at, len(text))])
 
 
