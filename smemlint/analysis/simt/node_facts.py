@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
 from smemlint.analysis.simt.codegen.dead_values import dead_values
@@ -30,6 +31,7 @@ class NodeFacts:
             return such a variable.
         sunk: of branches, the loads that sink into them.
         singles_out: of conditions, whether they test for one value.
+        without_jumps: the statements of blocks, those that jump forward as branches.
     """
 
     members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
@@ -39,6 +41,7 @@ class NodeFacts:
     filled: set[ir.Node] = field(default_factory=set)
     sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
     singles_out: dict[ir.Node, bool] = field(default_factory=dict)
+    without_jumps: dict[ir.Node, Sequence[ir.BlockItem]] = field(default_factory=dict)
     _blocks: set[ir.Node] = field(default_factory=set)
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _operands: dict[tuple[ir.Node, str, bool], dict[ir.Node, list[Sunk]]] = field(

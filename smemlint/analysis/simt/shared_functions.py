@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.values import (
+    Aggregate,
+    CallableValue,
+    Object,
+    Pointer,
+    Space,
+    Value,
+)
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend import ir
 from smemlint.frontend.heuristics import names_shared
 from smemlint.frontend.program import Declaration, Function, Record, Unit
 
@@ -89,3 +101,36 @@ def _methods(unit: Unit) -> Mapping[str, Sequence[Function]]:
                 found.setdefault(function.record, []).append(function)
         known = unit.memory["methods"] = found
     return known  # type: ignore[return-value]
+
+
+def leads_to_shared(ev: Evaluator, node: ir.Node) -> bool:
+    """Returns whether code names shared memory, what holds its address, or what may touch it."""
+    state = ev.state
+    shared, this = shared_names(state.unit), state.frame.this
+    for name in state.node_facts.names_in(node):
+        functions = ev.policy.functions(ev, state.unit.template_arguments(name)[0])
+        if name in shared or any(touches_shared(f, state.unit) for f in functions):
+            return True
+        binding = state.lookup(name)
+        if binding is None and this is not None and isinstance(this.target, RecordType):
+            binding = Variable(this.object, this.target) if this.target.member(name) else None
+        if isinstance(binding, Variable):
+            held = _pointed(binding.object.cells.values())
+            if any(o.space is Space.SHARED for o in (binding.object, *held)):
+                return True
+        elif isinstance(binding, CallableValue) and binding.payload is not None:
+            return True
+    return any(
+        isinstance(part, ir.Assembly)
+        or (isinstance(part, ir.Decl) and "__shared__" in part.storage)
+        for part in node.walk()
+    )
+
+
+def _pointed(values: Iterable[Value]) -> Iterator[Object]:
+    """Yields the objects that some values, or the members of them, point to."""
+    for value in values:
+        if isinstance(value, Pointer):
+            yield value.object
+        elif isinstance(value, Aggregate):
+            yield from _pointed(value.cells.values())

@@ -31,11 +31,11 @@ from smemlint.analysis.simt.calls.packs import expanded
 from smemlint.analysis.simt.calls.unfollowed import (
     forget_place,
     forget_written,
+    is_shared_address,
     note_shared_argument,
     prototypes_of,
     unfollowed_call,
 )
-from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
 from smemlint.analysis.simt.domain.ctypes import (
     I64,
@@ -310,7 +310,7 @@ def _call_on_unknown(
     operands = [operand_of(ev, argument) for argument in node.args]
     values = operand_values(ev, operands)
     spelling = ev.state.source_text(callee)
-    if any(shared_tensor_of(value) is not None for value in values):
+    if any(is_shared_address(ev.state, value) for value in values):
         note_shared_argument(ev, spelling, node)
     for value in values:
         if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
@@ -383,7 +383,9 @@ def _forget_object(
 
 
 def _refers_to_shared(ev: Evaluator, place: LValue) -> bool:
-    """Returns whether a member of an object is a reference to shared memory or a pointer to it."""
+    """Returns whether an object or a member of it refers or points to shared memory."""
+    if isinstance(place.type, PointerType) and place.object.space is Space.LOCAL:
+        return any(is_shared_address(ev.state, held) for held in place.object.cells.values())
     if not isinstance(place.type, RecordType) or place.object.space is not Space.LOCAL:
         return False
     names = [m.name for m in place.type.members if isinstance(m.type, PointerType)]

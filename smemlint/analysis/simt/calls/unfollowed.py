@@ -7,9 +7,18 @@ from collections.abc import Sequence
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, RecordType, is_opaque
-from smemlint.analysis.simt.domain.environment import LValue, Operand
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
+from smemlint.analysis.simt.domain.environment import LValue, Operand, Variable
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    CallableValue,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+)
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.loops.mod_ref import root_of
+from smemlint.analysis.simt.shared_functions import leads_to_shared
 from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import (
@@ -105,6 +114,10 @@ def unfollowed_values(
             state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, text))
         if shared_tensor_of(value) is not None:
             note_shared_argument(ev, name, node)
+        written = value.payload if isinstance(value, CallableValue) else None
+        body = getattr(getattr(written, "node", None), "body", None)  # of a lambda
+        if isinstance(body, ir.Node) and leads_to_shared(ev, body):
+            note_shared_argument(ev, name, node)
         if isinstance(value, Pointer):
             if value.object.space is Space.SHARED:
                 note_shared_argument(ev, name, node)
@@ -122,13 +135,13 @@ def unfollowed_construct(
     for value in values:
         if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
             state.memory.forget(value.object, f"was given to {what}")
-    if is_shared or any(_is_shared_address(state, value) for value in values):
+    if is_shared or any(is_shared_address(state, value) for value in values):
         text = f"{what} is given shared memory and is not followed"
         state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
     return Unknown.because(ReasonCode.NOT_MODELLED, f"{what} is not followed")
 
 
-def _is_shared_address(state: State, value: Value) -> bool:
+def is_shared_address(state: State, value: Value) -> bool:
     """Returns whether a value leads to shared memory: an address, a pointer or a tensor."""
     if isinstance(value, Pointer):
         return value.object.space is Space.SHARED
@@ -165,9 +178,20 @@ def _given(
         lies_shared = place is not None and place.object.space is Space.SHARED
         if lies_shared and (takes_places or _is_of_class(operand.type)):
             is_shared = True
-        else:
-            values.append(operand_value(ev, operand))
+            continue
+        values.append(operand_value(ev, operand))
+        if isinstance(values[-1], Unknown) and place is None:
+            is_shared |= _is_part_of_unread(ev, argument)
     return values, is_shared, operands
+
+
+def _is_part_of_unread(ev: Evaluator, node: ir.Node) -> bool:
+    """Returns whether an expression names a part of a shared object of a class not read."""
+    root = root_of(node)
+    variable = ev.state.lookup(root) if root is not None else None
+    if not isinstance(variable, Variable) or variable.object.space is not Space.SHARED:
+        return False
+    return is_opaque(variable.type)
 
 
 def _is_of_class(ctype: CType) -> bool:

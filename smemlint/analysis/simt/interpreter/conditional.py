@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 import numpy as np
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
@@ -11,16 +9,11 @@ from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
 from smemlint.analysis.simt.codegen.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import evaluates
-from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any
+from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.masking import is_staggered, select, truth_bounds
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
-    Aggregate,
-    CallableValue,
-    Object,
-    Pointer,
-    Space,
     Unknown,
     Value,
     hangs_on_null,
@@ -28,8 +21,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join
-from smemlint.analysis.simt.interpreter.names import find_binding
-from smemlint.analysis.simt.shared_functions import touches_shared
+from smemlint.analysis.simt.shared_functions import leads_to_shared
 from smemlint.frontend import ir
 from smemlint.reasons import Assumption, ReasonCode, outcome
 
@@ -85,36 +77,7 @@ def note_untaken(ev: Evaluator, condition: AffineInt, untaken: ir.Node | None) -
     """
     ways = ev.state.null_ways
     if hangs_on_null(condition) and untaken not in ways:
-        ways[untaken] = untaken is None or _may_touch_shared(ev, untaken)
-
-
-def _may_touch_shared(ev: Evaluator, node: ir.Node) -> bool:
-    """Returns whether code names shared memory, what holds its address, or what may touch it."""
-    for name in ev.state.node_facts.names_in(node):
-        functions = ev.policy.functions(ev, ev.state.unit.template_arguments(name)[0])
-        if any(touches_shared(f, ev.state.unit) for f in functions):
-            return True
-        binding = find_binding(ev, name)
-        if isinstance(binding, Variable):
-            held = binding.object.cells.values()
-            if any(o.space is Space.SHARED for o in (binding.object, *_pointed(held))):
-                return True
-        elif isinstance(binding, CallableValue):
-            return True
-    return any(
-        isinstance(part, ir.Assembly)
-        or (isinstance(part, ir.Decl) and "__shared__" in part.storage)
-        for part in node.walk()
-    )
-
-
-def _pointed(values: Iterable[Value]) -> Iterator[Object]:
-    """Yields the objects that some values, or the members of them, point to."""
-    for value in values:
-        if isinstance(value, Pointer):
-            yield value.object
-        elif isinstance(value, Aggregate):
-            yield from _pointed(value.cells.values())
+        ways[untaken] = untaken is None or leads_to_shared(ev, untaken)
 
 
 def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from smemlint.analysis.simt.builtins.containers import list_type
@@ -15,7 +16,11 @@ from smemlint.analysis.simt.calls.construction import (
     zero_value,
 )
 from smemlint.analysis.simt.calls.packs import expanded_list
-from smemlint.analysis.simt.calls.unfollowed import given_values, note_shared_argument
+from smemlint.analysis.simt.calls.unfollowed import (
+    given_values,
+    is_shared_address,
+    note_shared_argument,
+)
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import (
     AnonymousFloat,
@@ -88,6 +93,8 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
     if ev.policy.follows_lists and _declare_list(ev, node, ctype):
         return
     value: Value | None = None
+    if isinstance(ctype, OpaqueType) and isinstance(node.init, ir.InitList):
+        _note_shared_parts(ev, node.init.exprs[1:] and node.init.exprs, ctype, node)
     if isinstance(ctype, OpaqueType) and node.init is not None and not _is_braced(node.init):
         value = _initial_value(ev, node.init, ctype)
         ctype = type_of(value) if not isinstance(value, Unknown | CallableValue) else ctype
@@ -149,12 +156,23 @@ def _initial_value(ev: Evaluator, init: ir.Node, ctype: OpaqueType) -> Value:
         return zero_value(ctype)
     if isinstance(init, ir.DirectInit) and ctype.spelling != "auto":
         values, is_shared = given_values(ev, init.args)
-        if is_shared:
+        is_unknown = isinstance(ctype, UnreadTemplate) or len(values) < len(init.args)
+        given = values if is_unknown else values[1:]
+        if is_shared or any(is_shared_address(ev.state, value) for value in given):
             note_shared_argument(ev, ctype.spelling, init)
-        if isinstance(ctype, UnreadTemplate) or len(values) < len(init.args):
+        if is_unknown:
             return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{ctype.spelling}` is not known")
         return values[0]
     return ev.evaluate(argument)
+
+
+def _note_shared_parts(
+    ev: Evaluator, parts: Sequence[ir.Expression], ctype: OpaqueType, node: ir.Node
+) -> None:
+    """Notes shared memory that an object of a class is made of that was not read."""
+    values, is_shared = given_values(ev, parts)
+    if is_shared or any(is_shared_address(ev.state, value) for value in values):
+        note_shared_argument(ev, ctype.spelling, node)
 
 
 def shared_object(ev: Evaluator, node: ir.Decl, ctype: CType) -> Object:

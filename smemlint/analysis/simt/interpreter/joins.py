@@ -99,7 +99,7 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
     if same(a, b):
         return a
     if isinstance(a, AffineInt) and isinstance(b, AffineInt):
-        if condition.is_uniform:
+        if condition.is_uniform or not ev.policy.tracks_scev:  # one thread runs host code
             either = _either(ev, a, b, condition, node)
             if either is not None:
                 return either

@@ -159,4 +159,5 @@ def execute_continue(ev: Evaluator, node: ir.Continue) -> None:
 @executes(ir.Goto)
 def execute_goto(ev: Evaluator, node: ir.Goto) -> None:
     """Notes a jump that is not followed."""
+    ev.policy.on_jump(ev, node)
     ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, "goto is not followed"))

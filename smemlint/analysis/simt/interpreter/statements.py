@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.forward_jumps import without_forward_jumps
 from smemlint.frontend import ir
 from smemlint.frontend.program import DIRECTIVE
 
@@ -18,12 +21,22 @@ def execute_block(ev: Evaluator, node: ir.Compound) -> None:
         state.node_facts.read_block(node)
     frame.enter_scope()
     try:
-        for item in node.block_items:
+        for item in _items_of(ev, node):
             if is_of_kernel:
                 state.under_way = item
             ev.execute(item)
     finally:
         frame.leave_scope()
+
+
+def _items_of(ev: Evaluator, node: ir.Compound) -> Sequence[ir.BlockItem]:
+    """Returns the statements of a block; of host code those that jump forward as branches."""
+    if not ev.policy.follows_jumps or not any(isinstance(i, ir.Label) for i in node.block_items):
+        return node.block_items
+    known = ev.state.node_facts.without_jumps
+    if node not in known:
+        known[node] = without_forward_jumps(node.block_items)
+    return known[node]
 
 
 @executes(ir.EmptyStatement)
@@ -47,4 +60,5 @@ def execute_declarations(ev: Evaluator, node: ir.DeclList) -> None:
 @executes(ir.Label)
 def execute_labelled(ev: Evaluator, node: ir.Label) -> None:
     """Executes a statement with a label."""
+    ev.policy.on_jump(ev, node)
     ev.execute(node.stmt)

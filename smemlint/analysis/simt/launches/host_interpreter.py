@@ -101,6 +101,7 @@ class HostPolicy(Policy):
     tracks_scev = False
     follows_lists = True
     is_given_null = True
+    follows_jumps = True
 
     def __init__(
         self,
@@ -127,6 +128,8 @@ class HostPolicy(Policy):
         self._taken: dict[Hashable, int] = {}  # alternatives of conditions, see `path_through`
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
+        self._jumps_back = False  # it leads back
+        self._jumps: dict[tuple[str, str], bool] = {}  # labels: whether nothing else led there
         self._call_limit: int | None = None
         self._known: dict[str, int] = {}
         self._owner: dict[int, Unit] = {}
@@ -153,6 +156,20 @@ class HostPolicy(Policy):
             known = known or not names.isdisjoint(LAUNCHERS) or any(map(self.is_launching, names))
             self._lambdas[node] = known
         return known
+
+    def on_jump(self, ev: Evaluator, node: ir.Goto | ir.Label) -> None:
+        """Notes labels that are come to, and jumps back, or on to labels that nothing leads to."""
+        label = ev.state.frame.function, node.name
+        if isinstance(node, ir.Goto):
+            self._jumps.setdefault(label, True)
+            self._jumps_back |= self._jumps[label] is False
+        else:
+            self._jumps[label] = False
+
+    @property
+    def loses_jumps(self) -> bool:
+        """Whether a jump leads back, or on to a label that nothing else leads to."""
+        return self._jumps_back or any(self._jumps.values())
 
     # ---- linking
 

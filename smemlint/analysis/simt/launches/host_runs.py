@@ -105,7 +105,8 @@ def _run_under(
             paths=paths,
             irrelevant_choices=irrelevant.of,
         )
-        policy.is_cut = not execute_host_function(policy, function, scope)
+        is_whole = execute_host_function(policy, function, scope)
+        policy.is_cut = not is_whole or policy.loses_jumps
         return policy
 
     strict = run()
