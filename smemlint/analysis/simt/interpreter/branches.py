@@ -5,7 +5,8 @@ Each way is run, rolled back, and the two are joined; accesses under it say what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import is_converted
@@ -15,7 +16,7 @@ from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
 from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conditional import decided_by, note_condition, note_untaken
 from smemlint.analysis.simt.interpreter.conversions import to_condition
@@ -24,6 +25,9 @@ from smemlint.analysis.simt.interpreter.jumps import assume
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, ReasonCode, outcome
+
+_NAMES = (ir.ID, ir.StructRef, ir.Constant, ir.Cast, ir.Type)
+"""Parts of what is evaluated without side effects."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +147,8 @@ def execute_both_ways(
     mask = state.mask
     path = ev.policy.path_through(ev, node, (first[0], second[0]))
     if path is not None:
-        ev.execute((first, second)[path][2])
+        with _refined(ev, node.cond, holds=path == 0):
+            ev.execute((first, second)[path][2])
         return
     for (_, ours, statement), (_, others, _) in ((first, second), (second, first)):
         if not is_any(others):
@@ -168,7 +173,8 @@ def execute_both_ways(
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
         behind = decided_by(ev, node.cond, holds=holds)
-        ends.append(execute_alternative(ev, taken, [statement], condition, node, behind))
+        with _refined(ev, node.cond, holds=holds):
+            ends.append(execute_alternative(ev, taken, [statement], condition, node, behind))
         _fence_if(ev, parts_blocks)
     if loop is not None and left_before is not None:
         loop.broken, loop.continued = left_before
@@ -189,6 +195,35 @@ def execute_both_ways(
             break
     assume(ev, [*ends[0].guards, *ends[1].guards], has_returned)
     join_writes(ev, ends[0].writes, ends[1].writes, condition, node)
+
+
+@contextmanager
+def _refined(ev: Evaluator, cond: ir.Node, *, holds: bool) -> Iterator[None]:
+    """Takes a number of host code as what it equals on a way: 32 in `if (threads == 32)`."""
+    equal = [] if ev.policy.tracks_scev else list(_equalities(ev, cond, holds=holds))
+    for value, known in equal:
+        ev.policy.refine(value, known)
+    try:
+        yield
+    finally:
+        for value, _ in equal:
+            ev.policy.refine(value, None)
+
+
+def _equalities(ev: Evaluator, cond: ir.Node, *, holds: bool) -> Iterator[tuple[Value, Value]]:
+    """Yields what a condition that holds, or does not, says to be equal to a constant."""
+    match cond:
+        case ir.UnaryOp(op="!", expr=expr):
+            yield from _equalities(ev, expr, holds=not holds)
+        case ir.BinaryOp(op="&&" | "||" as op, left=left, right=right) if (op == "&&") == holds:
+            yield from _equalities(ev, left, holds=holds)
+            yield from _equalities(ev, right, holds=holds)
+        case ir.BinaryOp(op="==" | "!=" as op, left=left, right=right) if (op == "==") == holds:
+            if all(isinstance(part, _NAMES) for side in (left, right) for part in side.walk()):
+                sides = ev.evaluate(left), ev.evaluate(right)
+                for value, known in (sides, sides[::-1]):
+                    if isinstance(known, AffineInt) and known.constant is not None:
+                        yield value, known
 
 
 def _ends_in_break(node: ir.Node | None) -> bool:

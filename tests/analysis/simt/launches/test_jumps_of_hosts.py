@@ -27,3 +27,15 @@ def blocks_and_notes(body: str) -> tuple[set[int], int]:
 ])  # fmt: skip
 def test_every_way_through_host_code_is_followed_or_said(body, blocks, notes):
     assert blocks_and_notes(body) == (blocks, notes)
+
+
+@pytest.mark.parametrize(("body", "blocks"), [
+    ("if (n == 32) k<<<1, n>>>(o); else if (64 == n) k<<<1, n>>>(o);", {(32, 1, 1), (64, 1, 1)}),
+    ("dim3 b(n, 2); if (o && n == 32) k<<<1, b>>>(o);", {(32, 2, 1)}),
+    ("if (n != 96) { check(1); } else { k<<<1, n * 2>>>(o); }", {(192, 1, 1)}),
+    ("if (n == 32) check(1); k<<<1, n>>>(o);", {(256, 1, 1)}),  # guessed
+    ("if (n == 32 || check(1)) k<<<1, n>>>(o);", {(256, 1, 1)}),
+])  # fmt: skip
+def test_what_a_condition_says_a_number_equals(body, blocks):
+    facts = facts_of(f"{KERNEL}{CHECK}void run(float *o, int n) {{ {body} }}")
+    assert {k.instance.block for k in facts.kernels} == blocks
