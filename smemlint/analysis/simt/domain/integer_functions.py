@@ -56,13 +56,15 @@ def _high_word_unsigned(a: Array, b: Array) -> Array:
 
 
 def _high_long(a: Array, b: Array) -> Array:
-    product = (a.astype(object) * b.astype(object)) >> 64
-    result: Array = (product & (1 << 64) - 1).astype(np.uint64).view(np.int64)
+    # `asarray`: of objects without lanes numpy makes plain numbers of Python
+    product = np.asarray(a.astype(object) * b.astype(object), object) >> 64
+    result: Array = np.asarray(product & (1 << 64) - 1, np.uint64).view(np.int64)
     return result
 
 
 def _high_long_unsigned(a: Array, b: Array) -> Array:
-    return _high_long(a.astype(object) % (1 << 64), b.astype(object) % (1 << 64))
+    wide = (np.asarray(x.astype(object) % (1 << 64), object) for x in (a, b))
+    return _high_long(*wide)
 
 
 def _low_24(a: Array) -> Array:

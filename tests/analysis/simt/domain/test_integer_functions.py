@@ -215,3 +215,15 @@ def test_an_unknown_that_differs_by_thread_is_unknown():
     n = AffineDomain().symbol("n", "n", I32)
     result = applied(AffineDomain(), "__popc", FUNCTIONS["__popc"], [AffineDomain().add(lanes, n)])
     assert isinstance(result, Unknown)
+
+
+@pytest.mark.parametrize(("name", "high"), [("__mul64hi", -1), ("__umul64hi", 6)])
+def test_the_high_half_of_a_product_of_single_numbers(name, high):
+    """Operands that are equal in all threads have no lanes: arrays of no dimension."""
+    function = FUNCTIONS[name]
+    a, b = (AffineInt(v, t) for v, t in zip((-5, 7), function.operands, strict=True))
+
+    result = applied(AffineDomain(), name, function, (a, b))
+
+    assert isinstance(result, AffineInt)
+    assert result.base == high
