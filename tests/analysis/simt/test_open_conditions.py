@@ -182,6 +182,32 @@ void run(Real *o) { k<<<1, 32>>>(o); }
     assert "PRECISION == 1" in {assumption.subject for assumption in store.assumptions}
 
 
+def test_conditions_around_members_are_assumed():
+    """The bodies of Bonsai have 96 bytes, and 128 in builds that exchange time steps."""
+    (store,) = accesses_of("""\
+struct Inner {
+  float4 a;
+#ifdef WITH_KEY
+  float4 key;
+#endif
+};
+typedef struct Body {
+  float4 b;
+  Inner inner;
+#ifdef WITH_TIME
+  float4 time;
+#endif
+} Body;
+__global__ void k(float4 *o) {
+  __shared__ Body s[2][16];
+  s[threadIdx.x / 16][threadIdx.x % 16].b = o[threadIdx.x];
+}
+void run(float4 *o) { k<<<1, 32>>>(o); }
+""")
+    assumed = {a.subject for a in store.assumptions if a.topic is Topic.BUILD}
+    assert assumed == {"defined(WITH_KEY)", "defined(WITH_TIME)"}
+
+
 STAIRCASE = """
 __global__ void k(float *out, int n, unsigned m) {
   extern __shared__ float s[];

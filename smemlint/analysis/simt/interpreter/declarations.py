@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 from smemlint.analysis.simt.builtins.containers import list_type
 from smemlint.analysis.simt.calls.class_deduction import deduced_class
@@ -53,6 +54,7 @@ from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray
 from smemlint.frontend import ir
+from smemlint.frontend.program import Record
 from smemlint.limits.budgets import MAX_ARRAY_BYTES
 from smemlint.reasons import ReasonCode
 
@@ -213,17 +215,40 @@ def shared_object(ev: Evaluator, node: ir.Decl, ctype: CType) -> Object:
         key,
         shared=shared,
         is_volatile=volatile,
-        conditions=_conditions_of_type(ev, node.type),
+        conditions=tuple(dict.fromkeys(_conditions_of_type(ev, node.type, ctype, set()))),
     )
     state.arrays[key] = obj
     return obj
 
 
-def _conditions_of_type(ev: Evaluator, node: ir.Node | None) -> tuple[str, ...]:
-    """Returns the assumed `#if` conditions around the alias that names a declared type."""
+def _conditions_of_type(
+    ev: Evaluator, node: ir.Node | None, ctype: CType, seen: set[int]
+) -> Iterator[str]:
+    """Yields the assumed `#if` conditions that the layout of a declared type hangs on.
+
+    They stand around the alias that names it, and around members of its classes.
+
+    Args:
+        ev: the evaluator.
+        node: the declarator.
+        ctype: the type that it declares.
+        seen: classes that were looked at.
+    """
+    unit = ev.state.unit
     words = type_words(node)
-    declared = ev.state.unit.declarations.get(words[-1], ()) if words else ()
-    return next((d.conditions for d in declared if d.kind == "alias"), ())
+    declared = unit.declarations.get(words[-1], ()) if words else ()
+    yield from next((d.conditions for d in declared if d.kind == "alias"), ())
+    while isinstance(ctype, ArrayType):
+        ctype = ctype.element
+    if not isinstance(ctype, RecordType) or id(ctype.record) in seen:
+        return
+    seen.add(id(ctype.record))
+    tree = cast("Record", ctype.record).parse() if ctype.record is not None else None
+    types = {member.name: member.type for member in ctype.members}
+    for member in (tree.decls or ()) if tree is not None else ():
+        if isinstance(member, ir.Decl) and member.name in types:
+            yield from unit.conditions(member)
+            yield from _conditions_of_type(ev, member.type, types[member.name], seen)
 
 
 def _spelled(ctype: CType) -> str:
