@@ -513,3 +513,40 @@ def test_modes_are_selected_by_choices_and_the_tile_of_a_copy_has_two_names(memb
     # 8 columns a lane, one word each; lanes of a column lie side by side, columns 8 words apart:
     # four columns of eight rows, 8 * 8 words apart, meet in the same 8 banks
     assert figures(HEAD + SELECTED.replace("MEMBER", member)) == [(11, "store", 4, 8, 4, 1)]
+
+
+THROUGH_A_POINTER = """#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void k(float *o) {
+  __shared__ __align__(128) T s[64 * 64];
+  Tensor t = make_tensor(make_smem_ptr(s), LAYOUT);
+  T *d = &t(threadIdx.x / 16, threadIdx.x % 16 * 4);
+  BODY
+}
+void go(float *o) { k<<<1, 256>>>(o); }
+"""
+IN_ROWS = "Layout<Shape<_64, _64>, Stride<_64, _1>>{}"
+STORES = "T x = T(o[0]); d[0] = x; d[1] = x; d[2] = x; d[3] = x;"
+
+
+@pytest.mark.parametrize(
+    ("element", "swizzle", "body", "expected"),
+    [
+        ("float", "Swizzle<3, 3, 3>{}", STORES, (16, 4, "assumed")),
+        ("float", "Swizzle<3, 1, 5>{}", STORES, (8, 4, "assumed")),
+        ("half_t", "Swizzle<3, 3, 3>{}", STORES, (8, 2, "assumed")),
+        ("half_t", "Swizzle<3, 3, 3>{}", "o[1] = float(d[0]) + float(d[1]);", (2, 2, "sampled")),
+        ("float", "Swizzle<3, 4, 3>{}, smem_ptr_flag_bits<32>{}", STORES, (4, 4, "assumed")),
+    ],
+)
+def test_neighbours_through_a_pointer_to_a_swizzled_element(element, swizzle, body, expected):
+    """As wide as the bits that the swizzle leaves alone; narrow loads may be (SASS, nvcc 13.0).
+
+    Nothing is known of a swizzled address, only of a swizzled offset.
+    """
+    text = THROUGH_A_POINTER.replace("LAYOUT", f"composition({swizzle}, {IN_ROWS})")
+    accesses = accesses_of(
+        text.replace("BODY", body).replace("T ", f"{element} ").replace("T(", f"{element}(")
+    )
+    figures = {(a.width_bytes, a.wavefronts.mean, str(a.certainty)) for a in accesses}
+    assert figures == {expected}

@@ -33,7 +33,7 @@ from smemlint.analysis.simt.codegen.slots import (
     with_open_form,
 )
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
-from smemlint.analysis.simt.codegen.swizzled_neighbours import mark_neighbours
+from smemlint.analysis.simt.codegen.swizzled_neighbours import is_narrow_load, mark_neighbours
 from smemlint.analysis.simt.domain.copies import has_union
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev
@@ -80,7 +80,7 @@ def _slot_size(event: Event) -> int:
     """Returns the bytes that one instruction can take around the access; 0 for no more."""
     if event.width not in _WIDTHS or event.kind not in _FUSIBLE or not event.issued:
         return 0
-    if _is_fixed(event):
+    if _is_fixed(event) or is_narrow_load(event):
         return 0
     if event.object is None or not isinstance(event.offset, AffineInt):
         return 0

@@ -17,7 +17,7 @@ from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
-from smemlint.hardware.arch import WIDEST_ACCESS
+from smemlint.hardware.arch import WIDEST_ACCESS, WORD
 
 
 def mark_neighbours(block: Sequence[Event]) -> None:
@@ -35,7 +35,18 @@ def mark_neighbours(block: Sequence[Event]) -> None:
 def _is_candidate(event: Event) -> bool:
     if event.kind not in (AccessKind.LOAD, AccessKind.STORE) or event.layout is None:
         return False
-    return isinstance(event.offset, AffineInt) and scev_of(event.offset).is_open
+    if not isinstance(event.offset, AffineInt):
+        return False
+    return scev_of(event.offset).is_open or is_narrow_load(event)
+
+
+def is_narrow_load(event: Event) -> bool:
+    """Returns whether part of a word is loaded from a swizzled tensor.
+
+    Through a pointer to an element, four halves were one LDS.64, two LDS or four LDS.U16, where
+    stores and words become as wide as the alignment lets them (40 kernels, nvcc 13.0, sm_90).
+    """
+    return event.layout is not None and event.kind is AccessKind.LOAD and event.width < WORD
 
 
 def _continues(last: Event, event: Event) -> bool:

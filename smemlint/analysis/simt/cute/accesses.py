@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine, thread_form
 from smemlint.analysis.simt.cute.values import Origin
@@ -11,7 +13,7 @@ from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
-from smemlint.facts import AccessKind, SharedArray
+from smemlint.facts import AccessKind, LayoutUse, SharedArray
 from smemlint.frontend import ir
 from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.layout.cute import CopiedFrom, DynamicInt, Instruction, Integer, Tensor
@@ -145,6 +147,18 @@ def array_of(tensor: Tensor) -> SharedArray | None:
     return origin.pointer.object.shared if isinstance(origin, Origin) else None
 
 
+def _known_alignment(offset: AffineInt, use: LayoutUse, element: int) -> int:
+    """Returns what the compiler knows to divide a swizzled offset.
+
+    A swizzle of offsets leaves their low bits alone; of a swizzled generic address nothing is known
+    (nvcc 13.0, sm_90: four members of 4 bytes were one STS.128 in the one, four STS in the other).
+    """
+    if use.units != "elements" or use.swizzle is None:
+        return 1
+    form = offset.form or thread_form(offset)
+    return min(form.alignment, element << use.swizzle[1])
+
+
 def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:
     """Returns the byte offset of a lane address in the object that a tensor points into."""
     number: Integer = address if isinstance(address, int) else DynamicInt(address)
@@ -157,7 +171,9 @@ def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:
         return offset
     if isinstance(origin, Origin) and origin.use is not None:
         # The exclusive-or hides from the compiler which accesses are neighbours.
-        offset.form = atom(offset.identity(), is_divergent=True)
+        alignment = _known_alignment(offset, origin.use, tensor.bits // 8)
+        form = atom(offset.identity(), alignment, is_divergent=True)
+        offset.form = replace(form, ptxas_alignment=1)
     elif offset.form is None:
         offset.form = thread_form(offset)
     return offset

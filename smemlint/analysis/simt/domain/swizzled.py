@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.facts import LayoutUse
@@ -41,8 +42,10 @@ def swizzled(offset: AffineInt, swizzle: Swizzle) -> AffineInt | Unknown:
             return Unknown(reason, split=(symbol, modulus) if modulus <= MAX_SPLIT else None)
     moved = AffineInt(swizzle(offset.base), offset.type, offset.terms)
     if not isinstance(offset.base, int):
-        # The exclusive-or hides from the compiler which accesses are neighbours.
-        moved.form = atom(moved.identity(), is_divergent=True)
+        # The exclusive-or hides from the compiler which accesses are neighbours, but not the bits
+        # below those that it changes.
+        alignment = min(scev_of(offset).alignment, 1 << swizzle.base)
+        moved.form = atom(moved.identity(), alignment, is_divergent=True)
     return moved
 
 
