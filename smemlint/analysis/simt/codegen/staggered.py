@@ -3,13 +3,16 @@
 A loop that runs m times makes its m % 4 iterations in front of the others, or behind them if a
 counter begins at a constant; ptxas unrolls those by 4, 2 and 1 again. Threads that differ in m
 meet in other iterations than in the source. SASS of nvcc 13.0.88, sm_90, -O3, four warps; SASS is
-in step with the source where the step is no constant, under `#pragma unroll 1` and with a `break`:
+in step with the source where the step is no constant, under `#pragma unroll` 1 to 3 and with a
+`break`; that of 4 and 8 is as none:
 
 | loop, `a += s[..]` | as written | SASS |
 | --- | --- | --- |
 | `for (i = 0; i <= lane; i++)`, `33 * i + lane` | 128 LDS, 128 wavefronts | 188, 248 |
 | `for (i = 0; i < lane; i++)`, `4 * i + 64 * lane % 512` | 124, 880 | 124, 1032 |
 | `for (i = lane; i < 20 + lane % 2; i++)`, `4 * i` | 80, 144 | 120, 136 |
+| `for (i = 0; i < lane % 4; i++)`, `33 * i + lane`; `i <= lane % 4` | 12, 12; 16, 16 | 12, 16; 16, 20 |
+| the same of `lane % 3`; of `lane % 5` | 8, 8; 16, 16 | the same |
 | `for (i = t; i < 1300; i += 128)`, `i` | 41, 41 | 41, 41 |
 | the same of 2000; of 3000 | 63, 63; 94, 94 | 78, 78; 101, 101 |
 | `for (i = t; i < 1000; i += 128)`, which is unrolled whole | 32, 32 | 32, 32 |
@@ -47,12 +50,19 @@ def mark_staggered(events: Sequence[Event], *, begins_at_constant: bool) -> None
     for event in events:
         places[event.node, event.object].append(event)
     least = RUN_TIME if begins_at_constant else _UNROLLED_WHOLE
-    if max(map(len, places.values()), default=0) <= least:
+    is_short = max(map(len, places.values()), default=0) <= least
+    if is_short and not any(map(_is_masked, places.values())):
         return
     if all(_is_in_step(place) for place in places.values()):
         return
     for event in events:
         event.may_stagger = True
+
+
+def _is_masked(place: Sequence[Event]) -> bool:
+    """Returns whether threads run a loop as often as a mask of two bits tells."""
+    trips: NDArray[np.int64] = np.sum([event.mask for event in place], axis=0)
+    return len(np.unique(trips)) == RUN_TIME == int(np.ptp(trips)) + 1
 
 
 def _is_in_step(place: Sequence[Event]) -> bool:

@@ -196,7 +196,8 @@ def _mark_staggered(
 ) -> None:
     """Marks accesses of which threads of a warp leave the loop in different iterations."""
     is_staggered, plan.is_staggered = plan.is_staggered, False
-    if not is_staggered or plan.unroll_factor != RUN_TIME or parts.node.pragma:
+    factor = plan.unroll_factor
+    if not is_staggered or (factor < RUN_TIME if parts.node.pragma else factor != RUN_TIME):
         return
     if not may_be_left(parts.body) and _steps_by_constants(ev, parts):
         init = getattr(parts.node, "init", None)
@@ -218,8 +219,12 @@ def _is_left_over(ev: Evaluator, parts: LoopParts, plan: LoopPlan, tried: int | 
 
 def _steps_by_constants(ev: Evaluator, parts: LoopParts) -> bool:
     """Returns whether the compiler knows what the step of a loop adds, if it has one."""
-    names = ev.state.node_facts.names_in(parts.step) if parts.step is not None else frozenset()
-    return _are_constants(ev, names - {counter_of(parts.node)})
+    if parts.step is None:
+        return True
+    effects = ev.state.node_facts.mod_ref(parts.step)
+    moved = effects.modified if effects is not None else frozenset()
+    names = ev.state.node_facts.names_in(parts.step)
+    return _are_constants(ev, names - moved - {counter_of(parts.node)})
 
 
 def _are_constants(ev: Evaluator, names: Iterable[str]) -> bool:

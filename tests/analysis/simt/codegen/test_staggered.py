@@ -31,6 +31,10 @@ def load(loop):
         "for (int i = 0; i <= lane; i++) a += s[33 * i + lane];",  # 188 LDS, 248 wavefronts
         "for (int i = 0; i < lane % 8; i++) a += s[33 * i + lane];",  # 28, 40
         "for (int i = lane; i < 20 + lane % 2; i++) a += s[4 * i];",  # 120, 136
+        "for (int i = 0; i < lane % 4; i++) a += s[33 * i + lane];",  # 12, 16
+        "for (int i = 0; i <= lane % 4; i++) a += s[33 * i + lane];",  # 16, 20
+        "for (int i = 0, j = lane; i < lane; i++, j += 33) a += s[j];",  # 124, 184
+        "\n#pragma unroll 4\nfor (int i = 0; i < lane; i++) { a += s[33 * i + lane]; }",  # 124, 136
         "for (int i = t; i < 2000; i += 128) a += s[i];",  # 78, 78
         "for (int i = t; i < 3000; i += 128) a += s[i];",  # 101, 101
     ],
