@@ -11,7 +11,7 @@ in step with the source where the step is no constant, under `#pragma unroll` 1 
 | `for (i = 0; i <= lane; i++)`, `33 * i + lane` | 128 LDS, 128 wavefronts | 188, 248 |
 | `for (i = 0; i < lane; i++)`, `4 * i + 64 * lane % 512` | 124, 880 | 124, 1032 |
 | `for (i = lane; i < 20 + lane % 2; i++)`, `4 * i` | 80, 144 | 120, 136 |
-| `for (i = 0; i < lane % 4; i++)`, `33 * i + lane`; `i <= lane % 4` | 12, 12; 16, 16 | 12, 16; 16, 20 |
+| `for (i = 0; i < lane % 4; i++)`, `33 * i + lane` | 12, 12 | 12, 16 |
 | the same of `lane % 3`; of `lane % 5` | 8, 8; 16, 16 | the same |
 | `for (i = t; i < 1300; i += 128)`, `i` | 41, 41 | 41, 41 |
 | the same of 2000; of 3000 | 63, 63; 94, 94 | 78, 78; 101, 101 |
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME
 from smemlint.analysis.simt.domain.environment import WARP
-from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.frontend import ir
 
@@ -57,6 +57,20 @@ def mark_staggered(events: Sequence[Event], *, begins_at_constant: bool) -> None
         return
     for event in events:
         event.may_stagger = True
+
+
+def mark_thinned(items: Sequence[Event | Fence], *, may_stagger: bool) -> None:
+    """Marks accesses of a loop that each thread runs as often as its data say.
+
+    Args:
+        items: of the iteration that stands for all.
+        may_stagger: the loop may be unrolled at run time.
+    """
+    for event in items:
+        if isinstance(event, Event) and isinstance(event.offset, AffineInt):
+            event.may_thin = True
+            moved = [by for symbol, by in event.offset.terms if symbol.is_iteration]
+            event.may_stagger |= may_stagger and any(np.any(by % _LINE) for by in moved)
 
 
 def _is_masked(place: Sequence[Event]) -> bool:

@@ -64,6 +64,7 @@ class Event:
             none; None where that is not known.
         may_sink: fewer threads may load it: the compiler may leave it to those that read it.
         may_stagger: threads of a warp may make it in other iterations than in the source.
+        may_thin: in some iterations of a loop only those threads make it that data keep there.
         before_sinking: the threads that would make a load that was left to those that read it.
         word: bytes of an element where it takes a vector of words of 4 or 8 bytes; 0 elsewhere.
         whole: bytes that the source moves at once, if that takes several instructions; else 0.
@@ -107,6 +108,7 @@ class Event:
     may_sink: bool = False
     before_sinking: NDArray[np.bool_] | None = None
     may_stagger: bool = False
+    may_thin: bool = False
 
     @property
     def stays_alone(self) -> bool:

@@ -84,6 +84,7 @@ class _Site:
     may_part: bool = False
     may_sink: bool = False
     may_stagger: bool = False
+    may_thin: bool = False
     data: DataAddresses | None = None
     is_of_library: bool = False
     whole: int = 0
@@ -188,6 +189,7 @@ class AccessSummary:
         site.may_part |= event.may_part
         site.may_sink |= event.may_sink
         site.may_stagger |= event.may_stagger
+        site.may_thin |= event.may_thin
         site.whole = max(site.whole, event.whole)
         site.warps.update(np.flatnonzero(event.mask.reshape(-1, WARP).any(axis=1)).tolist())
         if event.fused and (site.widest is None or event.width > site.widest.width):
@@ -262,6 +264,8 @@ class AccessSummary:
         priced = [p for p in patterns if p.ideal]
         has_figure = bool(priced) and len(priced) == len(patterns)
         taken = (*self._assumptions, *site.conditions(), *site.taken)
+        if site.may_thin and any(_hangs_on_threads(p, site.kind) for p in priced):
+            site.may_stagger = True
         is_one_of_several = turns_vary or site.may_stagger
         is_sample = site.may_part or is_one_of_several or _may_fuse(site, priced)
         certainty = _certainty(undecided, is_sample=is_sample, has_assumptions=bool(taken))

@@ -9,8 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
+from smemlint.analysis.simt.codegen.staggered import mark_thinned
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
-from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, unrolled
+from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, stays_a_loop, unrolled
 from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
@@ -240,7 +241,10 @@ def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) ->
     value = to_condition(ev.evaluate(parts.cond))
     if isinstance(value, Unknown) or value.terms:
         is_uniform = value.is_uniform or _is_uniform_count(ev, parts)
+        begin = len(state.trace.items)
         execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=is_uniform)
+        if isinstance(value, Unknown) and value.is_data and not is_uniform:
+            mark_thinned(state.trace.items[begin:], may_stagger=not stays_a_loop(parts.node.pragma))
         return None
     state.loops[-1].is_run_time |= bool(scev_of(value).terms)
     if isinstance(value.base, int):

@@ -63,3 +63,18 @@ def test_a_loop_that_is_not_unrolled_stays_in_step():
     loop = "\n#pragma unroll 1\nfor (int i = 0; i <= lane; i++) { a += s[33 * i + lane]; }"
     assert (load(loop).instructions, load(loop).wavefronts.mean) == (128, 1)
     assert load(loop).certainty is not Certainty.SAMPLED
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_open"),
+    [
+        ("int m = in[t]; for (int i = 0; i < m; i++) a += s[33 * i + lane];", True),
+        ("int m = in[t]; for (int i = 0; i < m; i++) a += s[8 * lane + 256 * i];", True),
+        ("for (int i = lane; i < in[t]; i += 32) a += s[i];", False),
+        ("for (int i = lane; i < n; i += 32) a += s[2 * i];", False),
+        ("\n#pragma unroll 1\nfor (int i = 0; i < in[t]; i++) a += s[33 * i + lane];", False),
+    ],
+)
+def test_who_is_in_a_loop_that_data_end_for_each_thread_is_open(loop, is_open):
+    """Where any threads cost as much in any iteration, nothing is open."""
+    assert (load(loop).certainty is Certainty.SAMPLED) == is_open
