@@ -43,6 +43,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.analysis.simt.types.template_arguments import assumed_default, default_scope
@@ -89,6 +90,7 @@ class HostPolicy(Policy):
         linked: further units whose functions may be called.
         launching: names of functions that launch, themselves or through others.
         default_path: known numbers win over unknown ones where control flow joins.
+        open_defaults: the symbols that stand for these numbers then; None where these do.
         paths: open choices that are made, and which alternative is taken.
         irrelevant_choices: returns those of a function that no launch's shape hangs on, see
             `open_parameters.IrrelevantChoices`.
@@ -110,6 +112,7 @@ class HostPolicy(Policy):
         *,
         launching: frozenset[str] = frozenset(),
         default_path: bool = False,
+        open_defaults: OpenDefaults | None = None,
         paths: Mapping[ir.Node, int] | None = None,
         irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
     ) -> None:
@@ -118,6 +121,7 @@ class HostPolicy(Policy):
         self.asked: dict[str, bool] = {}
         self.steps = 0
         self.default_path = default_path
+        self._open_defaults = open_defaults
         self.domain = Results()
         self.has_default_path = False  # a known number met an unknown one
         self.defaults: dict[Assumption, None] = {}
@@ -314,6 +318,8 @@ class HostPolicy(Policy):
 
         It is the one that an equal condition took before.
         """
+        if self._open_defaults is not None:
+            self._open_defaults.release(ev, node, self.domain)
         key = _key_of_condition(ev, node, alternatives)
         path = self._taken.get(key, self.paths.get(node))
         if key is not None and path is not None:
@@ -335,13 +341,24 @@ class HostPolicy(Policy):
             return None
         for known, other in ((a, b), (b, a)):
             is_open = not isinstance(other, AffineInt) or bool(other.terms)
-            if isinstance(known, AffineInt) and known.constant is not None and is_open:
+            if isinstance(known, AffineInt) and self._is_default(known) and is_open:
                 self.has_default_path |= not self._is_irrelevant(ev, node)
-                if not self.default_path:
-                    break
-                self._assume(ev, "with the default that the host code takes", node)
-                return known
+                return self._default(ev, known, node) if self.default_path else None
         return None
+
+    def _is_default(self, value: AffineInt) -> bool:
+        is_open = self._open_defaults is not None and self._open_defaults.holds(value)
+        return value.constant is not None or is_open
+
+    def _default(self, ev: Evaluator, known: AffineInt, node: ir.Node) -> AffineInt:
+        """Returns the number of the default path, or the symbol that stands for it."""
+        assumption = _assumed(ev, "with the default that the host code takes", node)
+        if self._open_defaults is not None:
+            symbol = self._open_defaults.symbol(self.domain, known, node, assumption)
+            self._chosen.add(symbol.terms[0][0].key)
+            return symbol
+        self.defaults.setdefault(assumption)
+        return known
 
     def _is_irrelevant(self, ev: Evaluator, node: ir.Node) -> bool:
         """Returns whether no launch's shape hangs on a choice of the function that is run."""
@@ -349,9 +366,7 @@ class HostPolicy(Policy):
 
     def _assume(self, ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> None:
         """Notes what is assumed where a node stands."""
-        span = ev.state.unit.span(node)
-        place = Line(span.path, span.line)
-        self.defaults.setdefault(Assumption(Topic.HOST, f"{what} at {PLACE}", subject, place))
+        self.defaults.setdefault(_assumed(ev, what, node, subject))
 
     def _is_choice(self, a: AffineInt, b: AffineInt) -> bool:
         """Returns whether two numbers differ and are known, but for other such choices.
@@ -387,11 +402,21 @@ class HostPolicy(Policy):
         for symbol, factor in value.terms:
             found = self._known.get(symbol.key)
             if found is None:
+                found = self._open_default(symbol.key)
+            if found is None:
                 found = self._computed(symbol.key, depth + 1)
             if found is None or not isinstance(factor, int):
                 return None
             total += factor * found
         return total
+
+    def _open_default(self, key: str) -> int | None:
+        """Returns the default that a symbol stands for, and notes that it is assumed."""
+        found = None if self._open_defaults is None else self._open_defaults.number(key)
+        if found is None:
+            return None
+        self.defaults.setdefault(found[1])
+        return found[0]
 
     def _computed(self, key: str, depth: int) -> int | None:
         """Returns the value of `H / 4` inside `case 512:` of a switch over H."""
@@ -470,6 +495,13 @@ def _class_of(ev: Evaluator, function: Function, scope: Scope) -> RecordType | N
         return None
     ctype = ev.types.spelled(f"{function.record}<{', '.join(names)}>" if names else function.record)
     return ctype if isinstance(ctype, RecordType) and ctype.record is not None else None
+
+
+def _assumed(ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> Assumption:
+    """Returns that something is assumed where a node stands."""
+    span = ev.state.unit.span(node)
+    place = Line(span.path, span.line)
+    return Assumption(Topic.HOST, f"{what} at {PLACE}", subject, place)
 
 
 def _key_of_condition(ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]) -> Hashable:

@@ -17,6 +17,7 @@ from smemlint.analysis.simt.launches.instantiations import (
     written_instantiations,
 )
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
+from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.open_parameters import Flows, IrrelevantChoices
 from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
@@ -96,12 +97,18 @@ def _run_under(
 
     irrelevant = IrrelevantChoices(launching, functions_named, _flows(units))
 
-    def run(paths: Mapping[ir.Node, int] | None = None, *, default: bool = False) -> LaunchPolicy:
+    def run(
+        paths: Mapping[ir.Node, int] | None = None,
+        *,
+        default: bool = False,
+        open_defaults: OpenDefaults | None = None,
+    ) -> LaunchPolicy:
         policy = LaunchPolicy(
             unit,
             linked,
             launching=launching,
             default_path=default,
+            open_defaults=open_defaults,
             paths=paths,
             irrelevant_choices=irrelevant.of,
         )
@@ -125,6 +132,11 @@ def _run_under(
         runs.append(run(default=True))
         latest = runs[-1].launches
         found += _of_other_places((launch for launch in latest if launch.block is not None), found)
+        others = _of_other_places(strict.launches, found)
+        if any(not launch.has_constant_block for launch in others):
+            runs.append(run(default=True, open_defaults=OpenDefaults()))
+            known = (launch for launch in runs[-1].launches if launch.block is not None)
+            found += _of_other_places(known, found)
     found += _of_other_places(latest, found)
     found += _of_other_places(strict.launches, found)
     kept = set(found).union(*(policy.with_unknowns for policy in runs))

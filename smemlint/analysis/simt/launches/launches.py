@@ -33,6 +33,7 @@ from smemlint.analysis.simt.launches.host_interpreter import (
     LISTED_LAUNCHERS,
     HostPolicy,
 )
+from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.passed_values import (
     grid_passed,
     listed_operands,
@@ -124,6 +125,7 @@ class LaunchPolicy(HostPolicy):
         *,
         launching: frozenset[str] = frozenset(),
         default_path: bool = False,
+        open_defaults: OpenDefaults | None = None,
         paths: Mapping[ir.Node, int] | None = None,
         irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
     ) -> None:
@@ -132,6 +134,7 @@ class LaunchPolicy(HostPolicy):
             linked,
             launching=launching,
             default_path=default_path,
+            open_defaults=open_defaults,
             paths=paths,
             irrelevant_choices=irrelevant_choices,
         )
