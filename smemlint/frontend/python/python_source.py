@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,6 +18,9 @@ from smemlint.frontend.python.python2 import as_python_3, divide_as_python_2
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source, lines_of
+
+_MAGIC = re.compile(r"^[!%]{1,2}[A-Za-z][^\n]*", re.MULTILINE)
+"""A line of a notebook that was saved as a script, for IPython alone."""
 
 
 class NotPython(Exception):
@@ -123,13 +127,17 @@ class PythonText:
 
 
 def _parsed(text: str) -> ast.Module:
-    """Returns the tree of a text, of one in Python 2 that of its nearest text in Python 3."""
+    """Returns the tree of a text; of one in Python 2, or for IPython, that of its nearest text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the linted text
         try:
             return ast.parse(text)
         except SyntaxError:
-            again = as_python_3(text)
+            plain = _MAGIC.sub("pass", text)
+            if plain != text:
+                with suppress(SyntaxError):
+                    return ast.parse(plain)
+            again = as_python_3(plain)
             if again is None:
                 raise
             with suppress(SyntaxError):

@@ -94,3 +94,17 @@ def test_divisions_of_python_3_may_be_imported(tmp_path, text):
 )
 def test_what_is_python_3_stays(text):
     assert as_python_3(text + "\n") is None
+
+
+@pytest.mark.parametrize("line", ["!pip install -q numpy", "%matplotlib inline", "%%time"])
+def test_lines_for_ipython_of_a_saved_notebook_are_passed_over(line):
+    for text in (KERNELS, KERNELS.replace("print ", "pass;").replace(", error", "")):
+        text = text.replace("print nothing\n", "").replace("pass;nothing\n", "")
+        found = facts_of(f"{line}\n{text.replace('ValueError, ', 'ValueError or ')}")
+        assert [(a.span.line, a.span.column, a.wavefronts.max) for a in found] == [(12, 3, 2)]
+
+
+def facts_of(text):
+    facts, _ = analyze([Source("k.py", text)], Settings())
+    assert not facts.not_analysed
+    return [a for kernel in facts.kernels for a in kernel.accesses]
