@@ -38,9 +38,33 @@ class LaunchingUnits:
     def is_left(self, kernel: Function, unit: Unit) -> bool:
         """Returns whether a unit leaves a header's kernel to another that evaluates it.
 
-        Units leave it to those that call a launching function of a header, which they do not. What
-        they only leave to each other, they evaluate.
+        Units leave it to those that call a launching function of a header, which they do not. Where
+        none of them does, the first evaluates it for those that know no other launchers.
         """
+        if self._is_left_to_callers(kernel, unit):
+            return True
+        first = self._mains.evaluating(posixpath.normpath(kernel.span.path))[:1]
+        launchers = self.instances(unit).uncalled_launchers(kernel)
+        if unit.path in first or not launchers:
+            return False
+        return any(
+            self._is_alike(kernel, launchers, same, self._index.unit(main))
+            and not self._is_left_to_callers(same, self._index.unit(main))
+            for main in first
+            for same in self._read_in(main, kernel)
+        )
+
+    def _is_alike(
+        self, kernel: Function, launchers: Sequence[Function], same: Function, other: Unit
+    ) -> bool:
+        """Returns whether another unit has a kernel with the words and launchers of this one."""
+        if (same.words, same.parameter_words) != (kernel.words, kernel.parameter_words):
+            return False
+        there = {function.span for function in self.instances(other).uncalled_launchers(same)}
+        return all(function.span in there for function in launchers)
+
+    def _is_left_to_callers(self, kernel: Function, unit: Unit) -> bool:
+        """Returns whether another unit that evaluates a kernel calls a launcher of it."""
         asked = {unit.path}
         worklist = self._callers(kernel, unit)
         while worklist:
@@ -52,6 +76,12 @@ class LaunchingUnits:
                     return True
                 worklist += further
         return False
+
+    def _read_in(self, main: str, kernel: Function) -> list[Function]:
+        """Returns a kernel as it was read in the unit of a main file, if not for other GPUs."""
+        unit = self._index.unit(main)
+        found = [f for f in unit.functions_named(kernel.name) if f.span == kernel.span]
+        return [] if found and is_for_amd(unit, self._index) else found
 
     def _callers(self, kernel: Function, unit: Unit) -> list[tuple[Function, Unit]]:
         """Returns the other units that name a launcher of a kernel, which this one does not call.
@@ -66,10 +96,9 @@ class LaunchingUnits:
         own = {*map(posixpath.normpath, unit.files), *self._index.files_below(unit.path)}
         naming = (main for main in mains if self._names_one(main, launchers, own))
         return [
-            (same, caller)
-            for caller in map(self._index.unit, naming)
-            for same in caller.functions_named(kernel.name)
-            if same.span == kernel.span and not is_for_amd(caller, self._index)
+            (same, self._index.unit(main))
+            for main in naming
+            for same in self._read_in(main, kernel)
         ]
 
     def _names_one(self, main: str, launchers: Sequence[Function], own: Collection[str]) -> bool:

@@ -7,6 +7,7 @@ from figures import facts_in
 
 from smemlint.analysis.analyze import analyze
 from smemlint.analysis.program.memo import Memo
+from smemlint.analysis.simt.analyze import Project
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.host_code import HostCode, UnitHostCode
 from smemlint.analysis.simt.launches.host_runs import launches_of
@@ -544,3 +545,22 @@ void second(float *o) { run<4>(o); }
 def test_instances_differ_in_the_numbers_that_names_in_a_type_stand_for():
     facts = facts_in(a_cu=TILED)
     assert sorted(a.ways for kernel in facts.kernels for a in kernel.accesses) == [2, 4]
+
+
+def test_units_that_all_ask_others_for_the_launches_of_a_header_leave_it_to_the_first(tmp_path):
+    """Three of six units are evaluated; those that launch the template are the others."""
+    header = f"""
+template <int N> __global__ void t(float *g) {{ {BODY} }}
+template <int N> void go(float *g) {{ t<N><<<1, N>>>(g); }}
+__global__ void own(float *g) {{ *g = 0; }}
+"""
+    (tmp_path / "k.cuh").write_text(header)
+    for k in range(3):
+        for name, call in (("a", "own<<<1, 32>>>(g)"), ("b", f"go<{64 << k}>(g)")):
+            text = f'#include "k.cuh"\nvoid f(float *g) {{ {call}; }}'
+            (tmp_path / f"{name}{k}.cu").write_text(text)
+    sources = [Source(str(p), p.read_text()) for p in sorted(tmp_path.iterdir())]
+    project = Project(sources, Settings())
+    found = {task: project.alone(task)[0].kernels for task in sorted(project.tasks())}
+    blocks = [{k.instance.block[0] for k in kernels} for kernels in found.values()]
+    assert blocks == [{64, 128, 256}, set(), set()]
