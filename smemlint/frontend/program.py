@@ -301,11 +301,13 @@ class Prototype:
         scope: names of the enclosing namespaces and records, outermost first.
         writes: of each parameter, whether it is a reference to what the function may write.
         keeps_object: a method that is `const` or `static`.
+        result: the text of the type that it gives.
     """
 
     scope: tuple[str, ...]
     writes: tuple[bool, ...]
     keeps_object: bool
+    result: str = ""
 
 
 class Unit(Protocol):

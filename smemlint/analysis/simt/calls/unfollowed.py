@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.cute.values import shared_tensor_of
-from smemlint.analysis.simt.domain.ctypes import CType, IntType, RecordType, is_opaque
+from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -17,9 +17,11 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.shared_functions import leads_to_shared
 from smemlint.analysis.simt.state import State
+from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import (
     is_copy_instruction,
@@ -46,7 +48,47 @@ def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall, *, is_used: boo
         note_shared_argument(ev, name, node)
     value = unfollowed_values(ev, name, values, node, "no definition was read")
     forget_written(ev, name, node, operands, is_used=is_used)
-    return value
+    return _declared_pointer(ev, node) or value
+
+
+def _declared_pointer(ev: Evaluator, node: ir.FuncCall) -> Value | None:
+    """Returns the pointer that host code is given by a function whose declaration was read.
+
+    What it points to tells template arguments: `run(input.float_pointer())`.
+    """
+    owners = _owners(ev, node) if not ev.policy.tracks_scev else ()
+    found = [p for p in prototypes_of(ev, node) if p.scope[-1:] in owners] if owners else []
+    fitting = [p for p in found if len(p.writes) == len(node.args)] or found
+    results = {p.result for p in fitting}
+    result = results.pop() if len(results) == 1 else ""
+    ctype = type_argument(ev, result) if result.endswith("*") else None
+    if not isinstance(ctype, PointerType) or is_opaque(ctype.target):
+        return None
+    ev.state.sequence += 1
+    key = ev.state.key(node, f"call{ev.state.sequence}")
+    return unknown_argument(ev, ctype, key, ev.state.source_text(node))
+
+
+def _owners(ev: Evaluator, node: ir.FuncCall) -> Sequence[tuple[str, ...]]:
+    """Returns the scopes, by their last names, that a function may be declared in that is called.
+
+    Empty where a method is called on what has no class that was read.
+    """
+    callee, state = node.name, ev.state
+    if isinstance(callee, ir.StructRef):
+        if not isinstance(callee.name, ir.ID | ir.StructRef):
+            return ()
+        ctype = operand_of(ev, callee.name).type
+        ctype = ctype.target if isinstance(ctype, PointerType) else ctype
+        return [(c.name,) for c in ctype.with_bases()] if isinstance(ctype, RecordType) else ()
+    if not isinstance(callee, ir.ID):
+        return ()
+    *prefix, _ = state.unit.template_arguments(callee.name)[0].split("::")
+    if prefix:
+        return [tuple(prefix[-1:])] if prefix[-1] else [()]
+    record = state.frame.record
+    classes = [(c.name,) for c in record.with_bases()] if record is not None else []
+    return [(), *((name,) for name in state.place if name not in state.unit.records), *classes]
 
 
 def forget_written(

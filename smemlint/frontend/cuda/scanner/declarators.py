@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from smemlint.frontend.cuda.lexer.keywords import FUNCTION_SPECIFIERS, STORAGE
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, split_commas, words
 from smemlint.frontend.cuda.scanner.definition_heads import (
     ATTRIBUTE_WORDS,
@@ -22,6 +23,9 @@ _IGNORED = words(
     do else case break continue goto delete throw asm __asm__ export import public private
     protected default"""
 )
+
+
+_NO_TYPE = FUNCTION_SPECIFIERS | STORAGE.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,9 @@ def prototype(h: Sequence[Token], scope: tuple[str, ...]) -> Prototype | None:
     spelled = [[token.text for token in part] for part in split_commas(head.params)]
     written = (("&" in part or "&&" in part) and "const" not in part for part in spelled)
     keeps_object = any(token.text == "const" for token in head.tail)
-    return Prototype(
-        scope, tuple(written), keeps_object or any(t.text == "static" for t in head.result)
-    )
+    words = [t.text for t in head.result if t.kind != "string" and t.text not in _NO_TYPE]
+    keeps_object |= any(t.text == "static" for t in head.result)
+    return Prototype(scope, tuple(written), keeps_object, " ".join(words))
 
 
 def _enum(h: list[Token]) -> Iterator[Declared]:
