@@ -77,7 +77,7 @@ def padding_constant(
     lines = LineMap(source.text)
     number = Span(source.path, *lines(start), *lines(end))
     word = re.compile(rf"\b{re.escape(name)}\b")
-    uses = sum(len(word.findall(s.text)) for s in sources)
+    uses = sum(len(word.findall(s.text)) for s in sources if name in s.text)
     return PaddingConstant(name, value, number, uses == 2)
 
 
