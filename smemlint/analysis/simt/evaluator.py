@@ -164,8 +164,11 @@ class Evaluator(Protocol):
     """Executes statements and evaluates expressions for all threads of a block at once."""
 
     state: State
-    types: TypeResolver
     policy: Policy
+
+    @property
+    def types(self) -> TypeResolver:
+        """What resolves types."""
 
     def evaluate(self, node: ir.Node) -> Value:
         """Returns the value of an expression; side effects happen for the active threads."""

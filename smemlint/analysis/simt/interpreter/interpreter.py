@@ -78,8 +78,12 @@ class Interpreter:
             mask=geometry.exists,
         )
         self.policy = policy if policy is not None else Policy()
-        self.types: TypeResolver = Resolver(self)
         self.types.enter(unit)
+
+    @property
+    def types(self) -> TypeResolver:
+        """What resolves types; made anew, as one kept would hold what an evaluation leaves."""
+        return Resolver(self)
 
     def evaluate(self, node: ir.Node) -> Value:
         """Returns the value of an expression; side effects happen for the active threads."""

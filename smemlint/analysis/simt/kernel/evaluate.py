@@ -392,6 +392,7 @@ class _Run:
             self.failure = spent.reason
         except RecursionError as spent:
             self.failure = stop_reason(spent)
+        self.ev.state.sums.awaiting.clear()  # calls that were cut hold the evaluation
 
 
 def _first_run(unit: Unit, task: KernelTask, geometry: Geometry, given: _Given) -> tuple[_Run, int]:

@@ -479,6 +479,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         return False
     finally:
         policy.steps = state.budget.steps
+        state.sums.awaiting.clear()  # calls that were cut hold the evaluation
     return True
 
 

@@ -39,6 +39,8 @@ class Resolver:
         ev: evaluates array extents and template arguments, and holds the frames.
     """
 
+    __slots__ = ("_ev",)
+
     def __init__(self, ev: Evaluator) -> None:
         self._ev = ev
 
