@@ -108,6 +108,11 @@ class _Site:
         return not without or with_it != without
 
 
+_NO_SOURCE = Unknown.because(
+    ReasonCode.UNKNOWN_ADDRESS, "what a copy costs hangs on global addresses that were not followed"
+)
+
+
 class AccessSummary:
     """Collects events (of one or of several traces, one per residue) and makes facts of them.
 
@@ -263,6 +268,8 @@ class AccessSummary:
         turns_vary = undecided is None and _has_varying_turns(site)
         priced = [p for p in patterns if p.ideal]
         has_figure = bool(priced) and len(priced) == len(patterns)
+        if site.kind is AccessKind.ASYNC_COPY and patterns and not has_figure:
+            undecided = undecided or _NO_SOURCE
         taken = (*self._assumptions, *site.conditions(), *site.taken)
         if site.may_thin and any(_hangs_on_threads(p, site.kind) for p in priced):
             site.may_stagger = True
