@@ -489,3 +489,30 @@ void f(float *g, int n) {{ k<<<4, 32>>>(g, n); }}
 """
     store = next(a for a in accesses_of(source) if a.kind is AccessKind.STORE)
     assert store.wavefronts.mean == lanes
+
+
+FIRST_LANES = """
+__global__ void k(float *out, const int *s, int n) {
+  __shared__ float t[64 * 32];
+  int k = s[blockIdx.x], e = %s;
+  for (int i = threadIdx.x; i < e; i += 64)
+    out[i] = t[i * 32];
+}
+void f(float *a, int *s) { k<<<64, 64>>>(a, s, 9); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "lanes"),
+    [
+        ("min(n - k, 4)", 4),
+        ("n - k < 4 ? n - k : 4", 4),
+        ("k + 4 > n ? n - k : 4", 4),
+        ("n < k + 4 ? n - k : 4", 4),
+        ("k + 4 <= n ? 4 : n - k", 4),
+        ("k & 3", 3),
+        ("k + 4 > n ? 4 : n - k", 32),
+    ],
+)
+def test_a_loop_leaves_out_the_threads_that_never_enter_it(bound: str, lanes: int) -> None:
+    assert ways_of(FIRST_LANES % bound) == [(6, "load", lanes)]

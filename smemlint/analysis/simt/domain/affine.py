@@ -287,7 +287,8 @@ class AffineDomain:
                 return changed
             above = tuple(t for t, high in zip(a.terms, is_high, strict=True) if high)
             return with_form(self.add(changed, AffineInt(0, a.type, above)), None)
-        return self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
+        bits = self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
+        return _within(0, int(largest(b.base)), bits) if op == "&" else bits
 
     @staticmethod
     def key_of_choice(a: AffineInt, b: AffineInt, place: int) -> str:
@@ -519,7 +520,7 @@ def truth(a: AffineInt) -> AffineInt | Unknown:
 
 def _within(low: int, high: int, value: AffineInt | Unknown) -> AffineInt | Unknown:
     """Returns a fresh unknown as one that is known to be in a range."""
-    if isinstance(value, Unknown) or value.base != 0:
+    if isinstance(value, Unknown) or not isinstance(value.base, int) or value.base != 0:
         return value
     most, least = high if is_bound(high) and high >= 0 else None, max(low, 0)
     terms = tuple((replace(s, most=most, least=least), factor) for s, factor in value.terms)

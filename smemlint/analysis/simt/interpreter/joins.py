@@ -210,7 +210,7 @@ def _either(
 
 
 def _extreme_of(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> AffineInt | None:
-    """Returns `min` or `max` where a choice is one: `n < 4 ? n : 4`, `if (n > 4) n = 4;`."""
+    """Returns `min` or `max` where a choice is one: `n < 4 ? n : 4`, `k + 4 > n ? n - k : 4`."""
     cond = getattr(node, "cond", None)
     sides = _compared(ev, cond)
     if sides is None or not isinstance(cond, ir.BinaryOp):
@@ -220,12 +220,14 @@ def _extreme_of(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> Aff
         return None
     if not left.type == right.type == a.type == b.type:
         return None
+    domain = ev.state.domain
     is_less = cond.op in ("<", "<=")
-    if same(left, b) and same(right, a):
+    compared, chosen = domain.add(left, right, -1), domain.add(a, b, -1)
+    if domain.add(compared, chosen).constant == 0:
         is_less = not is_less
-    elif not (same(left, a) and same(right, b)):
+    elif domain.add(compared, chosen, -1).constant != 0:
         return None
-    found = ev.state.domain.extreme(not is_less, left, right)
+    found = domain.extreme(not is_less, a, b)
     return found if isinstance(found, AffineInt) else None
 
 

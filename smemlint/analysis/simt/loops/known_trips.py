@@ -14,6 +14,7 @@ from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, stays_a_loop, unrolled
 from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
@@ -241,8 +242,14 @@ def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) ->
     value = to_condition(ev.evaluate(parts.cond))
     if isinstance(value, Unknown) or value.terms:
         is_uniform = value.is_uniform or _is_uniform_count(ev, parts)
-        begin = len(state.trace.items)
-        execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=is_uniform)
+        begin, entry = len(state.trace.items), state.mask
+        may_go_on, _ = truth_bounds(value)
+        state.mask = kept(entry, entry & may_go_on)
+        if is_any(state.mask):
+            execute_widened(
+                ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=is_uniform
+            )
+        state.mask = kept(entry, state.mask | entry & ~may_go_on)
         if isinstance(value, Unknown) and value.is_data and not is_uniform:
             mark_thinned(state.trace.items[begin:], may_stagger=not stays_a_loop(parts.node.pragma))
         return None
