@@ -123,6 +123,13 @@ def test_a_part_that_may_write_an_index_leaves_the_text_unknown(statement: str) 
     assert _stores(text) == []
 
 
+def test_known_numbers_behind_open_ones_keep_the_text() -> None:
+    head = _KERNEL.replace("PART", "' + str(n) + ' + ' + str(T + 1) + ' + ' + str(T) + '")
+    code = head.replace("\n", "\\n")
+    text = f"{_HEAD}T = 4\ndef run(o, n):\n" + _CALL.format(code=f"'{code}'")
+    assert _stores(text) == [0, 2]
+
+
 @pytest.mark.parametrize("index", ["{len(o.x)} - {len(n.x)}", "{len(o[0])} - {len(o[1])}"])
 def test_parts_of_other_values_are_not_equal(index: str) -> None:
     kernel = _KERNEL.replace("{", "{{").replace("}", "}}").replace("2 + PART", f"(1 + {index})")

@@ -128,6 +128,24 @@ def test_a_text_that_a_function_of_another_file_compiles_is_judged_where_it_stan
     assert _stores(text) == {(4, 16.0, (64, 1, 1))}
 
 
+@pytest.mark.parametrize("blank", ["", "\n" * 30])
+def test_functions_and_classes_that_cross_files_keep_their_texts(
+    tmp_path, monkeypatch, blank: str
+) -> None:
+    """`Maker` is called by the one file, `text` by the other; the lines of neither fit the other"""
+    monkeypatch.chdir(tmp_path)
+    helper = f"import pycuda.compiler\n{blank}def apply(f, x):\n    return f(x)\n"
+    helper += "class Maker:\n    def __init__(self, text, step):\n"
+    helper += "        options = [f'-DSTEP={step}']\n"
+    helper += "        self.f = pycuda.compiler.SourceModule(text, options=options)\n"
+    helper += "        self.k = self.f.get_function('k')\n"
+    (tmp_path / "helper.py").write_text(helper)
+    text = f"from helper import Maker, apply\ndef text(x):\n    return f'{{x}} '\n{_TEXT}"
+    text += "m = Maker(apply(text, TEXT), 4)\nm.k(o, block=(64, 1, 1))\n"
+    (tmp_path / "k.py").write_text(text)
+    assert _stores(text) == {(6, 4.0, (64, 1, 1))}
+
+
 def test_kernels_of_one_text_are_judged_by_the_launches_of_all_calls_that_compile_it() -> None:
     second = _KERNEL.replace("void k(", "void two(").replace("STEP", "2")
     text = (

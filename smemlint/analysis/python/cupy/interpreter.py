@@ -44,7 +44,7 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
 )
 from smemlint.frontend.python.module_files import files_of
-from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_IMPORTED_STEPS, MAX_TEXT
 from smemlint.limits.sizes import decimal
@@ -57,6 +57,7 @@ _PLAIN_FORMATS = ("f''", "f'd'", "f's'")
 
 def interpreter_of(text: PythonText, files: Files) -> Interpreter:
     """Returns an interpreter of a file whose strings keep their positions."""
+    belong(text)  # files call each other's functions
     strings = _Strings(text, files)
     expressions: ExpressionHandlers = {
         **EXPRESSIONS,
@@ -89,18 +90,18 @@ class _Strings:
 
     def evaluate_name(self, interpreter: Interpreter, node: ast.Name, scopes: Scopes) -> Value:
         """Returns the value of a name; of an imported constant that of its file."""
-        return self._imported(evaluate_name(interpreter, node, scopes))
+        return self._imported(node, evaluate_name(interpreter, node, scopes))
 
     def evaluate_attribute(
         self, interpreter: Interpreter, node: ast.Attribute, scopes: Scopes
     ) -> Value:
         """Returns an attribute; of an imported module the constant of its file."""
-        return self._imported(evaluate_attribute(interpreter, node, scopes))
+        return self._imported(node, evaluate_attribute(interpreter, node, scopes))
 
-    def _imported(self, value: Value) -> Value:
+    def _imported(self, node: ast.expr, value: Value) -> Value:
         is_imported = isinstance(value, Symbol) and not value.path.startswith("builtins.")
         if isinstance(value, Symbol) and is_imported:
-            return self.files.constant(self.text, value)
+            return self.files.constant(text_of(node, self.text), value)
         return value
 
     def evaluate_constant(
@@ -141,9 +142,10 @@ class _Strings:
     def _literal(self, node: ast.expr, text: str | None, values: Sequence[str]) -> Value:
         if text is not None and len(text) > MAX_TEXT:
             return UNKNOWN
-        span = self.text.span(node)
+        home = text_of(node, self.text)
+        span = home.span(node)
         start = Position(span.path, span.line, span.column)
-        mapped = literal(self.text.segment(node), start, values)
+        mapped = literal(home.segment(node), start, values)
         if mapped is not None and (text is None or str(mapped) == text):
             return mapped
         return MappedText.at(text, start) if text is not None else UNKNOWN
@@ -256,8 +258,8 @@ class Files:
             self.steps_in_imports = interpreter.steps
 
     def constant(self, home: PythonText, name: Symbol) -> Value:
-        """Returns what another file assigns to an imported name, else the name itself."""
-        module = self._module_of(home, name, "")
+        """Returns the constant or class of an imported name of another file, else the name."""
+        module = self._module_of(home, name, "(?:class )?")
         value = module.scope.get(name.name, name) if module is not None else name
         return name if isinstance(value, Function | Unknown) else value
 

@@ -33,6 +33,7 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     is_known,
 )
+from smemlint.frontend.python.python_source import text_of
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_KERNEL_TEXTS, MAX_TEXT
 
@@ -197,7 +198,7 @@ class CupyModel(LibraryModel):
             return arguments[0] if len(arguments) == 1 else UNKNOWN
         if callee.path in ("math.ceil", "math.floor"):
             return UNKNOWN
-        return self._standard(callee, arguments, named)
+        return self._standard(callee, arguments, named, node)
 
     def attribute(self, owner: Value, name: str, node: ast.expr) -> Value:
         """Returns a method of a value, or the folder of a file."""
@@ -234,7 +235,7 @@ class CupyModel(LibraryModel):
         code = maker.text.of(given)
         path = given.named.get("path")
         if maker.text.name not in given.named and isinstance(path, str):
-            code = self._read(str(path)) if str(path).endswith((".cu", ".cuh")) else UNKNOWN
+            code = self._read(str(path), node) if str(path).endswith((".cu", ".cuh")) else UNKNOWN
         options = _options(maker.options.of(given, ()))
         names = _texts(given.named.get("name_expressions", ()))
         raws = []
@@ -260,9 +261,10 @@ class CupyModel(LibraryModel):
         convention: Convention = Convention.GRID_FIRST,
     ) -> RawText:
         """Returns the text of a call; the same one each time that the call is executed."""
-        where = (self._text.path, node.lineno, node.col_offset)
+        home = text_of(node, self._text)
+        where = (home.path, node.lineno, node.col_offset)
         key = (*where, f"{text if text is None else str(text)}{options}")
-        raw = RawText(text, node, self._text, options, names, convention)
+        raw = RawText(text, node, home, options, names, convention)
         return self._program.raws.setdefault(key, raw)
 
     def _generate(
@@ -274,7 +276,7 @@ class CupyModel(LibraryModel):
             return
         raw = self._raw(pieces.text, _texts(named.get("options", ())), (pieces.name,), node)
         if pieces.block is not None:
-            span = self._text.span(node)
+            span = text_of(node, self._text).span(node)
             raw.calls.append(KernelCall(pieces.name, (None,), (pieces.block,), 0, (), span))
 
     def _launch(
@@ -290,7 +292,7 @@ class CupyModel(LibraryModel):
                 block,
                 launch.shared if isinstance(launch.shared, int) else None,
                 tuple(map(_integer, launch.arguments)),
-                self._text.span(node),
+                text_of(node, self._text).span(node),
             )
             for name in (raw.names if known is None else (known,))
         )
@@ -306,8 +308,8 @@ class CupyModel(LibraryModel):
                 self._launch(raw, name, launch, node)
         return UNKNOWN
 
-    def _read(self, path: str) -> Value:
-        text = self._program.read(self._text, path)
+    def _read(self, path: str, node: ast.Call) -> Value:
+        text = self._program.read(text_of(node, self._text), path)
         return UNKNOWN if text is None else text
 
     # ---- methods
@@ -327,7 +329,7 @@ class CupyModel(LibraryModel):
         if isinstance(owner, OpenFile):
             if name not in ("read", "read_text", "readlines"):
                 return owner
-            text = self._read(owner.path)
+            text = self._read(owner.path, node)
             if name == "readlines" and isinstance(text, MappedText):
                 return string_methods.lines(text, keeps_ends=True)
             return text
@@ -342,7 +344,9 @@ class CupyModel(LibraryModel):
             return string_methods.method(owner, name, arguments, named)
         return UNKNOWN
 
-    def _standard(self, callee: Symbol, arguments: list[Value], named: Scope) -> Value:
+    def _standard(
+        self, callee: Symbol, arguments: list[Value], named: Scope, node: ast.Call
+    ) -> Value:
         """Returns the result of a function of the standard library, or of another file."""
         first = arguments[0] if arguments else UNKNOWN
         match callee.path:
@@ -360,7 +364,7 @@ class CupyModel(LibraryModel):
                 return Template("jinja2")
         if callee.path in _TEMPLATES and isinstance(first, MappedText):
             return Template(_TEMPLATES[callee.path], first)
-        return self._program.call(self._text, callee, arguments, named)
+        return self._program.call(text_of(node, self._text), callee, arguments, named)
 
 
 def _one_text(code: Value) -> Value:
@@ -373,7 +377,7 @@ def _one_text(code: Value) -> Value:
 
 
 def _is_text(value: Value) -> bool:
-    return isinstance(value, MappedText | Unknown)
+    return isinstance(value, str | Unknown)
 
 
 def _sum(one: Value, other: Value) -> Value:
