@@ -91,3 +91,34 @@ def test_a_row_is_as_long_as_the_bounds_of_the_launch():
     (kernel,) = facts_in(a_cu=bounded).kernels
     assert kernel.instance.block == (64, 1, 1)
     assert kernel.accesses[0].instructions == 2
+
+
+TIED = """
+template <unsigned T> __global__ void firsts(float *out) {{
+  __shared__ float s[4096];
+  if (threadIdx.x < 32 && threadIdx.x * {stride} < T) out[threadIdx.x] = s[threadIdx.x * {stride}];
+}}
+{launch}
+"""
+OF_FUNCTION = "template <unsigned T> void run(float *g) {{ firsts<T><<<1, {block}>>>(g); }}"
+OF_CLASS = (
+    "template <unsigned T> struct R {{"
+    " void run(float *g) {{ dim3 b({block}); firsts<T><<<1, b>>>(g); }} }};"
+)
+
+
+@pytest.mark.parametrize("launch", [OF_FUNCTION, OF_CLASS])
+@pytest.mark.parametrize(
+    ("stride", "block", "certainty", "wavefronts"),
+    [
+        (64, "T", "sampled", 4),  # 4 lanes of a block of 256, 2 of one of 128
+        (4, "T", "assumed", 4),
+        (64, "T * 2", "assumed", 32),  # T may be any number
+    ],
+)
+def test_a_template_argument_that_is_the_block_is_guessed_with_it(
+    launch, stride, block, certainty, wavefronts
+):
+    text = TIED.format(stride=stride, launch=launch.format(block=block))
+    ((access,),) = [kernel.accesses for kernel in facts_in(a_cu=text).kernels]
+    assert (access.certainty, access.wavefronts.mean) == (certainty, wavefronts)

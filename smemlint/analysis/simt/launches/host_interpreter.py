@@ -468,6 +468,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
             Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record, place)
         ]
     try:
+        state.frame.scopes[-1].update(_open_numbers(ev, function, scope))
         for param in parameters_of(tree):
             if param.name:
                 ctype = ev.types.resolve(param.type)
@@ -481,6 +482,22 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         policy.steps = state.budget.steps
         state.sums.awaiting.clear()  # calls that were cut hold the evaluation
     return True
+
+
+def _open_numbers(ev: Evaluator, function: Function, scope: Scope) -> Scope:
+    """Returns an unknown for each number among the template parameters that nothing tells.
+
+    What launches pass on, and what their blocks are made of, is then seen to be one number.
+    """
+    record = ev.state.unit.records.get(function.record or "", ())
+    numbers: Scope = {}
+    for parameter in (*function.template, *(record[0].template if record else ())):
+        is_number = parameter.kind == "value" and not parameter.is_pack and parameter.name
+        ctype = ev.types.spelled(parameter.type) if is_number else None
+        if isinstance(ctype, IntType) and not ctype.is_bool and parameter.name not in scope:
+            key = f"{function.name}<{parameter.name}>"
+            numbers[parameter.name] = ev.state.domain.symbol(key, parameter.name, ctype)
+    return numbers
 
 
 def _class_of(ev: Evaluator, function: Function, scope: Scope) -> RecordType | None:

@@ -19,7 +19,7 @@ from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.program.user_input import UserInput
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Scope
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, number
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
@@ -196,7 +196,8 @@ class Instances:
             shapes = _within(shapes, launch.limits) or _at_limits(launch)
             known = f"the {_LAUNCH} has a block size that is known only at run time"
         place = _line(launch) if launch is not None else None
-        return self._for_shapes(function, scope, shapes, known, assumptions, place)
+        tied = launch.tied if launch is not None else ()
+        return self._for_shapes(function, scope, shapes, known, assumptions, place, tied=tied)
 
     def _for_shapes(
         self,
@@ -207,6 +208,7 @@ class Instances:
         assumptions: tuple[Assumption, ...],
         place: Line | None,
         launch: Launch | None = None,
+        tied: Iterable[tuple[str, int]] = (),
     ) -> list[KernelTask]:
         """Returns a task for each shape, of which what they agree on is reported."""
         if not shapes:
@@ -215,7 +217,11 @@ class Instances:
         listed = f"{', '.join(blocks[:-1])} and {blocks[-1]}" if blocks[1:] else blocks[0]
         text = f"{known}: the figure is the same for blocks of {listed}"
         assumptions = (Assumption(Topic.BLOCK, text, place=place), *assumptions)
-        return [self._task(function, scope, s, "", assumptions, launch) for s in shapes]
+        scopes = [{**scope, **{name: number(s[axis]) for name, axis in tied}} for s in shapes]
+        return [
+            self._task(function, own, s, "", assumptions, launch)
+            for own, s in zip(scopes, shapes, strict=True)
+        ]
 
     def _with_known_extents(
         self, function: Function, scope: Scope, assumptions: tuple[Assumption, ...], launch: Launch

@@ -35,6 +35,7 @@ from smemlint.analysis.simt.launches.host_interpreter import (
 )
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.passed_values import (
+    extents_passed,
     grid_passed,
     listed_operands,
     numbers_passed,
@@ -61,12 +62,13 @@ the shapes of grid, block and cluster (CUTLASS 4.7)."""
 class _Shape(NamedTuple):
     """Extents of a block, as far as they are known, and what they are not above.
 
-    It is constant where no variable tells it.
+    It is constant where no variable tells it; the sides are what is not known as a number.
     """
 
     extents: Extents
     limits: Extents
     is_constant: bool = False
+    sides: Sequence[Value] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +89,7 @@ class Launch:
         left: further instantiations of its function that were not run.
         has_constant_block: no variable tells its block: it is the same on any path.
         is_also_open: its function comes to it with a block that is not known, too.
+        tied: template parameters that are an extent of the block that is not known: which one.
     """
 
     kernel: str
@@ -103,6 +106,7 @@ class Launch:
     left: int = 0
     has_constant_block: bool = False
     is_also_open: bool = False
+    tied: tuple[tuple[str, int], ...] = ()
 
     def is_of(self, function: Function) -> bool:
         """Returns whether it launches this kernel, not one of its name in another program."""
@@ -314,6 +318,7 @@ class LaunchPolicy(HostPolicy):
                 shape.extents,
                 shape.limits,
                 has_constant_block=shape.is_constant,
+                tied=extents_passed(scope, shape.sides),
             )
             self.launches.append(launch)
 
@@ -350,7 +355,7 @@ class LaunchPolicy(HostPolicy):
             return _Shape(_UNKNOWN, _UNKNOWN)
         x, y, z = map(self.number_of, sides)
         limits = [_limit(side) if self.number_of(side) is None else None for side in sides]
-        return _Shape((x, y, z), (limits[0], limits[1], limits[2]))
+        return _Shape((x, y, z), (limits[0], limits[1], limits[2]), sides=sides)
 
     def _of_cluster(self, value: Value) -> tuple[_Shape, int | None]:
         """Returns the block and the shared memory of a `ClusterLaunchParams`."""

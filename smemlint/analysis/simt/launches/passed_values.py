@@ -73,6 +73,22 @@ def grid_passed(grid: Value | None, number_of: NumberOf) -> dict[str, AffineInt]
     return {name: side for name, side in _known(cells, number_of).items() if side.base != 0}
 
 
+def extents_passed(scope: Scope, sides: Sequence[Value]) -> tuple[tuple[str, int], ...]:
+    """Returns the template parameters that are an extent of the block that is not known: which.
+
+    Args:
+        scope: what a launch binds them to.
+        sides: the extents of its block.
+    """
+    axes = {side.identity(): k for k, side in enumerate(sides) if isinstance(side, AffineInt)}
+    numbers = [(name, bound) for name, bound in scope.items() if isinstance(bound, AffineInt)]
+    return tuple(
+        (name, axes[number.identity()])
+        for name, number in numbers
+        if number.terms and number.identity() in axes
+    )
+
+
 def listed_operands(ev: Evaluator, items: ir.Node, count: int) -> list[Operand]:
     """Returns what the `void *args[]` of a launch point to; none where one of them is not known."""
     listed = ev.evaluate(items)
