@@ -302,12 +302,14 @@ class Prototype:
         writes: of each parameter, whether it is a reference to what the function may write.
         keeps_object: a method that is `const` or `static`.
         result: the text of the type that it gives.
+        is_kernel: it is `__global__`.
     """
 
     scope: tuple[str, ...]
     writes: tuple[bool, ...]
     keeps_object: bool
     result: str = ""
+    is_kernel: bool = False
 
 
 class Unit(Protocol):

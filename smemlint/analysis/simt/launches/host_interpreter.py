@@ -398,6 +398,8 @@ class HostPolicy(Policy):
         """
         if not isinstance(value, AffineInt) or not isinstance(value.base, int):
             return None
+        if value.terms and not self._known and self._open_defaults is None:
+            return None  # no case tells one of them
         total = value.base
         for symbol, factor in value.terms:
             found = self._known.get(symbol.key)

@@ -24,9 +24,10 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.launches.climb import Wanted
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.launches.launches import Extents, Launch
-from smemlint.analysis.simt.launches.search import LaunchSearch, Wanted
+from smemlint.analysis.simt.launches.search import LaunchSearch
 from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block

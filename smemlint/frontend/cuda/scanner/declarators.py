@@ -99,7 +99,8 @@ def prototype(h: Sequence[Token], scope: tuple[str, ...]) -> Prototype | None:
     keeps_object = any(token.text == "const" for token in head.tail)
     words = [t.text for t in head.result if t.kind != "string" and t.text not in _NO_TYPE]
     keeps_object |= any(t.text == "static" for t in head.result)
-    return Prototype(scope, tuple(written), keeps_object, " ".join(words))
+    is_kernel = any(t.text == "__global__" for t in head.result)
+    return Prototype(scope, tuple(written), keeps_object, " ".join(words), is_kernel)
 
 
 def _enum(h: list[Token]) -> Iterator[Declared]:

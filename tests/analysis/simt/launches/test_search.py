@@ -564,3 +564,13 @@ __global__ void own(float *g) {{ *g = 0; }}
     found = {task: project.alone(task)[0].kernels for task in sorted(project.tasks())}
     blocks = [{k.instance.block[0] for k in kernels} for kernels in found.values()]
     assert blocks == [{64, 128, 256}, set(), set()]
+
+
+@pytest.mark.parametrize("is_kernel", [False, True])
+def test_a_unit_that_declares_another_function_of_a_kernels_name_is_not_run(is_kernel):
+    declared = "__global__ void k(T *g);" if is_kernel else "void k(T *g);"
+    call = "k<float><<<1, 96>>>(g)" if is_kernel else "k<float>(g); other<<<1, n>>>(g)"
+    own = f"__global__ void other(float *g) {{ *g = 0; }}\ntemplate <class T> {declared}\n"
+    other = f"{own}void run(int n, float *g) {{ {call}; }}"
+    names, _ = run_functions(a_cu=K + "void a(float *g) { k<<<1, 64>>>(g); }", b_cu=other)
+    assert names == (["a", "run"] if is_kernel else ["a"])
