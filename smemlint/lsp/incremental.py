@@ -252,14 +252,24 @@ class _Known:
         function: Function,
         launching: frozenset[str],
         has_no_caller: bool = False,
+        kernel: str = "",
     ) -> HostRun:
-        """Returns what a host function launches."""
+        """Returns what a host function launches.
+
+        Args:
+            unit: of the function.
+            linked: units whose functions it may call.
+            function: host code.
+            launching: see `HostPolicy`.
+            has_no_caller: see `launches_of`.
+            kernel: see `launches_of`.
+        """
         units = (unit, *(u for u in linked if u is not unit))
         contexts, around = self._of(units)
         context = contexts.of(function)
         paths = tuple(u.path for u in units)
         written = _written_instantiations(function, units) if has_no_caller else ()
-        run = function.name, function.scope, launching, has_no_caller, written
+        run = function.name, function.scope, launching, has_no_caller, written, kernel
         key = context.digest, around, paths, run
         known = self._memory.runs.get(key)
         if known is not None:
@@ -269,7 +279,7 @@ class _Known:
                 return replace(known.run, launches=tuple(moved))
             except CannotMove:
                 pass  # it is run again
-        found = launches_of(unit, linked, function, launching, has_no_caller)
+        found = launches_of(unit, linked, function, launching, has_no_caller, kernel)
         if all(
             _is_plain((*launch.scope.values(), *launch.arguments.values()))
             for launch in found.launches

@@ -41,6 +41,6 @@ class Memo:
     """
 
     evaluate: Callable[[Unit, KernelTask, str], KernelFacts]
-    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool], HostRun]
+    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool, str], HostRun]
     load: Callable[[str, str, LoadOptions], Unit]
     found: Callable[[Sequence[KernelFacts]], None] = lambda kernels: None

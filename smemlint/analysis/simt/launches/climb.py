@@ -1,4 +1,8 @@
-"""The search for the launches of one kernel: up to callers as long as they may tell more."""
+"""The launches of a kernel: from the host functions that name it, up to callers where that helps.
+
+Only host code that can launch the kernel in question is run, and callers only as long as something
+that they may tell is open: a block, a template argument, or (where it is asked for) an argument.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.launches.bindings import is_known
 from smemlint.analysis.simt.launches.host_code import HostCode
@@ -14,14 +17,12 @@ from smemlint.analysis.simt.launches.host_runs import HostRun, instantiations_of
 from smemlint.analysis.simt.launches.instantiations import is_instantiated, is_of_template
 from smemlint.analysis.simt.launches.launches import Launch
 from smemlint.analysis.simt.launches.open_parameters import OpenParameters, open_parameters
+from smemlint.analysis.simt.launches.search import LaunchSearch
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_CALLERS_UP, MAX_STEPS_TO_ARGUMENTS
 from smemlint.reasons import Topic
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.launches.search import LaunchSearch
 
 _PARAMETER = re.compile(r"[\w>]\s*&+\s*\w*$")
 """`const Params &p`: text that declares a reference, and passes none."""
@@ -34,11 +35,36 @@ class Wanted(Enum):
     ARGUMENTS = auto()
 
 
-class CallersTooLong(Exception):
+class _CallersTooLong(Exception):
     """The callers of what launches a kernel do too much to be run for its arguments alone."""
 
 
-class Climb:
+class FoundLaunches:
+    """The launches of the kernels of one unit.
+
+    Args:
+        search: runs the host code that may launch them.
+    """
+
+    def __init__(self, search: LaunchSearch) -> None:
+        self._search = search
+        self._found: dict[tuple[int, Wanted], HostRun] = {}
+
+    def of(self, kernel: Function, expected: Wanted = Wanted.SHAPE) -> HostRun:
+        """Returns the launches of a kernel, as known as callers make what is wanted.
+
+        Arguments that short callers do not tell are left open.
+        """
+        key = id(kernel), expected
+        if key not in self._found:
+            try:
+                self._found[key] = _Climb(self._search, kernel, expected).launches()
+            except _CallersTooLong:
+                self._found[key] = self.of(kernel)
+        return self._found[key]
+
+
+class _Climb:
     """The search for the launches of one kernel.
 
     Args:
@@ -161,11 +187,12 @@ class Climb:
         is_alone = has_no_caller or self._is_instantiated(function)
         has_no_caller = is_alone and self._is_of_template(function)
         launching = self._launching - {function.name}
-        run = self._search.run(self._units, function, launching, has_no_caller=has_no_caller)
+        name = self._kernel.name
+        run = self._search.run(self._units, function, launching, name, has_no_caller=has_no_caller)
         if self._steps is not None:
             self._steps[run] = run.steps
             if sum(self._steps.values()) > MAX_STEPS_TO_ARGUMENTS:
-                raise CallersTooLong
+                raise _CallersTooLong
         if not run.is_cut:
             self._followed.add(function)
         elif run.launches:

@@ -37,12 +37,15 @@ class HostRun:
         is_cut: it was not executed to the end, and may launch more.
         asked: names of functions, and whether they launch: what else does makes no difference.
         steps: statements that were executed to find it.
+        enough_for: names of kernels of which nothing else is to be found; None of all, where
+            no way through open choices was left out.
     """
 
     launches: tuple[Launch, ...]
     is_cut: bool
     asked: Mapping[str, bool] = field(default_factory=dict)
     steps: int = 0
+    enough_for: frozenset[str] | None = None
 
 
 def launches_of(
@@ -51,11 +54,13 @@ def launches_of(
     function: Function,
     launching: frozenset[str],
     has_no_caller: bool = False,
+    kernel: str = "",
 ) -> HostRun:
     """Returns what it launches on every path; where the block is open, on single paths.
 
     Of open choices between known numbers all alternatives are taken where these are a few ways, and
-    of one between a known and an unknown number the known one: the default path.
+    of one between a known and an unknown number the known one: the default path. Single paths are
+    not run where every path says all of the launches of the kernel that is asked for.
 
     Args:
         unit: of the function.
@@ -63,13 +68,15 @@ def launches_of(
         function: host code.
         launching: see `HostPolicy`.
         has_no_caller: no call tells its template arguments; those that are written anywhere do.
+        kernel: name of the one that is asked for; none for all that it launches.
     """
     scopes: list[Scope] = []
     left = 0
     is_template = has_no_caller and is_of_template((unit, *linked), function)
     if is_template:
         scopes, left = instantiations_of(unit, linked, function)
-    runs = [_run_under(unit, linked, function, launching, scope) for scope in scopes or [{}]]
+    host = _Host(unit, linked, function, launching, kernel)
+    runs = [_run_under(host, scope) for scope in scopes or [{}]]
     is_uninstantiated = is_template and not scopes
     found = (
         replace(launch, is_uninstantiated=is_uninstantiated, left=left)
@@ -87,9 +94,19 @@ def instantiations_of(unit: Unit, linked: Sequence[Unit], function: Function) ->
     return written_instantiations(ev, policy.linked, function)
 
 
-def _run_under(
-    unit: Unit, linked: Sequence[Unit], function: Function, launching: frozenset[str], scope: Scope
-) -> HostRun:
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """A host function that is run, see `launches_of`."""
+
+    unit: Unit
+    linked: Sequence[Unit]
+    function: Function
+    launching: frozenset[str]
+    kernel: str
+
+
+def _run_under(host: _Host, scope: Scope) -> HostRun:
+    unit, linked, launching = host.unit, host.linked, host.launching
     units = tuple(dict.fromkeys((unit, *linked)))
 
     def functions_named(name: str) -> list[Function]:
@@ -112,11 +129,14 @@ def _run_under(
             paths=paths,
             irrelevant_choices=irrelevant.of,
         )
-        is_whole = execute_host_function(policy, function, scope)
+        is_whole = execute_host_function(policy, host.function, scope)
         policy.is_cut = not is_whole or policy.loses_jumps
         return policy
 
     strict = run()
+    settled = _settled(strict.launches)
+    if host.kernel in settled:
+        return replace(_joined_runs(strict.launches, [strict]), enough_for=settled)
     runs, latest = [strict], strict.launches
     found = [launch for launch in latest if launch.block is not None]
     is_open = any(launch.block is None and not launch.has_constant_block for launch in latest)
@@ -143,6 +163,17 @@ def _run_under(
     return _joined_runs(_marked(found, [n for n in latest if n not in kept]), runs)
 
 
+def _settled(launches: Sequence[Launch]) -> frozenset[str]:
+    """Returns the kernels of which every launch has a known block and template arguments."""
+    is_open = {
+        launch.kernel
+        for launch in launches
+        if not (launch.block is not None or launch.has_constant_block)
+        or not is_known(launch.scope, launch.function)
+    }
+    return frozenset(launch.kernel for launch in launches) - is_open
+
+
 def _marked(found: Iterable[Launch], latest: Iterable[Launch]) -> Iterator[Launch]:
     """Yields launches, those of known blocks marked whose block the latest runs left open, too."""
     still_open = {(launch.kernel, launch.span) for launch in latest if launch.block is None}
@@ -165,7 +196,11 @@ def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPoli
     runs = tuple(runs)
     asked = {name: answer for run in runs for name, answer in run.asked.items()}
     steps = sum(run.steps for run in runs)
-    return HostRun(tuple(launches), any(run.is_cut for run in runs), asked, steps)
+    parts = [
+        run.enough_for for run in runs if isinstance(run, HostRun) and run.enough_for is not None
+    ]
+    enough = frozenset.intersection(*parts) if parts else None
+    return HostRun(tuple(launches), any(run.is_cut for run in runs), asked, steps, enough)
 
 
 def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:

@@ -24,7 +24,7 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
-from smemlint.analysis.simt.launches.climb import Wanted
+from smemlint.analysis.simt.launches.climb import FoundLaunches, Wanted
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.launches.launches import Extents, Launch
 from smemlint.analysis.simt.launches.search import LaunchSearch
@@ -58,6 +58,7 @@ class Instances:
         self._user = user
         self._unit = unit
         self._search = LaunchSearch(index, memo, unit, mains)
+        self._launches = FoundLaunches(self._search)
         self._planes: dict[int, bool] = {}
         self._bounds: dict[tuple[object, ...], int | None] = {}
         self._left: dict[int, int] = {}
@@ -86,7 +87,7 @@ class Instances:
         forced, given, template = self._override(function)
         if template:
             return [self._specialized(function, forced, given, template)]
-        found = self._search.of(function)
+        found = self._launches.of(function)
         launches = list(found.launches)
         # A template that nothing instantiates is not compiled: it counts where nothing else does.
         launches = [launch for launch in launches if not launch.is_uninstantiated] or launches
@@ -142,7 +143,7 @@ class Instances:
         Behind them stand those that launches of the same block and template pass, each once; where
         less of the same is known, it is left out.
         """
-        launches = self._search.of(function, Wanted.ARGUMENTS).launches
+        launches = self._launches.of(function, Wanted.ARGUMENTS).launches
         same = [other for other in launches if other.block in (launch.block, None)]
         nearest = [other for other in same if other.span == launch.span] or same or [launch]
         first = max(nearest, key=lambda found: len(found.arguments))

@@ -1,8 +1,4 @@
-"""The launches of a kernel: from the host functions that name it, up to callers where that helps.
-
-Only host code that can launch the kernel in question is run, and callers only as long as something
-that they may tell is open: a block, a template argument, or (where it is asked for) an argument.
-"""
+"""Where a kernel may be launched: the units that are read for it, and runs of their host code."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles
 from smemlint.analysis.program.units import ProgramIndex, reachable
-from smemlint.analysis.simt.launches.climb import CallersTooLong, Climb, Wanted
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
 from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import is_instantiated
@@ -30,7 +25,7 @@ def _anything(path: str) -> bool:
 
 
 class LaunchSearch:
-    """Finds the launches of the kernels of one unit.
+    """Finds the host code that may launch the kernels of one unit, and runs it.
 
     Args:
         index: the files of the run.
@@ -51,21 +46,7 @@ class LaunchSearch:
         self._code: dict[int, UnitHostCode] = {}
         self._hosts: dict[tuple[int, ...], HostCode] = {}
         self._runs: dict[object, list[HostRun]] = {}
-        self._found: dict[tuple[int, Wanted], HostRun] = {}
         self._flows: dict[HostCode, Flows] = {}
-
-    def of(self, kernel: Function, expected: Wanted = Wanted.SHAPE) -> HostRun:
-        """Returns the launches of a kernel, as known as callers make what is wanted.
-
-        Arguments that short callers do not tell are left open.
-        """
-        key = id(kernel), expected
-        if key not in self._found:
-            try:
-                self._found[key] = Climb(self, kernel, expected).launches()
-            except CallersTooLong:
-                self._found[key] = self.of(kernel)
-        return self._found[key]
 
     def units_of(self, kernel: Function) -> list[Unit]:
         """Returns the kernel's unit, and those of files that name the kernel and may launch it."""
@@ -222,17 +203,28 @@ class LaunchSearch:
         units: Sequence[Unit],
         function: Function,
         launching: frozenset[str],
+        kernel: str,
         *,
         has_no_caller: bool = False,
     ) -> HostRun:
-        """Returns what a host function launches, once for all kernels that ask the same of it."""
+        """Returns what a host function launches, once for all kernels that ask the same of it.
+
+        Args:
+            units: whose functions it may call.
+            function: host code.
+            launching: see `HostPolicy`.
+            kernel: see `launches_of`.
+            has_no_caller: see `launches_of`.
+        """
         known = self._runs.setdefault((tuple(map(id, units)), id(function), has_no_caller), [])
         for run in known:
-            if all((name in launching) == answer for name, answer in run.asked.items()):
+            is_enough = run.enough_for is None or kernel in run.enough_for
+            if is_enough and all((n in launching) == answer for n, answer in run.asked.items()):
                 return run
         owner = self.host_code(units).owner(function)
-        known.append(self._memo.launches(owner, units, function, launching, has_no_caller))
-        return known[-1]
+        found = self._memo.launches(owner, units, function, launching, has_no_caller, kernel)
+        known.append(found)
+        return found
 
     def is_fixed_by_a_call(self, name: str, fixes: Callable[[Sequence[str]], bool]) -> bool:
         """Returns whether the arguments of a call in the run's files fix a parameter.

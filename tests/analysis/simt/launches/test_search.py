@@ -30,9 +30,9 @@ def run_functions(**files: str) -> tuple[list[str], set[tuple[int, int, int] | N
     """Returns the host functions that were run, in order, and the blocks of the instances."""
     names: list[str] = []
 
-    def spied(unit, linked, function, launching, has_no_caller=False):
+    def spied(unit, linked, function, launching, has_no_caller, kernel):
         names.append(function.name)
-        return launches_of(unit, linked, function, launching, has_no_caller)
+        return launches_of(unit, linked, function, launching, has_no_caller, kernel)
 
     sources = [Source(name.replace("_cu", ".cu"), text) for name, text in files.items()]
     facts, _ = analyze(sources, Settings(), memo=Memo(evaluate_kernel, spied, load_unit))
@@ -574,3 +574,25 @@ def test_a_unit_that_declares_another_function_of_a_kernels_name_is_not_run(is_k
     other = f"{own}void run(int n, float *g) {{ {call}; }}"
     names, _ = run_functions(a_cu=K + "void a(float *g) { k<<<1, 64>>>(g); }", b_cu=other)
     assert names == (["a", "run"] if is_kernel else ["a"])
+
+
+def test_single_paths_are_not_run_for_a_kernel_whose_launches_every_path_says():
+    text = f"""{K}__global__ void other(float *g) {{ *g = 0; }}
+void a(int given, float *g) {{
+  int n = 64;
+  if (given) n = given;
+  k<<<1, 96>>>(g);
+  other<<<1, n>>>(g);
+}}
+"""
+    unit = load_unit("a.cu", text, LoadOptions())
+    function = unit.functions_named("a")[0]
+    runs = {
+        name: launches_of(unit, (), function, frozenset(), False, name) for name in ("k", "other")
+    }
+    assert runs["k"].enough_for == {"k"}
+    assert runs["other"].enough_for is None
+    assert runs["k"].steps < runs["other"].steps
+    assert {launch.block for launch in runs["other"].launches} == {(96, 1, 1), (64, 1, 1)}
+    _, blocks = run_functions(a_cu=text)
+    assert blocks == {(96, 1, 1)}
