@@ -156,8 +156,9 @@ def _expression(array: SharedArray, swizzle: Swizzle) -> str:
     splits = columns == 1 << bits and swizzle.z_mask < columns <= swizzle.y_mask & -swizzle.y_mask
     if len(array.dims) == 2 and splits:
         moved = _shifted(f"y & {swizzle.y_mask >> bits}", swizzle.shift - bits)
-        between = ", " if is_python_path(array.span.path) else "]["
-        return f"`{array.name}[y{between}x ^ {moved}]`"
+        if is_python_path(array.span.path):  # which may hold C++
+            return f"`x ^ {moved}` in place of each column `x` in row `y` of `{array.name}`"
+        return f"`{array.name}[y][x ^ {moved}]`"
     moved = _shifted(f"i & {swizzle.y_mask:#x}", swizzle.shift)
     return f"`i ^ {moved}` in place of each element offset `i` of `{array.name}`"
 

@@ -23,6 +23,10 @@ SUFFIX = ".ipynb"
 
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without the time that importing `ast` takes
 _LINE_END = re.compile(r"\r\n?|\n")
+_BODY_IS_CUDA = re.compile(
+    r"%%(?:(?P<magic>cu|cuda|cuda_group_save)\b|(?P<writes>writefile|file)[ \t]++"
+    r"(?P<path>[^\s\"'\\-][^\s\"'\\]*\.(?:cuh?|hpp|h|inc|cpp|cc|cxx))[ \t]*+\Z)"
+)
 _BODY_IS_PYTHON = frozenset(("time", "timeit", "capture", "prun", "python", "python3"))
 _MAGIC = re.compile(r"(?P<indent>\s*)(?:[%!?]|[\w.\[\], ]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
 _TIMED = re.compile(
@@ -220,6 +224,8 @@ def _cell(number: int, first: int, pieces: tuple[_Literal, ...]) -> Cell:
         rows.pop()
     head = next((i for i, row in enumerate(rows) if row.strip()), 0)
     if rows[head].startswith("%%"):
+        if (cuda := _as_call(rows, head)) is not None:
+            return Cell(number, first, pieces, cuda)
         magic = re.split(r"[\s(]", rows[head][2:], maxsplit=1)[0]
         if magic not in _BODY_IS_PYTHON:
             return Cell(number, first, pieces, tuple(rows), f"cells of `%%{magic}` are not read")
@@ -227,6 +233,21 @@ def _cell(number: int, first: int, pieces: tuple[_Literal, ...]) -> Cell:
     lines = tuple(_without_magics(rows))
     problem = _problem("\n".join(lines))
     return Cell(number, first, pieces, lines, problem)
+
+
+def _as_call(rows: Sequence[str], head: int) -> tuple[str, ...] | None:
+    """Returns a cell of CUDA text as the call that IPython makes of it; None for any other cell.
+
+    The text stays where it is.
+    """
+    match = _BODY_IS_CUDA.match(rows[head])
+    body = "\n".join(rows[head + 1 :])
+    quote = next((q for q in ("'''", '"""') if q not in body), None)
+    if match is None or quote is None or len(rows) == head + 1:
+        return None
+    line, magic = match["path"] or "", match["magic"] or match["writes"]
+    call = f"get_ipython().run_cell_magic({magic!r}, {line!r}, r{quote}"
+    return (*rows[:head], call, *rows[head + 1 : -1], f"{rows[-1]} {quote})")
 
 
 def _without_magics(rows: Sequence[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -145,15 +146,38 @@ def test_lines_for_ipython_alone_are_blanked(source, lines):
 
 
 def test_cells_of_other_languages_and_broken_ones_are_left_out_and_said(smemlint, tmp_path):
-    cuda = "%%cu\n__global__ void k() { __shared__ int s[32]; }"
+    cuda = "%%bash\ncat > k.cu << EOF\n__global__ void k() { __shared__ int s[32]; }\nEOF"
     text = notebook(code(cuda), code("x = RawKernel("), code("%%bash\nls"), code("y = (1"))
-    assert Notebook.of(text).module == "\n" * 5
+    assert Notebook.of(text).module == "\n" * 7
     (tmp_path / "n.ipynb").write_text(text)
     _status, stdout, _stderr = smemlint("check", "n.ipynb", *CONCISE)
     notes = [line.split(": ", 1) for line in stdout.splitlines()]
     assert [place for place, _ in notes] == ["n.ipynb:cell 1:1:1", "n.ipynb:cell 2:1:1"]
-    assert "cells of `%%cu` are not read" in notes[0][1]
+    assert "cells of `%%bash` are not read" in notes[0][1]
     assert "'(' was never closed in line 1" in notes[1][1]
+
+
+def test_cells_of_cuda_text_are_units_that_include_cells(smemlint, tmp_path):
+    """`put` stores a column of 32 words (32 ways), `j` every other word of a row (2 ways)."""
+    header = "%%writefile src/t.cuh\n#define N 32\n__device__ void put(float (*s)[N]) {\n"
+    header += "  s[threadIdx.x][0] = 1;\n}\n"
+    kernel = '%%writefile src/k.cu\n#include "t.cuh"\n__global__ void k(float *o) {\n'
+    kernel += "  __shared__ float s[N][N];\n  put(s);\n  o[0] = s[0][0];\n}\n"
+    kernel += "void go(float *o) { k<<<1, 32>>>(o); }\n"
+    other = (
+        "%%cu\n__global__ void j(float *o) {\n  __shared__ float s[64];\n  printf(\"'''\\n\");\n"
+    )
+    other += (
+        "  s[threadIdx.x * 2] = 1;\n  o[0] = s[0];\n}\nint main() { float *o; j<<<1, 32>>>(o); }"
+    )
+    python = "%%writefile k.py\nx = cuda.shared.array(32, int32)"
+    cells = code("import x"), code(header), code(kernel), code(other), code(python)
+    (tmp_path / "n.ipynb").write_text(notebook(*cells))
+    _status, stdout, _stderr = smemlint("check", "n.ipynb", *CONCISE)
+    found = {line.split(": ", 1)[0]: line for line in stdout.splitlines()}
+    assert list(found) == ["n.ipynb:cell 2:4:3", "n.ipynb:cell 4:5:3", "n.ipynb:cell 5:1:1"]
+    ways = [re.search(r"(\d+)-way", found[place]) for place in list(found)[:2]]
+    assert [int(m[1]) for m in ways if m] == [32, 2]
 
 
 @pytest.mark.parametrize(

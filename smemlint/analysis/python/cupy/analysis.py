@@ -149,8 +149,11 @@ class _File:
     def _may_use_shared(self, call: ast.Call) -> bool:
         """Returns whether a call may hand over text with shared memory."""
         maker = MAKERS.get(_name(call))
-        if maker is not None and maker.package not in self._text.text:
-            return False
+        if maker is not None and maker.package:
+            package, _, module = maker.package.rpartition(".")
+            named = rf"(?<![\w.]){re.escape(maker.package)}|\b{package}\s+import\b.*\b{module}\b"
+            if re.search(named, self._text.text) is None:
+                return False
         return _may_hand_over_shared(call, maker)
 
     def _interpret(self) -> None:

@@ -152,16 +152,30 @@ class _Relocation:
         return self._arrays[id(array)]
 
     def _access(self, access: Access, instance: Instance) -> Access:
-        place = self._embedded.place(access.line, 1) or self._embedded.place(access.line - 1, 1)
+        fusion = access.fusion
+        if fusion is not None:
+            fusion = replace(fusion, spans=tuple(map(self._span, fusion.spans)))
         return replace(
             access,
             span=self._span(access.span),
-            line=place.line if place is not None else self._span(access.span).line,
+            line=self._row(access),
             instance=instance,
             array=self._array(access.array) if access.array is not None else None,
             assumptions=tuple(map(self._assumption, access.assumptions)),
             calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
+            fusion=fusion,
+            chains=tuple(
+                tuple(replace(caller, span=self._span(caller.span)) for caller in chain)
+                for chain in access.chains
+            ),
         )
+
+    def _row(self, access: Access) -> int:
+        """Returns the line of an access that a profiler shows; of an included file as it is."""
+        if access.span.path != self._embedded.name:
+            return access.line
+        place = self._embedded.place(access.line, 1) or self._embedded.place(access.line - 1, 1)
+        return place.line if place is not None else self._span(access.span).line
 
     def _assumption(self, assumption: Assumption) -> Assumption:
         wording = self._renamed(assumption.wording)

@@ -152,7 +152,12 @@ class _Strings:
 
 
 def _evaluate_call(interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> Value:
-    """Returns the result of a call; `open(path)` is a file."""
+    """Returns the result of a call; `open(path)` is a file, and IPython runs cells."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "run_cell_magic":
+        given = [interpreter.evaluate(argument, scopes) for argument in node.args]
+        if isinstance(interpreter.model, CupyModel):
+            interpreter.model.run_cell(given, node)
+        return UNKNOWN
     if isinstance(node.func, ast.Name) and node.func.id == "open" and node.args:
         path = interpreter.evaluate(node.args[0], scopes)
         return OpenFile(str(path)) if isinstance(path, str) else UNKNOWN
@@ -227,7 +232,7 @@ class Files:
     """The file that is interpreted, those that it imports from, and those that it opens.
 
     Attributes:
-        raws, snippets: see `model.Program`.
+        raws, snippets, written: see `model.Program`.
         dependencies: files that were read or looked for, the first one left out.
         steps_in_imports: of functions of other files, since somebody resets it.
     """
@@ -235,6 +240,7 @@ class Files:
     def __init__(self) -> None:
         self.raws: dict[tuple[str, int, int, str], RawText] = {}
         self.snippets: list[tuple[ast.Call, str]] = []
+        self.written: dict[str, str] = {}
         self.dependencies: dict[str, None] = {}
         self.steps_in_imports = 0
         self._modules: dict[str, _Module | None] = {}

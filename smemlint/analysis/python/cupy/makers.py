@@ -1,11 +1,13 @@
 """Calls that hand CUDA text to a compiler, and how the kernels that come back are launched.
 
 Sources: CuPy 14 (`RawKernel`, `RawModule`), PyCUDA 2025.1 (pycuda/compiler.py, pycuda/driver.py),
-PyTorch 2.9 (torch/utils/cpp_extension.py, torch/cuda/__init__.py) and cuda.core 0.4.
+PyTorch 2.9 (torch/utils/cpp_extension.py, torch/cuda/__init__.py), cuda.core 0.4 and IPython's
+`%%writefile` and nvcc4jupyter's `%%cu`, which export as `get_ipython().run_cell_magic(..)`.
 """
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -85,6 +87,7 @@ MAKERS = {
     "load_inline": Maker(
         Parameter("cuda_sources", 2), Parameter("extra_cuda_cflags"), Product.EXTENSION
     ),
+    "run_cell_magic": Maker(Parameter("cell", 2), Parameter(""), Product.EXTENSION),
     "_compile_kernel": Maker(
         Parameter("kernel_source", 0), Parameter("nvcc_options"), Product.KERNEL,
         kernel=Parameter("kernel_name", 1), package="torch.cuda",
@@ -94,6 +97,21 @@ MAKERS = {
     ),
 }  # fmt: skip
 """The makers by the last part of their names."""
+
+
+_CUDA_FILE = re.compile(r".*\.(?:cuh?|hpp|h|inc|cpp|cc|cxx)", re.S)
+
+
+def cell_of_cuda(given: BoundArguments) -> str | None:
+    """Returns the file that a notebook's cell of CUDA text is written to, or no name.
+
+    None where the cell holds other text: `run_cell_magic(magic, line, cell)` of IPython.
+    """
+    magic, line = given.get(0, "magic_name"), given.get(1, "line")
+    if magic in ("cu", "cuda", "cuda_group_save"):
+        return ""
+    is_cuda = magic in ("writefile", "file") and isinstance(line, str)
+    return str(line) if is_cuda and _CUDA_FILE.fullmatch(str(line)) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +18,7 @@ from smemlint.analysis.python.cupy.makers import (
     Maker,
     Product,
     PythonLaunch,
+    cell_of_cuda,
     launch_config,
     launch_of,
     prepared_launch,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 _CASTS = frozenset(
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "int_")
 )
+_INCLUDE = re.compile(r'^[ \t]*+#[ \t]*+include[ \t]*+"([^"\n]++)"', re.M)
 _TEMPLATES = {
     "string.Template": "string",
     "mako.template.Template": "mako",
@@ -153,10 +156,12 @@ class Program(Protocol):
     Attributes:
         raws: the texts that were made, by the place of the call and what is in them.
         snippets: calls that were given pieces of a kernel, with what is known of these.
+        written: the files that cells of a notebook write, by the path that they give.
     """
 
     raws: dict[tuple[str, int, int, str], RawText]
     snippets: list[tuple[ast.Call, str]]
+    written: dict[str, str]
 
     def call(self, caller: PythonText, name: Symbol, arguments: list[Value], named: Scope) -> Value:
         """Returns the result of a function of another file; not known where that is missing."""
@@ -230,6 +235,20 @@ class CupyModel(LibraryModel):
         return super().join_returned(values)
 
     # ---- kernels and launches
+
+    def run_cell(self, arguments: list[Value], node: ast.Call) -> None:
+        """Records the CUDA text that a notebook's cell holds, with the cells that it includes."""
+        given = BoundArguments(arguments, {})
+        name, text = cell_of_cuda(given), MAKERS["run_cell_magic"].text.of(given)
+        if name is None or not isinstance(text, MappedText):
+            return
+        written, folder = self._program.written, posixpath.dirname(name)
+        named = {n: posixpath.normpath(posixpath.join(folder, n)) for n in _INCLUDE.findall(text)}
+        known = {n: written[path] for n, path in named.items() if path in written}
+        text = text.replaced(_INCLUDE, known)
+        if name:
+            written[posixpath.normpath(name)] = text
+        self._raw(text, (), (), node)
 
     def _construct(self, maker: Maker, given: BoundArguments, node: ast.Call) -> Value:
         code = maker.text.of(given)
