@@ -122,3 +122,15 @@ def test_a_template_argument_that_is_the_block_is_guessed_with_it(
     text = TIED.format(stride=stride, launch=launch.format(block=block))
     ((access,),) = [kernel.accesses for kernel in facts_in(a_cu=text).kernels]
     assert (access.certainty, access.wavefronts.mean) == (certainty, wavefronts)
+
+
+@pytest.mark.parametrize(("rows", "block"), [(16, (16, 16, 1)), (32, (32, 8, 1))])
+def test_a_guess_that_leaves_an_array_is_not_the_one_that_is_named(rows, block):
+    """Rows are 128 bytes apart: 16 ways of 64 bits with every guess, 32 x 8 leaves 16 rows."""
+    text = "__global__ void k(double *g, int n) {\n"
+    text += f"  __shared__ double s[{rows}][16];\n"
+    text += "  if (n > 3) s[threadIdx.x][threadIdx.y] = 1;\n}\n"
+    text += "void run(double *g, int n, int x, int y) { k<<<1, dim3(x, y)>>>(g, n); }\n"
+    (kernel,) = facts_in(a_cu=text).kernels
+    (access,) = kernel.accesses
+    assert (access.instance.block, access.certainty, access.ways) == (block, "assumed", 16)

@@ -17,7 +17,8 @@ _DIFFERS = Reason(
 def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFacts:
     """Returns the first of several guesses; an access on which they differ is only a sample.
 
-    The reason says what the figures differ by.
+    The reason says what the figures differ by. Guesses whose first warp leaves an array come last,
+    as nobody launches them, though a condition may keep its lanes inside.
 
     Guesses at the shape of a block whose threads are counted (`__launch_bounds__`) do not count
     where a warp leaves an array: no launch has that shape.
@@ -31,6 +32,8 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
         return _only_sampled(first, Reason(ReasonCode.UNKNOWN_BLOCK, text))
     if len(facts) == 1:
         return first
+    facts = sorted(facts, key=lambda f: any(_reaches_outside(a, warps=1) for a in f.accesses))
+    first = facts[0]
     others = [{(a.span, a.kind): a for a in f.accesses} for f in facts[1:]]
     accesses = []
     for access in first.accesses:
