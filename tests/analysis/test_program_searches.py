@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
 from smemlint.analysis.program.units import ProgramIndex
@@ -61,3 +63,19 @@ def test_a_name_in_a_comment_is_no_use_of_it():
     assert index.mentioning(("k",), "k.cu") == [
         "k.cu", "string.cu", "quote.cu", "named.cu", "raw.cu", "folded.cu"
     ]  # fmt: skip
+
+
+def test_what_asked_for_a_file_that_is_refused_is_freed():
+    """The error that refuses it holds the frames of all that was running."""
+    index = ProgramIndex([Source("/a/b.cu", "")], Settings(), load_unit)
+
+    class Asking:
+        def read(self) -> str | None:
+            return index.read("/etc/passwd")
+
+    asking = Asking()
+    assert asking.read() is None
+    assert index.refusal("/etc/passwd", is_written=True)
+    seen = weakref.ref(asking)
+    del asking
+    assert seen() is None

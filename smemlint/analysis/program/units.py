@@ -59,7 +59,7 @@ class ProgramIndex:
         self.sources = {posixpath.normpath(s.path): s for s in sources}
         self._units: dict[str, Unit] = {}
         self._texts: dict[str, str | None] = {}
-        self._refusals: dict[str, AccessDenied] = {}
+        self._refusals: dict[str, tuple[str, bool]] = {}  # why, and whether the path says so
         self._includes: dict[str, tuple[str, ...]] = {}
         self._searches: dict[tuple[str, ...], tuple[list[str], Iterator[str]]] = {}
         self._near: dict[tuple[tuple[str, ...], str, bool], list[str]] = {}
@@ -86,14 +86,14 @@ class ProgramIndex:
             is_written: the source names this path; else it is one of several that were tried, and
                 those that are only spelled outside do not count.
         """
-        denied = self._refusals.get(posixpath.normpath(path))
-        return "" if denied is None or denied.is_spelled > is_written else denied.strerror
+        reason, is_spelled = self._refusals.get(posixpath.normpath(path), ("", False))
+        return "" if is_spelled > is_written else reason
 
     def _read(self, path: str) -> str | None:
         try:
             return self._sandbox.read(path).decode("utf-8", "replace")
         except AccessDenied as error:
-            self._refusals[path] = error
+            self._refusals[path] = error.strerror, error.is_spelled  # it holds all that runs
         except OSError:
             pass
         return None
