@@ -84,3 +84,49 @@ def compiled(a, stages):
 def test_fields_of_a_struct_in_a_struct(stages, tmp_path):
     """Steps of two and four words, wherever the fields begin."""
     assert [w for _, _, w in ways(facts_of(NESTED.replace("STAGES", stages), tmp_path))] == [2, 4]
+
+
+CONDITIONAL = """
+from enum import Enum
+
+class Mode(Enum):
+    DENSE = "dense"
+    SPARSE = "sparse"
+
+class K:
+    def __init__(self, count, mode=Mode.DENSE):
+        if not isinstance(mode, Mode):
+            raise TypeError("no")
+        self.count = count
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        @cute.struct
+        class Storage:
+            first: cute.struct.MemRange[cutlass.Float32, 32]
+            if cutlass.const_expr(self.count > 4):
+                more: cute.struct.MemRange[cutlass.Float32, 32]
+            last: cute.struct.MemRange[cutlass.Float32, 1024]
+        self.storage = Storage
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        st = cutlass.utils.SmemAllocator().allocate(self.storage)
+        last = st.last.get_tensor(cute.make_layout(1024))
+        y = last[4 * tx]
+
+def compiled(a, count):
+    cute.compile(K(COUNT), a)
+"""
+
+
+@pytest.mark.parametrize(("count", "begins"), [("8", 256), ("4", 128), ("count", None)])
+def test_fields_that_a_struct_may_have(count, begins, tmp_path):
+    """A member of an enumeration is one: the object is made. `last` begins behind the others."""
+    facts = facts_of(CONDITIONAL.replace("COUNT", count), tmp_path)
+    assert [w for _, _, w in ways(facts)] == [4]
+    (access,) = (a for k in facts.kernels for a in k.accesses)
+    first = {int(p.addresses.min()) for p in access.patterns}
+    assert begins is None or first == {begins}

@@ -8,13 +8,21 @@ splits the copy silently where it cannot. Seen in the PTX of nvidia-cutlass-dsl 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import field
 from math import gcd
 from typing import TypeAlias
 
 from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.constant_folding import is_complete
-from smemlint.analysis.python.interpreter.values import Class, DType, ModelValue, Scopes, Value
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Class,
+    DType,
+    ModelValue,
+    Scopes,
+    Value,
+)
 from smemlint.lazy_dataclasses import dataclass
 
 WIDEST = 16
@@ -157,13 +165,30 @@ def struct_of_class(owner: Class) -> StructType | None:
 
 def struct_of(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> StructType:
     """Returns the layout of the annotated members of a class, in order."""
-    return StructType.of(
-        [
-            (ast.unparse(member.target), interpreter.evaluate(member.annotation, scopes))
-            for member in node.body
-            if isinstance(member, ast.AnnAssign)
-        ]
-    )
+    return StructType.of(_members(interpreter, node.body, scopes))
+
+
+_UNKNOWN_MEMBER: tuple[str, Value] = ("", UNKNOWN)
+
+
+def _members(
+    interpreter: Interpreter, body: Sequence[ast.stmt], scopes: Scopes
+) -> list[tuple[str, Value]]:
+    """Returns the annotated members of a class; nothing is known behind those it may not have."""
+    found: list[tuple[str, Value]] = []
+    for member in body:
+        if isinstance(member, ast.AnnAssign):
+            name = ast.unparse(member.target)
+            found.append((name, interpreter.evaluate(member.annotation, scopes)))
+        elif isinstance(member, ast.If):
+            test = interpreter.evaluate(member.test, scopes)
+            if isinstance(test, bool | int | None):
+                found += _members(interpreter, member.body if test else member.orelse, scopes)
+                continue
+            for side in (member.body, member.orelse):
+                found += [_UNKNOWN_MEMBER, *_members(interpreter, side, scopes)]
+            found.append(_UNKNOWN_MEMBER)
+    return found
 
 
 def as_range(value: Value) -> MemRange | None:

@@ -39,7 +39,11 @@ from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F40
     runtime,
 )
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import Parser, TorchTensor
-from smemlint.analysis.python.cute_dsl.execution.python_functions import call_builtin, range_of
+from smemlint.analysis.python.cute_dsl.execution.python_functions import (
+    call_builtin,
+    is_enumeration,
+    range_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
@@ -104,15 +108,6 @@ def _is_constructed_by_a_library(owner: Class) -> bool:
     bases = owner.node.bases
     is_known = len(bases) == 1 and ast.unparse(bases[0]).rpartition(".")[2] in FUNCTIONS
     return is_known and owner.member("__init__") is UNKNOWN
-
-
-_ENUMERATIONS = ("Enum", "IntEnum", "StrEnum")
-
-
-def _is_enumeration(owner: Class) -> bool:
-    """Returns whether a class is an `Enum`, whose members stand for their values here."""
-    bases = (ast.unparse(b) for c in owner.linearization() for b in c.node.bases)
-    return any(base.removeprefix("enum.") in _ENUMERATIONS for base in bases)
 
 
 def _is_autograd_function(owner: Class) -> bool:
@@ -204,7 +199,7 @@ class Program:
                 )
             case Symbol():
                 return self._symbol(interpreter, callee, arguments, named, node, scopes)
-            case Class() if _is_enumeration(callee) and len(arguments) == 1:
+            case Class() if is_enumeration(callee) and len(arguments) == 1:
                 return arguments[0]
             case Class() if _is_constructed_by_a_library(callee):
                 base = Symbol(f"cutlass.{ast.unparse(callee.node.bases[0])}")

@@ -129,6 +129,15 @@ def _plain(value: Value) -> Value:
     return value
 
 
+_ENUMERATIONS = ("Enum", "IntEnum", "StrEnum")
+
+
+def is_enumeration(owner: Class) -> bool:
+    """Returns whether a class is an `Enum`, whose members stand for their values here."""
+    bases = (ast.unparse(b) for c in owner.linearization() for b in c.node.bases)
+    return any(base.removeprefix("enum.") in _ENUMERATIONS for base in bases)
+
+
 def _isinstance(value: Value, kinds: Value) -> Value:
     if isinstance(value, Unknown):
         return UNKNOWN
@@ -136,6 +145,8 @@ def _isinstance(value: Value, kinds: Value) -> Value:
         if isinstance(kind, Class):
             if isinstance(value, Instance) and kind in value.type.linearization():
                 return True
+            if is_enumeration(kind):
+                return UNKNOWN
             continue
         if not isinstance(kind, Symbol):
             return UNKNOWN
@@ -149,6 +160,8 @@ def _isinstance(value: Value, kinds: Value) -> Value:
         elif kind.name in python:
             if isinstance(value, python[kind.name]):
                 return True
+            if isinstance(value, Number) and kind.name == "int":
+                return UNKNOWN  # of Python, or of run time
         else:
             return UNKNOWN
     return False
