@@ -46,7 +46,9 @@ def is_narrow_load(event: Event) -> bool:
     Through a pointer to an element, four halves were one LDS.64, two LDS or four LDS.U16, where
     stores and words become as wide as the alignment lets them (40 kernels, nvcc 13.0, sm_90).
     """
-    return event.layout is not None and event.kind is AccessKind.LOAD and event.width < WORD
+    if event.layout is None or event.layout.swizzle is None:
+        return False
+    return event.kind is AccessKind.LOAD and event.width < WORD
 
 
 def _continues(last: Event, event: Event) -> bool:
