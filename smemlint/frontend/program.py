@@ -303,6 +303,7 @@ class Prototype:
         keeps_object: a method that is `const` or `static`.
         result: the text of the type that it gives.
         is_kernel: it is `__global__`.
+        parameters: their texts without default arguments; None of one with C linkage.
     """
 
     scope: tuple[str, ...]
@@ -310,6 +311,7 @@ class Prototype:
     keeps_object: bool
     result: str = ""
     is_kernel: bool = False
+    parameters: tuple[str, ...] | None = None
 
 
 class Unit(Protocol):

@@ -190,6 +190,10 @@ class HostPolicy(Policy):
                 self._owner[id(function)] = unit
                 yield function
 
+    def owner(self, function: Function) -> Unit:
+        """Returns the unit that a function was found in."""
+        return self._owner[id(function)]
+
     def units(self, ev: Evaluator) -> Sequence[Unit]:
         """Returns the unit that is read, then all linked ones."""
         return (ev.state.unit, *self.linked)

@@ -33,6 +33,7 @@ from smemlint.analysis.simt.launches.host_interpreter import (
     LISTED_LAUNCHERS,
     HostPolicy,
 )
+from smemlint.analysis.simt.launches.linkage import linked_kernels
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.passed_values import (
     extents_passed,
@@ -289,7 +290,8 @@ class LaunchPolicy(HostPolicy):
         for spelling in self._kernels(ev, kernel):
             name, arguments = ev.state.unit.template_arguments(spelling)
             named = self.functions(ev, name.rsplit("::", 1)[-1])
-            kernels = functions_meant(ev, [f for f in named if f.is_kernel], name)
+            linked = linked_kernels(ev, name, [f for f in named if f.is_kernel], self.owner)
+            kernels = functions_meant(ev, linked, name)
             function = _kernel_of(ev, kernels, values)
             if function is None:
                 continue

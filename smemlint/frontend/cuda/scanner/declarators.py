@@ -100,7 +100,10 @@ def prototype(h: Sequence[Token], scope: tuple[str, ...]) -> Prototype | None:
     words = [t.text for t in head.result if t.kind != "string" and t.text not in _NO_TYPE]
     keeps_object |= any(t.text == "static" for t in head.result)
     is_kernel = any(t.text == "__global__" for t in head.result)
-    return Prototype(scope, tuple(written), keeps_object, " ".join(words), is_kernel)
+    is_of_c = any(t.kind == "string" for t in head.result)
+    params = (" ".join(p[: p.index("=")] if "=" in p else p) for p in spelled if p != ["void"])
+    given = None if is_of_c else tuple(params)
+    return Prototype(scope, tuple(written), keeps_object, " ".join(words), is_kernel, given)
 
 
 def _enum(h: list[Token]) -> Iterator[Declared]:
