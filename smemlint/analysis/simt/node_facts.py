@@ -8,6 +8,7 @@ from dataclasses import field
 from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import filled_by_members, members_read
 from smemlint.analysis.simt.codegen.parts_read import PartsRead, parts_read
+from smemlint.analysis.simt.codegen.same_conditions import branches_that_go_on
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads, sunk_operand
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names
@@ -31,6 +32,7 @@ class NodeFacts:
             return such a variable.
         sunk: of branches, the loads that sink into them.
         singles_out: of conditions, whether they test for one value.
+        going_on: branches on the condition of the one before them.
         without_jumps: the statements of blocks, those that jump forward as branches.
     """
 
@@ -42,6 +44,7 @@ class NodeFacts:
     sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
     singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     without_jumps: dict[ir.Node, Sequence[ir.BlockItem]] = field(default_factory=dict)
+    going_on: set[ir.Node] = field(default_factory=set)
     _blocks: set[ir.Node] = field(default_factory=set)
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _operands: dict[tuple[ir.Node, str, bool], dict[ir.Node, list[Sunk]]] = field(
@@ -60,6 +63,7 @@ class NodeFacts:
         self.parts_read.update(parts_read(block))
         self.filled.update(filled_by_members(block))
         self.sunk.update(sunk_loads(block, self._names))
+        self.going_on.update(branches_that_go_on(block, self.mod_ref))
         dead = dead_values(block)
         if dead is not None:
             self.unread.update(dead.loads)

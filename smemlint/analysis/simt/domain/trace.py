@@ -180,6 +180,8 @@ class Trace:
     last_effect: int = 0
     _behind: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _scopes: int = 0
+    _left: tuple[int, ...] = ()
+    _resumed: tuple[int, ...] = ()
     _muted: int = 0
 
     def add(self, event: Event) -> None:
@@ -252,16 +254,43 @@ class Trace:
         try:
             yield
         finally:
-            self.scope = outer
+            self.leave_way(outer)
 
     def enter_way(self, behind: tuple[int, ...] = ()) -> tuple[int, ...]:
         """Enters the scope of one way of a branch; returns the one around it."""
         outer = self.scope
+        if self._resumed:
+            self.scope, self._resumed = self._resumed, ()
+            return outer
         self._scopes += 1
         if behind:
             self._behind[self._scopes] = behind
         self.scope = (*outer, self._scopes)
         return outer
+
+    def leave_way(self, outer: tuple[int, ...]) -> None:
+        """Leaves one way of a branch for the scope around it."""
+        last = self.items[-1] if self.items else None
+        if isinstance(last, Event) and last.scope == self.scope:
+            self._left = self.scope
+        self.scope = outer
+
+    def resume_way(self) -> bool:
+        """Has the next way go on with the one that was left last, if nothing came in between.
+
+        Returns:
+            Whether it does.
+        """
+        end = len(self.items)
+        while end and self.items[end - 1] == Fence("block"):
+            end -= 1
+        last = self.items[end - 1] if end else None
+        is_next = isinstance(last, Event) and last.scope == self._left
+        if self._muted or not is_next or self._left[:-1] != self.scope:
+            return False
+        del self.items[end:]
+        self._resumed = self._left
+        return True
 
     def fence_between(self, positions: list[int]) -> None:
         """Puts fences in front of these positions: iterations that are not one basic block."""

@@ -18,7 +18,12 @@ from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.conditional import decided_by, note_condition, note_untaken
+from smemlint.analysis.simt.interpreter.conditional import (
+    decided_by,
+    goes_on,
+    note_condition,
+    note_untaken,
+)
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.jumps import assume
@@ -69,7 +74,7 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
             _execute_one_way(ev, node, node.iftrue if is_any(taken) else node.iffalse)
             return
         parts_blocks = not is_converted(ev, node.iftrue, node.iffalse)
-        _fence_if(ev, parts_blocks)
+        _fence_if(ev, parts_blocks and not goes_on(ev, node))
         items = state.trace.items
         sunk = settled(ev, node)
         sink_loads(state.trace, sunk, node.iftrue, taken)
@@ -160,7 +165,7 @@ def execute_both_ways(
     ends: list[End] = []
     returned = len(state.frame.returns)
     parts_blocks = not is_converted(ev, first[2], second[2])
-    _fence_if(ev, parts_blocks)
+    _fence_if(ev, parts_blocks and not goes_on(ev, node))
     note_condition(ev, condition, (first[0], second[0]), node.cond)
     sunk = settled(ev, node)
     for taken, threads, statement in (first, second):

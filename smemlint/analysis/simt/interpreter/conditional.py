@@ -82,8 +82,15 @@ def note_untaken(ev: Evaluator, condition: AffineInt, untaken: ir.Node | None) -
 
 def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None:
     """Parts what comes before from what comes after where an operand is a block of its own."""
+    if goes_on(ev, node):
+        return
     if not is_uniform and stays_a_branch(ev, node.iftrue, node.iffalse):
         ev.state.trace.fence("block")
+
+
+def goes_on(ev: Evaluator, node: ir.Node) -> bool:
+    """Returns whether a branch becomes one with that before it; its way goes on if it does."""
+    return node in ev.state.node_facts.going_on and ev.state.trace.resume_way()
 
 
 def note_condition(
@@ -133,7 +140,7 @@ def evaluate_under(
     try:
         return ev.evaluate(node)
     finally:
-        state.trace.scope = scope
+        state.trace.leave_way(scope)
         state.sums.leave(mark)
         state.mask = before
 

@@ -1,0 +1,54 @@
+"""Neighbouring branches on one condition: widths as in the SASS of nvcc 13.0.88, sm_90, -O3."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+
+KERNEL = """
+__global__ void __launch_bounds__(64) k(const float *q, float *p, unsigned n, unsigned m) {
+  __shared__ __align__(16) float s[512];
+  for (int i = threadIdx.x; i < 512; i += 64) s[i] = q[i];
+  __syncthreads();
+  unsigned t = threadIdx.x, g = blockIdx.x * blockDim.x + threadIdx.x;
+  float a = 0, b = 0, d = 0, e = 0;
+  %s
+  p[g] = a + 3 * b + 5 * d + 7 * e;
+}
+"""
+
+
+def widths_of(body: str) -> set[int]:
+    return {a.width_bytes for a in accesses_of(KERNEL % body) if a.kind == "load"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = t < n ? s[2 * t] : 0; b = t < n ? s[2 * t + 1] : 0;",
+        "if (t < n) a = s[2 * t]; if (t < n) b = s[2 * t + 1];",
+        "if (t < 40) a = s[2 * t]; if (t < 40) b = s[2 * t + 1];",
+        "if (t < n && g < m) a = s[2 * t]; if (t < n && g < m) b = s[2 * t + 1];",
+        "if (t < n) { a = s[2 * t]; p[g + 99] = a; } if (t < n) b = s[2 * t + 1];",
+    ],
+)
+def test_neighbours_on_one_condition_are_one_branch(body: str) -> None:
+    assert widths_of(body) == {8}
+
+
+def test_four_neighbours_are_one_branch() -> None:
+    names = enumerate("abde")
+    assert widths_of(" ".join(f"if (t < n) {x} = s[4 * t + {i}];" for i, x in names)) == {16}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = t < n ? s[2 * t] : 0; b = t < m ? s[2 * t + 1] : 0;",
+        "if (t < n) a = s[2 * t]; d = a * 2 + q[t]; if (t < n) b = s[2 * t + 1];",
+        "if (t < n) { a = s[2 * t]; n = m; } if (t < n) b = s[2 * t + 1];",
+        "for (int i = 0; i < 2; ++i) if (t < n) a += s[2 * t + i] * (i + 2);",
+    ],
+)
+def test_what_stands_between_or_differs_parts_them(body: str) -> None:
+    assert widths_of(body) == {4}
