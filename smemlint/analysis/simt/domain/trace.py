@@ -182,6 +182,7 @@ class Trace:
     _scopes: int = 0
     _left: tuple[int, ...] = ()
     _resumed: tuple[int, ...] = ()
+    _resumed_at: int = 0
     _muted: int = 0
 
     def add(self, event: Event) -> None:
@@ -259,8 +260,9 @@ class Trace:
     def enter_way(self, behind: tuple[int, ...] = ()) -> tuple[int, ...]:
         """Enters the scope of one way of a branch; returns the one around it."""
         outer = self.scope
-        if self._resumed:
-            self.scope, self._resumed = self._resumed, ()
+        resumed, self._resumed = self._resumed, ()
+        if resumed[:-1] == outer and resumed and len(self.items) == self._resumed_at:
+            self.scope = resumed
             return outer
         self._scopes += 1
         if behind:
@@ -276,7 +278,7 @@ class Trace:
         self.scope = outer
 
     def resume_way(self) -> bool:
-        """Has the next way go on with the one that was left last, if nothing came in between.
+        """Lets the next way go on with the one that was left last, if nothing came in between.
 
         Returns:
             Whether it does.
@@ -289,7 +291,7 @@ class Trace:
         if self._muted or not is_next or self._left[:-1] != self.scope:
             return False
         del self.items[end:]
-        self._resumed = self._left
+        self._resumed, self._resumed_at = self._left, end
         return True
 
     def fence_between(self, positions: list[int]) -> None:
