@@ -7,11 +7,10 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from smemlint.analysis.simt.calls.lambdas import closure_of
-from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -22,39 +21,30 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import (
     Binding,
-    Geometry,
-    LValue,
     Operand,
-    Scope,
     Variable,
 )
-from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
-    Aggregate,
-    CallableValue,
     Pointer,
     Space,
     Unknown,
     Value,
     number,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
-from smemlint.analysis.simt.interpreter.accesses import unknown_argument
-from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
-from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
-from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
-from smemlint.analysis.simt.types.template_arguments import assumed_default, default_scope
+from smemlint.analysis.simt.launches.skipped_calls import (
+    forget_arguments,
+    leads_on,
+    may_compute,
+    only_tells,
+)
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
 from smemlint.limits.budgets import (
     MAX_HELPER_STEPS,
-    MAX_HELPER_WORDS,
-    MAX_HOST_STEPS,
-    MAX_HOST_TRIPS,
     MAX_SWITCHED,
 )
 from smemlint.reasons import PLACE, Assumption, Line, ReasonCode, Topic
@@ -73,8 +63,6 @@ LISTED_LAUNCHERS = frozenset(("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 """Functions that take pointers to what is passed in an array behind the block."""
 CONFIGURED_LAUNCHERS = frozenset(("cudaLaunchKernelEx", "cudaLaunchKernelExC"))
 """Functions that take a `cudaLaunchConfig_t` and a kernel; the first also what it is passed."""
-_TEXTS = frozenset(("std::string", "string", "std::string_view", "string_view"))
-"""Classes of texts: what one holds is never followed."""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 
 
@@ -283,11 +271,11 @@ class HostPolicy(Policy):
             return Unknown.because(ReasonCode.NOT_MODELLED, "device code")
         is_launching = self.is_launching(function.name) or self._gives_launch(ev, operands)
         made = this.object if this is not None and this.object.space is Space.LOCAL else None
-        is_wanted = is_launching or _may_compute(function, sets_members=made is not None)
-        if is_wanted and not is_launching and made is None and _only_tells(function):
-            is_wanted = any(_leads_on(ev, operand) for operand in operands)
+        is_wanted = is_launching or may_compute(function, sets_members=made is not None)
+        if is_wanted and not is_launching and made is None and only_tells(function):
+            is_wanted = any(leads_on(ev, operand) for operand in operands)
         if not is_wanted and self._shapes.isdisjoint(function.words):
-            _forget_arguments(ev, function, operands)
+            forget_arguments(ev, function, operands)
             if made is not None:
                 ev.state.memory.forget(made, f"was left to `{function.name}`")
             return Unknown.because(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run")
@@ -303,7 +291,7 @@ class HostPolicy(Policy):
             if not is_outermost:
                 raise
             state.memory.commit_to(depth)
-            _forget_arguments(ev, function, operands)
+            forget_arguments(ev, function, operands)
             if made is not None:
                 state.memory.forget(made, f"was left to `{function.name}`")
             return Unknown.because(
@@ -436,91 +424,6 @@ class HostPolicy(Policy):
         return getattr(self.domain.operate(op, a, b), "constant", None)
 
 
-def host_interpreter(policy: HostPolicy) -> Interpreter:
-    """Returns an interpreter of host code: one thread, and no trace."""
-    budget = Budget(max_steps=MAX_HOST_STEPS, max_trips=MAX_HOST_TRIPS)
-    geometry = Geometry.of((1, 1, 1))
-    return Interpreter(
-        policy.linked[0], geometry, Trace(1), policy, domain=policy.domain, budget=budget
-    )
-
-
-def execute_host_function(policy: HostPolicy, function: Function, template: Scope) -> bool:
-    """Executes a host function with unknown arguments; returns whether to its end.
-
-    Args:
-        policy: of the run; it notes what is assumed.
-        function: host code.
-        template: its template parameters, as far as they are known; the others have their defaults.
-    """
-    tree = function.parse().tree
-    if tree is None:
-        return True
-    ev = host_interpreter(policy)
-    state = ev.state
-    scope = {**default_scope(ev, function), **template}
-    for parameter in function.template:
-        if parameter.name in scope and parameter.name not in template:
-            policy.defaults.setdefault(assumed_default(parameter))
-    place = function.scope
-    state.frames = [Frame(function.name, [scope, {}], place=place)]
-    record = _class_of(ev, function, scope)
-    if record is not None:
-        this = state.new_local("this", record, f"{function.name}.this")
-        this.default = Unknown.because(
-            ReasonCode.UNKNOWN_VALUE, "a member is known only at run time", is_uniform=True
-        )
-        state.frames = [
-            Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record, place)
-        ]
-    try:
-        state.frame.scopes[-1].update(_open_numbers(ev, function, scope))
-        for param in parameters_of(tree):
-            if param.name:
-                ctype = ev.types.resolve(param.type)
-                value = unknown_argument(ev, ctype, f"{function.name}.{param.name}", param.name)
-                obj = state.new_local(param.name, ctype, param.name, value)
-                state.bind(param.name, Variable(obj, ctype))
-        ev.execute(tree.body)
-    except (BudgetExceeded, RecursionError):
-        return False
-    finally:
-        policy.steps = state.budget.steps
-        state.sums.awaiting.clear()  # calls that were cut hold the evaluation
-    return True
-
-
-def _open_numbers(ev: Evaluator, function: Function, scope: Scope) -> Scope:
-    """Returns an unknown for each number among the template parameters that nothing tells.
-
-    What launches pass on, and what their blocks are made of, is then seen to be one number.
-    """
-    record = ev.state.unit.records.get(function.record or "", ())
-    numbers: Scope = {}
-    for parameter in (*function.template, *(record[0].template if record else ())):
-        is_number = parameter.kind == "value" and not parameter.is_pack and parameter.name
-        ctype = ev.types.spelled(parameter.type) if is_number else None
-        if isinstance(ctype, IntType) and not ctype.is_bool and parameter.name not in scope:
-            key = f"{function.name}<{parameter.name}>"
-            numbers[parameter.name] = ev.state.domain.symbol(key, parameter.name, ctype)
-    return numbers
-
-
-def _class_of(ev: Evaluator, function: Function, scope: Scope) -> RecordType | None:
-    """Returns the class of a method, by the template arguments of a scope; None where it is open.
-
-    A method calls others of its class without naming the object.
-    """
-    if function.record is None:
-        return None
-    records = ev.state.unit.records.get(function.record, ())
-    names = [p.name for p in records[0].template] if records else []
-    if any(name not in scope for name in names):
-        return None
-    ctype = ev.types.spelled(f"{function.record}<{', '.join(names)}>" if names else function.record)
-    return ctype if isinstance(ctype, RecordType) and ctype.record is not None else None
-
-
 def _assumed(ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> Assumption:
     """Returns that something is assumed where a node stands."""
     span = ev.state.unit.span(node)
@@ -543,64 +446,6 @@ def _key_of_condition(ev: Evaluator, node: ir.Node, alternatives: Sequence[Assum
     return tuple(alternatives), tuple(values)
 
 
-def _forget_arguments(ev: Evaluator, function: Function, operands: Sequence[Operand]) -> None:
-    """Forgets what a call that is not run to its end may write.
-
-    What it takes by value or as a constant is none of it, but what that leads to is; nor what it
-    takes any number of.
-    """
-    params = signature_of(function).parameters
-    named = params[:-1] if any(p.is_pack for p in function.template) else params
-    for param, operand in zip(named, operands, strict=False):
-        contents: list[object] = [p for p in _held(ev, operand) if isinstance(p, Pointer)]
-        if not _is_only_read(param.type):
-            contents += [operand.place, operand_value(ev, operand)]
-        for content in contents:
-            if isinstance(content, LValue | Pointer) and content.object.space is Space.LOCAL:
-                ev.state.memory.forget(content.object, f"was given to `{function.name}`")
-
-
-def _is_only_read(ctype: ir.Node) -> bool:
-    """Returns whether a parameter of a type is a value, or refers to what stays as it is."""
-    is_constant = isinstance(ctype, ir.PtrDecl) and "const" in getattr(ctype.type, "quals", ())
-    return isinstance(ctype, ir.TypeDecl) or is_constant
-
-
-def _only_tells(function: Function) -> bool:
-    """Returns whether a function gives nothing or a text, of which no shape is computed."""
-    tree = function.parse_head().tree
-    if tree is None:
-        return False
-    result = tree.type.type
-    if _TEXTS.isdisjoint(type_words(result)) and not _is_void(result):
-        return False
-    return all(_is_only_read(parameter.type) for parameter in parameters_of(tree))
-
-
-def _leads_on(ev: Evaluator, operand: Operand) -> bool:
-    """Returns whether an operand is a function or holds places: a call may launch or write."""
-    return isinstance(operand_value(ev, operand), CallableValue) or bool([*_held(ev, operand)])
-
-
-def _held(ev: Evaluator, operand: Operand) -> Iterator[Pointer | CallableValue]:
-    """Yields the functions and the places of the caller that an object holds that is given."""
-    value = operand_value(ev, operand)
-    if isinstance(value, Pointer) and value.object.space is Space.LOCAL:
-        yield from _parts_of(value.object.cells.values())
-    elif isinstance(value, Aggregate):
-        yield from _parts_of(value.cells.values())
-
-
-def _parts_of(values: Iterable[Value]) -> Iterator[Pointer | CallableValue]:
-    for value in values:
-        if isinstance(value, Aggregate):
-            yield from _parts_of(value.cells.values())
-        elif isinstance(value, CallableValue) or (
-            isinstance(value, Pointer) and value.object.space is Space.LOCAL
-        ):
-            yield value
-
-
 def _shapes_of(unit: Unit) -> frozenset[str]:
     """Returns the variables of a unit's files that hold shapes, looked for once."""
     found = unit.memory.get("shapes")
@@ -611,28 +456,6 @@ def _shapes_of(unit: Unit) -> frozenset[str]:
             if any(d.kind == "variable" and "dim3" in d.specifiers for d in declared)
         )
     return found
-
-
-def _may_compute(function: Function, *, sets_members: bool) -> bool:
-    """Returns whether a call can tell something of a launch: small, and it computes.
-
-    One of any number of arguments makes a text of them, as messages of failed checks do.
-
-    Args:
-        function: what is called.
-        sets_members: there is an object that it may write to, as constructors do.
-    """
-    if len(function.words) > MAX_HELPER_WORDS or any(p.is_pack for p in function.template):
-        return False
-    tree = function.parse_head().tree
-    if tree is None:
-        return False
-    gives = not _is_void(tree.type.type)
-    return gives or sets_members or any(isinstance(p.type, ir.PtrDecl) for p in parameters_of(tree))
-
-
-def _is_void(result: ir.Node) -> bool:
-    return isinstance(result, ir.TypeDecl) and type_words(result) == ["void"]
 
 
 def _is_nest(loop: ir.Node) -> bool:

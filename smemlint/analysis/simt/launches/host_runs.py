@@ -10,7 +10,7 @@ from math import prod
 from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.host_code import distinct
-from smemlint.analysis.simt.launches.host_interpreter import execute_host_function, host_interpreter
+from smemlint.analysis.simt.launches.host_functions import execute_host_function, host_interpreter
 from smemlint.analysis.simt.launches.instantiations import (
     Instantiations,
     is_of_template,

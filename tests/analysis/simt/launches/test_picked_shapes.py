@@ -6,7 +6,7 @@ import pytest
 from conftest import facts_of
 
 from smemlint.analysis.simt.launches import host_runs
-from smemlint.analysis.simt.launches.host_interpreter import execute_host_function
+from smemlint.analysis.simt.launches.host_functions import execute_host_function
 from smemlint.reasons import Topic
 
 PICKED = """

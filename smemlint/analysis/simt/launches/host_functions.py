@@ -1,0 +1,117 @@
+"""Executes host functions with unknown arguments."""
+
+from __future__ import annotations
+
+from smemlint.analysis.simt.domain.ctypes import (
+    IntType,
+    RecordType,
+)
+from smemlint.analysis.simt.domain.environment import (
+    Geometry,
+    Scope,
+    Variable,
+)
+from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.domain.values import (
+    Pointer,
+    Unknown,
+    offset_of,
+)
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.accesses import unknown_argument
+from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.launches.host_interpreter import HostPolicy
+from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
+from smemlint.analysis.simt.types.overloads import parameters_of
+from smemlint.analysis.simt.types.template_arguments import assumed_default, default_scope
+from smemlint.frontend.program import Function
+from smemlint.limits.budgets import (
+    MAX_HOST_STEPS,
+    MAX_HOST_TRIPS,
+)
+from smemlint.reasons import ReasonCode
+
+
+def host_interpreter(policy: HostPolicy) -> Interpreter:
+    """Returns an interpreter of host code: one thread, and no trace."""
+    budget = Budget(max_steps=MAX_HOST_STEPS, max_trips=MAX_HOST_TRIPS)
+    geometry = Geometry.of((1, 1, 1))
+    return Interpreter(
+        policy.linked[0], geometry, Trace(1), policy, domain=policy.domain, budget=budget
+    )
+
+
+def execute_host_function(policy: HostPolicy, function: Function, template: Scope) -> bool:
+    """Executes a host function with unknown arguments; returns whether to its end.
+
+    Args:
+        policy: of the run; it notes what is assumed.
+        function: host code.
+        template: its template parameters, as far as they are known; the others have their defaults.
+    """
+    tree = function.parse().tree
+    if tree is None:
+        return True
+    ev = host_interpreter(policy)
+    state = ev.state
+    scope = {**default_scope(ev, function), **template}
+    for parameter in function.template:
+        if parameter.name in scope and parameter.name not in template:
+            policy.defaults.setdefault(assumed_default(parameter))
+    place = function.scope
+    state.frames = [Frame(function.name, [scope, {}], place=place)]
+    record = _class_of(ev, function, scope)
+    if record is not None:
+        this = state.new_local("this", record, f"{function.name}.this")
+        this.default = Unknown.because(
+            ReasonCode.UNKNOWN_VALUE, "a member is known only at run time", is_uniform=True
+        )
+        state.frames = [
+            Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record, place)
+        ]
+    try:
+        state.frame.scopes[-1].update(_open_numbers(ev, function, scope))
+        for param in parameters_of(tree):
+            if param.name:
+                ctype = ev.types.resolve(param.type)
+                value = unknown_argument(ev, ctype, f"{function.name}.{param.name}", param.name)
+                obj = state.new_local(param.name, ctype, param.name, value)
+                state.bind(param.name, Variable(obj, ctype))
+        ev.execute(tree.body)
+    except (BudgetExceeded, RecursionError):
+        return False
+    finally:
+        policy.steps = state.budget.steps
+        state.sums.awaiting.clear()  # calls that were cut hold the evaluation
+    return True
+
+
+def _open_numbers(ev: Evaluator, function: Function, scope: Scope) -> Scope:
+    """Returns an unknown for each number among the template parameters that nothing tells.
+
+    What launches pass on, and what their blocks are made of, is then seen to be one number.
+    """
+    record = ev.state.unit.records.get(function.record or "", ())
+    numbers: Scope = {}
+    for parameter in (*function.template, *(record[0].template if record else ())):
+        is_number = parameter.kind == "value" and not parameter.is_pack and parameter.name
+        ctype = ev.types.spelled(parameter.type) if is_number else None
+        if isinstance(ctype, IntType) and not ctype.is_bool and parameter.name not in scope:
+            key = f"{function.name}<{parameter.name}>"
+            numbers[parameter.name] = ev.state.domain.symbol(key, parameter.name, ctype)
+    return numbers
+
+
+def _class_of(ev: Evaluator, function: Function, scope: Scope) -> RecordType | None:
+    """Returns the class of a method, by the template arguments of a scope; None where it is open.
+
+    A method calls others of its class without naming the object.
+    """
+    if function.record is None:
+        return None
+    records = ev.state.unit.records.get(function.record, ())
+    names = [p.name for p in records[0].template] if records else []
+    if any(name not in scope for name in names):
+        return None
+    ctype = ev.types.spelled(f"{function.record}<{', '.join(names)}>" if names else function.record)
+    return ctype if isinstance(ctype, RecordType) and ctype.record is not None else None
