@@ -23,7 +23,7 @@ from smemlint.analysis.simt.builtins.table import (
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values
-from smemlint.analysis.simt.domain.ctypes import NAMED, FloatType, IntType, RecordType
+from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -32,6 +32,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.builtin_types import NAMED
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode

@@ -20,7 +20,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     UnreadTemplate,
     array_member,
-    lay_out,
 )
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import (
@@ -33,6 +32,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import gives_elements

@@ -9,7 +9,7 @@ from smemlint.analysis.simt.builtins.intrinsics import SHUFFLES, shuffled
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
-from smemlint.analysis.simt.domain.ctypes import FLOAT, NAMED, U32, Member, RecordType
+from smemlint.analysis.simt.domain.ctypes import FLOAT, U32, Member, RecordType
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.lanes import settled
 from smemlint.analysis.simt.domain.values import (
@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate
+from smemlint.analysis.simt.types.builtin_types import NAMED
 from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode

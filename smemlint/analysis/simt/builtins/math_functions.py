@@ -14,7 +14,7 @@ from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, register
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path, slow_path
 from smemlint.analysis.simt.domain.applied_functions import applied
-from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, RecordType, builtin
+from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, RecordType
 from smemlint.analysis.simt.domain.integer_functions import FUNCTIONS, IntegerFunction
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import same
@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, FloatValu
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import convert
+from smemlint.analysis.simt.types.builtin_types import builtin_type
 from smemlint.reasons import Reason, ReasonCode
 
 _RECORDED = Path(__file__).with_name("cuda_functions.txt")
@@ -34,7 +35,7 @@ def _recorded() -> Iterator[tuple[str, CType]]:
     ctype: CType | None = None
     for line in _RECORDED.read_text(encoding="utf-8").splitlines():
         if line.endswith(":"):
-            ctype = builtin(tuple(line[:-1].split()))
+            ctype = builtin_type(tuple(line[:-1].split()))
         elif not line.startswith("#") and ctype is not None:
             yield from ((name, ctype) for name in line.split())
 

@@ -28,7 +28,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     StaticType,
     TupleType,
     is_opaque,
-    lay_out,
 )
 from smemlint.analysis.simt.domain.environment import LValue, is_reference, type_of
 from smemlint.analysis.simt.domain.values import (
@@ -47,6 +46,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
+from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.statics import place_of, scope_of, static_value
 from smemlint.frontend import ir
 from smemlint.frontend.program import Record

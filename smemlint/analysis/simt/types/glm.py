@@ -17,10 +17,10 @@ from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
     is_opaque,
-    lay_out,
 )
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
 
 _NAME = re.compile(r"(?:highp_|mediump_|lowp_)?([bdfiu]?)(vec|mat)([2-4])(?:x([2-4]))?")

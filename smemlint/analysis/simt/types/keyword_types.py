@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.domain.ctypes import KEYWORDS, CType, PointerType, builtin
+from smemlint.analysis.simt.domain.ctypes import CType, PointerType
+from smemlint.analysis.simt.types.builtin_types import KEYWORDS, builtin_type
 from smemlint.frontend import ir
 
 _WORDS = frozenset((*KEYWORDS, "signed", "const", "volatile"))
@@ -14,7 +15,7 @@ def keyword_type(type_: ir.Node) -> CType | None:
         case ir.TypeDecl() | ir.Typename():
             return keyword_type(type_.type)
         case ir.IdentifierType(names=names) if _WORDS.issuperset(names):
-            return builtin(names)
+            return builtin_type(names)
         case ir.PtrDecl(type=inner, quals=quals) if "&" not in quals and "&&" not in quals:
             target = keyword_type(inner)
             return target and PointerType(target, is_volatile=is_volatile(inner))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.builtins.cute_types import cute_type
 from smemlint.analysis.simt.cute.types import element_type, member_value, typed_value
-from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     ArrayType,
@@ -18,15 +17,16 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     StaticType,
     is_opaque,
-    lay_out,
     unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.builtin_types import builtin_type
 from smemlint.analysis.simt.types.enums import underlying_type
 from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
+from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.records import member_template, record_named
 from smemlint.analysis.simt.types.statics import declaring, place_of, scope_of
 from smemlint.analysis.simt.types.template_arguments import (
@@ -108,7 +108,7 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         qualifier = names_of(prefix)
         return (
             _resolve_alias(ev, name, arguments, qualifier)
-            or ctypes.builtin((name,))
+            or builtin_type((name,))
             or record_named(ev, name, arguments, qualifier)
         )
     finally:

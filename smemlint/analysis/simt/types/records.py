@@ -14,15 +14,14 @@ from smemlint.analysis.simt.domain.ctypes import (
     IntType,
     OpaqueType,
     RecordType,
-    as_base,
     is_opaque,
-    lay_out,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope, Variable
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.patterns import Argument, template_value
+from smemlint.analysis.simt.types.record_layout import as_base, lay_out
 from smemlint.analysis.simt.types.specializations import Specialization, specialization_for
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import (

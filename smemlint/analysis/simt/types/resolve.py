@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.domain import ctypes
 from smemlint.analysis.simt.domain.ctypes import (
     FUNCTION,
     ArrayType,
@@ -16,6 +15,7 @@ from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.node_facts import node_facts
+from smemlint.analysis.simt.types.builtin_types import KEYWORDS, builtin_type
 from smemlint.analysis.simt.types.cache import type_cache
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.enums import bind_enumerators
@@ -89,15 +89,15 @@ class Resolver:
 
     def named(self, words: tuple[str, ...]) -> CType:
         """Returns the type of words like `unsigned int`, `T`, `float4` or `Traits<3>::Element`."""
-        if len(words) == 1 and words[0] in ctypes.KEYWORDS:
-            return ctypes.KEYWORDS[words[0]]
+        if len(words) == 1 and words[0] in KEYWORDS:
+            return KEYWORDS[words[0]]
         if len(words) > 1:
             words = tuple(w for w in words if w not in ("const", "volatile"))
         if len(words) == 1:
             found = self.spelled(words[0])
             if found is not None:
                 return found
-        return ctypes.builtin(words) or self._unread(" ".join(words))
+        return builtin_type(words) or self._unread(" ".join(words))
 
     def _unread(self, spelling: str) -> OpaqueType:
         """Returns the type of a name that was not read, with what its template arguments are."""

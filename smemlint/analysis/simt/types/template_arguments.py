@@ -13,7 +13,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     UnreadTemplate,
-    builtin,
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope, Variable
@@ -27,6 +26,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.launches.bindings import type_text
+from smemlint.analysis.simt.types.builtin_types import builtin_type
 from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
 from smemlint.frontend.program import Function, TemplateParameter
 from smemlint.hardware.arch import WIDEST_ACCESS
@@ -154,7 +154,7 @@ def _closed_argument(ev: Evaluator, spelling: str) -> str:
         return spelling if constant is None else str(constant)
     text = type_text(ctype)
     return (
-        text if builtin((text,)) is ctype or isinstance(ctype, (IntType, FloatType)) else spelling
+        text if builtin_type((text,)) is ctype or isinstance(ctype, (IntType, FloatType)) else spelling
     )
 
 
