@@ -16,8 +16,8 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.frontend.cuda.lexer.integers import read_integer
 from smemlint.lazy_dataclasses import dataclass

@@ -10,7 +10,7 @@ import weakref
 import pytest
 from conftest import facts_of
 
-from smemlint.analysis.simt.state import BudgetExceeded
+from smemlint.analysis.simt.budget import BudgetExceeded
 from smemlint.limits.errors import OutOfTime, broke_off
 from smemlint.limits.guard import Allowance, limited
 from smemlint.limits.steps import spend

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.ctypes import CType, IntType
     from smemlint.analysis.simt.domain.environment import Binding, LValue, Operand
     from smemlint.analysis.simt.domain.values import Pointer, Unknown, Value
-    from smemlint.analysis.simt.state import Frame, State
+    from smemlint.analysis.simt.frames import Frame
+    from smemlint.analysis.simt.state import State
     from smemlint.frontend import ir
     from smemlint.frontend.program import Declaration, Function, Unit
     from smemlint.reasons import Assumption

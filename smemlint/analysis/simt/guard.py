@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from smemlint.analysis.simt.state import BudgetExceeded
+from smemlint.analysis.simt.budget import BudgetExceeded
 from smemlint.facts import NotAnalysed, Span
 from smemlint.limits.errors import LimitReached, OutOfSteps, broke_off, crash_reason, stop_reason
 from smemlint.reasons import Reason, ReasonCode

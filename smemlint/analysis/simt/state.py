@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.codegen.strength_reduction import Sums
 from smemlint.analysis.simt.domain.ctypes import RecordType
-from smemlint.analysis.simt.domain.environment import Binding, Geometry, Lazy, Mask, Scope, is_any
-from smemlint.analysis.simt.domain.memory import Memory, UndoLog
+from smemlint.analysis.simt.domain.environment import Binding, Geometry, Mask, Scope, is_any
+from smemlint.analysis.simt.domain.memory import Memory
 from smemlint.analysis.simt.domain.trace import LoopEntry
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Object,
-    Pointer,
     Space,
     Unknown,
     Value,
     offset_of,
 )
+from smemlint.analysis.simt.frames import Frame, Loop, LoopPlan
 from smemlint.analysis.simt.library_calls import is_of_library, users_call
 from smemlint.analysis.simt.node_facts import NodeFacts
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_IDLE_STEPS, MAX_STEPS, MAX_TRIPS
+from smemlint.limits.budgets import MAX_IDLE_STEPS
 from smemlint.limits.steps import spend
-from smemlint.reasons import Reason, ReasonCode, Topic
+from smemlint.reasons import Reason, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,260 +45,6 @@ if TYPE_CHECKING:
     from smemlint.frontend.program import Function, Unit
     from smemlint.layout.declared import DeclaredSwizzle
     from smemlint.reasons import Assumption
-
-
-_SHARES = 4
-"""A loop may spend one of so many parts of what is left of the budget."""
-
-
-class BudgetExceeded(Exception):
-    """The kernel's budget of steps or events is spent."""
-
-    def __init__(self, text: str, code: ReasonCode = ReasonCode.STEP_LIMIT) -> None:
-        super().__init__(text)
-        self.reason = Reason(code, f"evaluation stopped: {text}")
-
-
-@dataclass(slots=True, eq=False)
-class PendingJumps:
-    """Jumps out of a block of code that were taken under open conditions.
-
-    Attributes:
-        depth: undo logs of the memory that were open where the block began.
-        around: open conditions that it stands under.
-        jumps: what was written under the conditions, and the innermost one.
-        is_uniform: the threads of a block take them together.
-    """
-
-    depth: int = 0
-    around: int = 0
-    jumps: list[tuple[UndoLog, Unknown, ir.Node]] = field(default_factory=list)
-    is_uniform: bool = True
-
-
-@dataclass(slots=True, eq=False)
-class Frame:
-    """One activation of a function.
-
-    Attributes:
-        scopes: innermost last; the first holds template arguments.
-        this: the object that a method works on.
-        returns: (mask, value, open condition) of each return that was reached.
-        result: the type that the function declares for its result; None without a function.
-        open: the conditions around what is executed that are not known, innermost last, with the
-            statements that they are of.
-        pending: what was written before returns under them.
-        guards: what was assumed for the threads that did not return.
-        call: the expression that made it; None for what no call made.
-        is_copy: unrolling made the call of another one.
-        opening: items of the trace when it was made.
-        first_line: of its first shared access, while nothing but that line followed; else 0.
-        lambdas: nothing is captured by copy: a lambda body sees the frame that made it.
-        found: names that were looked up, with their innermost binding; None for none.
-        place: names of the namespaces and classes around the code that it executes, and the
-            directives of its blocks.
-        before: how many scopes there were where a directive changed the place, and the place.
-        sunk: of branches and calls, the loads that sink into them whose values it was given.
-    """
-
-    name: str
-    scopes: list[Scope]
-    this: Pointer | None = None
-    record: RecordType | None = None
-    place: tuple[str, ...] = ()
-    returns: list[tuple[Mask, Value, Unknown | None]] = field(default_factory=list)
-    returns_reference: bool = False
-    result: ir.Type | None = None
-    open: list[tuple[Unknown, ir.Node]] = field(default_factory=list)
-    pending: PendingJumps = field(default_factory=PendingJumps)
-    guards: dict[Assumption, None] = field(default_factory=dict)
-    call: ir.Node | None = None
-    is_copy: bool = False
-    opening: int = 0
-    first_line: int = 0
-    found: dict[str, Binding | None] = field(default_factory=dict)
-    before: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
-    sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
-
-    # ---- names
-
-    def enter_scope(self, scope: Scope | None = None) -> None:
-        """Makes names that are declared from here on, or those of a scope, the innermost ones."""
-        self.scopes.append({} if scope is None else scope)
-        for name in scope or ():
-            self.found.pop(name, None)
-
-    def leave_scope(self) -> None:
-        """Ends the innermost scope."""
-        while self.before and self.before[-1][0] == len(self.scopes):
-            _, self.place = self.before.pop()
-        for name in self.scopes.pop():
-            self.found.pop(name, None)
-
-    def open_names(self, directive: str) -> None:
-        """Makes names of another scope visible in the innermost one from here on."""
-        self.before.append((len(self.scopes), self.place))
-        self.place = (*self.place, directive)
-
-    def bind(self, name: str, binding: Binding) -> None:
-        """Declares a name in the innermost scope."""
-        self.scopes[-1][name] = binding
-        self.found.pop(name, None)
-
-    def lookup(self, name: str) -> Binding | None:
-        """Returns the innermost binding of a name.
-
-        Most names are looked up far more often than bound, so what was found is kept; but not
-        what is evaluated when it is first named, which another frame may do.
-        """
-        found = self.found
-        if name in found:
-            return found[name]
-        binding = None
-        for scope in reversed(self.scopes):
-            binding = scope.get(name)
-            if binding is not None:
-                break
-        if binding.__class__ is not Lazy:
-            found[name] = binding
-        return binding
-
-    # ---- what it does
-
-    @property
-    def function(self) -> str:
-        """The name of the function, without the line of the call."""
-        return self.name.rpartition(":")[0] if self.call is not None else self.name
-
-    def opens_with(self, line: int, trace: Trace) -> bool:
-        """Returns whether an access on that line, about to be made, is the first thing it does."""
-        if len(trace.items) == self.opening:
-            self.first_line = line
-        elif self.first_line != line or trace.ends_in_fence:
-            self.first_line = 0
-        return self.first_line > 0
-
-    def opens_with_barrier(self, trace: Trace) -> None:
-        """Notes a barrier that is about to be made."""
-        if len(trace.items) == self.opening:
-            self.opening = -1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Share:
-    """What one loop may spend of the budget.
-
-    Attributes:
-        begun: steps that were spent before it.
-        steps: that it may take.
-        idle: that it may take in a row without an access at a known address.
-    """
-
-    begun: int
-    steps: int
-    idle: int
-
-
-@dataclass(slots=True, eq=False)
-class Loop:
-    """A loop (or switch) that is under way.
-
-    Attributes:
-        broken, continued: threads that left it, or its iteration.
-        counter: name of the loop variable.
-        cost: operations of all iterations so far, as the compiler's unroller counts them.
-        breaks, continues: what was written before those under open conditions in it.
-        is_left_openly: a `break` stands under an open condition.
-        is_run_time: the compiler does not know how often it runs.
-        copy: number of the iteration in its basic block, which unrolling makes copies of.
-        share: what it may spend before one iteration stands for those that are left.
-        is_general: one does.
-        is_switch: it is no loop.
-    """
-
-    broken: Mask
-    continued: Mask
-    counter: str = ""
-    cost: int = 0
-    breaks: PendingJumps = field(default_factory=PendingJumps)
-    continues: PendingJumps = field(default_factory=PendingJumps)
-    is_left_openly: bool = False
-    is_run_time: bool = False
-    copy: int = 0
-    share: Share | None = None
-    is_general: bool = False
-    is_switch: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class LoopPlan:
-    """How the compiler lays out a loop, as its trial showed.
-
-    Attributes:
-        unroll_factor: iterations in one basic block.
-        is_rolled: many blocks remain, of which only representatives are executed.
-        carried: object key, byte offset and change per iteration of what the loop changes.
-        may_fuse: accesses that other iterations than those of a block may be fused with.
-        is_counted: it runs as often as a variable says.
-        surely_runs: it does so at least once.
-        is_staggered: threads of one warp left it in different iterations.
-        tried: how often it just ran in the trial, where the header does not tell.
-    """
-
-    unroll_factor: int
-    is_rolled: bool = False
-    carried: list[tuple[str, int, int | None]] = field(default_factory=list)
-    may_fuse: frozenset[ir.Node] = frozenset()
-    is_counted: bool = False
-    surely_runs: bool = False
-    tried: int | None = None
-    is_staggered: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Budget:
-    """What one evaluation may spend.
-
-    Attributes:
-        has_shares: each loop has a share of what is left.
-        steps: statements executed so far.
-        last_progress: the step of the latest access whose address was known.
-        cells_noted: cells written before jumps under open conditions, noted so far.
-    """
-
-    max_steps: int = MAX_STEPS
-    max_trips: int = MAX_TRIPS
-    has_shares: bool = False
-    steps: int = 0
-    last_progress: int = 0
-    cells_noted: int = 0
-
-    @property
-    def idle(self) -> int:
-        """Statements since the latest access whose address was known."""
-        return self.steps - self.last_progress
-
-    def renewed(self) -> Budget:
-        """Returns the same budget with nothing spent."""
-        return Budget(self.max_steps, self.max_trips, self.has_shares)
-
-    def holds(self, steps: int) -> bool:
-        """Returns whether so many further statements are within the budget."""
-        return self.steps + steps <= self.max_steps and self.idle + steps <= MAX_IDLE_STEPS
-
-    def share(self) -> Share | None:
-        """Returns the share of a loop that begins: a part of what is left, so that some is left."""
-        if not self.has_shares:
-            return None
-        left, idle_left = self.max_steps - self.steps, MAX_IDLE_STEPS - self.idle
-        return Share(self.steps, left // _SHARES, idle_left // _SHARES)
-
-    def has_spent(self, share: Share | None) -> bool:
-        """Returns whether a loop has taken its share."""
-        if share is None:
-            return False
-        unproductive = self.steps - max(self.last_progress, share.begun)
-        return self.steps - share.begun > share.steps or unproductive > share.idle
 
 
 Forms: TypeAlias = "dict[tuple[int, int], tuple[Object, int, Value]]"

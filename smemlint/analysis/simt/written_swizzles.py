@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.facts import LayoutUse, Span
 from smemlint.frontend.program import Unit

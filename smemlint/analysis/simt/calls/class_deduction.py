@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from smemlint.analysis.simt.calls.inlining import deduce
+from smemlint.analysis.simt.calls.deduction import deduce
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.domain.ctypes import CType, RecordType
 from smemlint.analysis.simt.domain.environment import Scope

@@ -17,7 +17,8 @@ from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, Space, Value
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.state import ConstantCall, Frame, State
+from smemlint.analysis.simt.frames import Frame
+from smemlint.analysis.simt.state import ConstantCall, State
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
 

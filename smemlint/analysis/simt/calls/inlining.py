@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,6 +11,7 @@ from typing import TypeVar
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call, value_known
 from smemlint.analysis.simt.calls.constraints import enabled
+from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
 from smemlint.analysis.simt.calls.passed_loads import passed_loads
@@ -24,8 +25,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     VoidType,
-    is_opaque,
-    unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import (
     Binding,
@@ -48,19 +47,17 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.shared_functions import touches_shared
-from smemlint.analysis.simt.state import Frame, State
+from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.overloads import (
     best_fit,
-    class_spelling,
     parameters_of,
     signature_of,
-    type_words,
 )
-from smemlint.analysis.simt.types.patterns import Match
 from smemlint.analysis.simt.types.records import is_specialization_open
 from smemlint.analysis.simt.types.specializations import (
     class_fit,
@@ -71,7 +68,7 @@ from smemlint.analysis.simt.types.specializations import (
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
-from smemlint.frontend.program import Function, TemplateParameter
+from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
 
@@ -445,103 +442,3 @@ def returned_value(ev: Evaluator, frame: Frame, ctype: CType, node: ir.Node) -> 
     if frame.returns_reference or is_reference(ctype):
         return replace(value, is_reference=True) if isinstance(value, Pointer) else value
     return convert(ev, value, ctype) if not isinstance(ctype, OpaqueType) else value
-
-
-def deduce_template_arguments(
-    ev: Evaluator,
-    function: Function,
-    params: Sequence[ir.Decl],
-    operands: Sequence[Operand],
-    scope: Scope,
-) -> None:
-    """Binds template parameters that the arguments determine.
-
-    Args:
-        ev: the evaluator.
-        function: the template.
-        params: its parameters.
-        operands: the arguments, evaluated.
-        scope: template arguments that are known; takes those that are found.
-    """
-    deduce(ev, function.template, params, operands, scope)
-
-
-def deduce(
-    ev: Evaluator,
-    template: Sequence[TemplateParameter],
-    params: Sequence[ir.Decl],
-    operands: Sequence[Operand],
-    scope: Scope,
-) -> None:
-    """Binds parameters of a function's or a class's template that arguments determine.
-
-    Args:
-        ev: the evaluator.
-        template: its parameters.
-        params: of the function or the constructor.
-        operands: the arguments, evaluated.
-        scope: template arguments that are known; takes those that are found.
-    """
-    open_parameters = (p for p in template if p.name and not p.is_pack)
-    missing = {p.name: p for p in open_parameters if p.name not in scope}
-    explicit = set(scope)
-    defaults = {p.name for p in template if p.default is not None}
-    for param, operand in zip(params, operands, strict=False):
-        ctype = operand.type
-        for name, found in _unify(param.type, ctype, {*missing, *defaults}):
-            if name not in explicit or name in missing:
-                scope.setdefault(name, found)
-    _deduce_from_classes(ev, params, operands, missing, scope)
-
-
-def _deduce_from_classes(
-    ev: Evaluator,
-    params: Sequence[ir.Decl],
-    operands: Sequence[Operand],
-    missing: Collection[str],
-    scope: Scope,
-) -> None:
-    """Binds what class templates of parameters say: `N` of `Int<N>`, `L` of `Tag<L>`."""
-    if not missing:
-        return
-    match = Match(frozenset(missing), ev)
-    for param, operand in zip(params, operands, strict=False):
-        spelling = class_spelling(param.type)
-        if match.is_open(spelling) and spelling not in missing:
-            match.fits(spelling, unreferenced(operand.type))
-    for name, found in match.bound.items():
-        if found is not None and not is_opaque(found):
-            scope.setdefault(name, found)
-
-
-def _unify(node: ir.Node | None, ctype: CType, names: set[str]) -> list[tuple[str, Binding]]:
-    """Returns the template parameters that a declarator and an argument's type determine."""
-    match node:
-        case ir.TypeDecl():
-            words = type_words(node)
-            if len(words) == 1 and words[0] in names and not is_opaque(ctype):
-                if isinstance(ctype, ArrayType):
-                    ctype = PointerType(ctype.element)
-                return [(words[0], ctype)]
-        case ir.PtrDecl():
-            if {"&", "&&"} & set(node.quals):
-                return _unify_reference(node.type, ctype, names)
-            if isinstance(ctype, PointerType):
-                return _unify(node.type, ctype.target, names)
-            if isinstance(ctype, ArrayType):
-                return _unify(node.type, ctype.element, names)
-        case ir.ArrayDecl() if isinstance(ctype, ArrayType):
-            found = _unify(node.type, ctype.element, names)
-            if isinstance(node.dim, ir.ID) and node.dim.name in names and ctype.count is not None:
-                found.append((node.dim.name, AffineInt(ctype.count)))
-            return found
-        case ir.ArrayDecl() if isinstance(ctype, PointerType):
-            return _unify(node.type, ctype.target, names)
-    return []
-
-
-def _unify_reference(node: ir.Node, ctype: CType, names: set[str]) -> list[tuple[str, Binding]]:
-    words = type_words(node) if isinstance(node, ir.TypeDecl) else []
-    if len(words) == 1 and words[0] in names:
-        return [(words[0], ctype)]
-    return _unify(node, ctype, names)

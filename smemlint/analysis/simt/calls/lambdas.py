@@ -10,8 +10,8 @@ from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, PointerType
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Scope, Variable, type_of
 from smemlint.analysis.simt.domain.values import CallableValue, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.lvalues import variable_lvalue
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.tokens import lex

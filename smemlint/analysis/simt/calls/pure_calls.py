@@ -36,9 +36,10 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.analysis.simt.shared_functions import new_words, shared_names
-from smemlint.analysis.simt.state import Frame, State
+from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.overloads import target_qualifiers
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import names_shared

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
+from smemlint.analysis.simt.budget import BudgetExceeded
 from smemlint.analysis.simt.builtins.containers import list_type
 from smemlint.analysis.simt.calls.class_deduction import deduced_class
 from smemlint.analysis.simt.calls.construction import (
@@ -49,7 +50,6 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.initializers import initialize
-from smemlint.analysis.simt.state import BudgetExceeded
 from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray

@@ -11,10 +11,10 @@ from smemlint.analysis.simt.domain.ctypes import OpaqueType, RecordType, StaticT
 from smemlint.analysis.simt.domain.environment import Binding, Variable
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Object, Space, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.declarations import declare
 from smemlint.analysis.simt.interpreter.initializers import initialize
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.enums import enumerator_named
 from smemlint.analysis.simt.types.patterns import same_argument
 from smemlint.analysis.simt.types.statics import static_member

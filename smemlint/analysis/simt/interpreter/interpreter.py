@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smemlint.analysis.simt.budget import Budget
 from smemlint.analysis.simt.calls import calls
 from smemlint.analysis.simt.dispatch import EXPRESSIONS, LVALUES, STATEMENTS
 from smemlint.analysis.simt.domain.affine import AffineDomain
@@ -30,7 +31,7 @@ from smemlint.analysis.simt.interpreter import (
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.loops import loops
 from smemlint.analysis.simt.loops.modified import may_skip
-from smemlint.analysis.simt.state import Budget, State
+from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.cache import Resolution
 from smemlint.analysis.simt.types.resolve import Resolver
 from smemlint.frontend import ir

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smemlint.analysis.simt.budget import BudgetExceeded
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import LValue
@@ -15,8 +16,8 @@ from smemlint.analysis.simt.domain.masking import same
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import FloatValue, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import PendingJumps
 from smemlint.analysis.simt.interpreter.joins import join_writes
-from smemlint.analysis.simt.state import BudgetExceeded, PendingJumps
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_CELLS_NOTED
 from smemlint.reasons import Assumption, Reason, ReasonCode

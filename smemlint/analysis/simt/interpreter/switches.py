@@ -12,10 +12,10 @@ from smemlint.analysis.simt.domain.intervals import lower, upper
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.branches import End, execute_alternative
 from smemlint.analysis.simt.interpreter.joins import join_writes, merge_writes
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target, pending_jumps
-from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, ReasonCode, Topic

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
 
+from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial, with_layout_advice
 from smemlint.analysis.simt.domain.affine import AffineDomain
@@ -23,13 +24,13 @@ from smemlint.analysis.simt.domain.values import (
     is_of_launch,
 )
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.alike import Alike, Found, relabelled
 from smemlint.analysis.simt.kernel.consensus import sampled_where_free
 from smemlint.analysis.simt.kernel.finished import finished_accesses
 from smemlint.analysis.simt.kernel.parameters import parameter_binding
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
-from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.cache import TypeCache
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import field, replace
 from functools import partial
 from itertools import islice
-from math import gcd
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.kernel.alternatives import alternative_offsets, warps
 from smemlint.analysis.simt.kernel.array_extent import within_array
 from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.analysis.simt.kernel.data_lanes import data_addresses, lanes_of_any_data
@@ -30,11 +30,10 @@ from smemlint.facts import (
     Span,
 )
 from smemlint.frontend import ir
-from smemlint.hardware.arch import BANKS, WORD
+from smemlint.hardware.arch import WORD
 from smemlint.hardware.atomics import has_varying_turns
-from smemlint.hardware.banks import wavefronts
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_CALL_CHAINS, MAX_RESIDUES
+from smemlint.limits.budgets import MAX_CALL_CHAINS
 from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
 
@@ -43,15 +42,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from smemlint.analysis.simt.domain.lanes import Lanes
     from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.analysis.simt.domain.values import Symbol
     from smemlint.facts import Instance, LayoutUse, WarpPattern
     from smemlint.frontend.program import Unit
     from smemlint.reasons import Assumption
 
 _Chain = tuple[tuple[str, ir.Node], ...]
-_GENERIC = 1 << 20
 """A value of an unknown at which lanes that move by different multiples of it lie far apart."""
 
 
@@ -187,7 +183,7 @@ class AccessSummary:
         site.depends_on_data |= event.depends_on_data
         for assumption in event.assumptions:
             site.assumptions.setdefault(assumption)
-        site.issued += _warps(event.mask) * event.issued
+        site.issued += warps(event.mask) * event.issued
         site.chain_of(event)
         site.repeats |= event.repeats
         site.may_fuse |= bool(event.may_fuse)
@@ -219,7 +215,7 @@ class AccessSummary:
         if event.kind is AccessKind.ASYNC_COPY:
             self._add_copy(site, event)
             return
-        alternatives = _alternatives(offset, event)
+        alternatives = alternative_offsets(offset, event)
         if isinstance(alternatives, Unknown):
             site.undecided = site.undecided or alternatives
             return
@@ -370,127 +366,6 @@ class AccessSummary:
             operation=site.operation,
             arch=self._arch,
         )
-
-
-def _alternatives(offset: AffineInt, event: Event) -> list[NDArray[np.int64]] | Unknown:
-    """Returns lane addresses for every residue of the unknown part that matters to banks.
-
-    What moves all lanes by one multiple of the access width (and of a word) only rotates the banks.
-    """
-    for term in offset.terms:
-        if _values_of(*term) and not _agree_by_warp(np.asarray(term[1]), event.mask):
-            return _for_each_value(offset, term, event)
-    unit = max(event.width, 4)
-    base = np.broadcast_to(np.asarray(offset.base, dtype=np.int64), event.mask.shape)
-    steps: list[int] = []
-    for symbol, factor in offset.terms:
-        if not isinstance(factor, int):
-            if not _agree_by_warp(factor, event.mask):
-                by = factor * symbol.multiple
-                if len(offset.terms) > 1 or not _keeps_banks(base, by, event):
-                    return _lanes_depend_on(symbol)
-                return [base + by * _GENERIC]
-            factor = int(np.gcd.reduce(factor[event.mask]))
-        steps.append(factor * symbol.multiple)
-    common = unit
-    for step in steps:
-        common = gcd(common, step)
-    residues = range(0, unit, common) if common < unit else range(1)
-    if len(residues) > MAX_RESIDUES:
-        return Unknown.because(ReasonCode.RESIDUES, "too many residues of an unknown")
-    found = [base + r for r in residues]
-    if len(found) > 1 and event.width > 1:
-        aligned = [b for b in found if not (b[event.mask] % event.width).any()]
-        found = aligned or found[:1]  # a misaligned residue would fault: it does not occur
-    return found
-
-
-def _lanes_depend_on(symbol: Symbol) -> Unknown:
-    text = f"how far lanes lie apart depends on `{symbol.name}`, not known"
-    return Unknown.because(ReasonCode.RESIDUES, text)
-
-
-def _values_of(symbol: Symbol, factor: Lanes) -> range:
-    """Returns the values of an unknown that moves lanes apart, where those are few."""
-    if isinstance(factor, int) or symbol.is_iteration or not symbol.nonnegative:
-        return range(0)
-    if symbol.multiple > 1 or symbol.most is None or symbol.most - symbol.least >= MAX_RESIDUES:
-        return range(0)
-    return range(symbol.least, symbol.most + 1)
-
-
-def _for_each_value(
-    offset: AffineInt, term: tuple[Symbol, Lanes], event: Event
-) -> list[NDArray[np.int64]] | Unknown:
-    """Returns lane addresses for each value of an unknown, if all of them take as long."""
-    found: list[NDArray[np.int64]] = []
-    others = tuple(t for t in offset.terms if t is not term)
-    for value in _values_of(*term):
-        base = np.asarray(offset.base) + np.asarray(term[1]) * value
-        part = _alternatives(AffineInt(base, offset.type, others), event)
-        if isinstance(part, Unknown):
-            return part
-        found += part
-        if len(found) > MAX_RESIDUES:
-            return _lanes_depend_on(term[0])
-    return found if _cost_alike(found, event) else _lanes_depend_on(term[0])
-
-
-def _cost_alike(alternatives: Sequence[NDArray[np.int64]], event: Event) -> bool:
-    """Returns whether every warp takes as many wavefronts, of as many at best, in each of them."""
-    if event.kind not in (AccessKind.LOAD, AccessKind.STORE):
-        return False
-    active = event.mask.reshape(-1, WARP)
-    spend(len(alternatives))
-    try:
-        costs = [
-            wavefronts(
-                np.where(event.mask, lanes, 0).reshape(-1, WARP),
-                kind=event.kind, width=event.width, active=active,
-            )
-            for lanes in alternatives
-        ]  # fmt: skip
-    except ValueError:  # a misaligned address: one of them does not occur
-        return False
-    first = costs[0]
-    return all(
-        np.array_equal(c.wavefronts, first.wavefronts) and np.array_equal(c.ideal, first.ideal)
-        for c in costs
-    )
-
-
-def _keeps_banks(base: NDArray[np.int64], by: NDArray[np.int64], event: Event) -> bool:
-    """Returns whether lanes moved by multiples `by` neither change banks nor meet.
-
-    Their differences are multiples of all banks, and lanes of one word stay those of one word
-    for the least values of the unknown and a large one.
-    """
-    mask = event.mask
-    if (by[mask] % (BANKS * WORD)).any():
-        return False
-    first = _sharing(base, mask)
-    return all(
-        np.array_equal(_sharing(base + by * value, mask), first) for value in (1, 2, 3, _GENERIC)
-    )
-
-
-def _sharing(addresses: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Returns for every active lane the first one of its warp that reaches the same word."""
-    rows, active = (addresses // WORD).reshape(-1, WARP), mask.reshape(-1, WARP)
-    same = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]
-    found: NDArray[np.int64] = same.argmax(axis=2)[active]
-    return found
-
-
-def _agree_by_warp(lanes: NDArray[np.int64], mask: NDArray[np.bool_]) -> bool:
-    """Returns whether the active lanes of every warp hold one number."""
-    rows, active = lanes.reshape(-1, WARP), mask.reshape(-1, WARP)
-    first = rows[np.arange(len(rows)), active.argmax(axis=1)]
-    return not ((rows != first[:, None]) & active).any()
-
-
-def _warps(mask: NDArray[np.bool_]) -> int:
-    return int(mask.reshape(-1, WARP).any(axis=1).sum())
 
 
 def _hangs_on_threads(pattern: WarpPattern, kind: AccessKind) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.domain.ctypes import (
     IntType,
     RecordType,
@@ -18,10 +19,10 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.launches.host_interpreter import HostPolicy
-from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.template_arguments import assumed_default, default_scope
 from smemlint.frontend.program import Function

@@ -8,6 +8,7 @@ from itertools import product
 from math import prod
 
 from smemlint.analysis.simt.domain.environment import Scope
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.host_code import distinct
 from smemlint.analysis.simt.launches.host_functions import execute_host_function, host_interpreter
@@ -19,7 +20,6 @@ from smemlint.analysis.simt.launches.instantiations import (
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.open_parameters import Flows, IrrelevantChoices
-from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass

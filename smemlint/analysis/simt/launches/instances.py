@@ -20,6 +20,7 @@ from smemlint.analysis.program.user_input import UserInput
 from smemlint.analysis.simt.domain.environment import MAX_THREADS, Geometry, Scope
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, number
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
@@ -28,7 +29,6 @@ from smemlint.analysis.simt.launches.climb import FoundLaunches, Wanted
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.launches.launches import Extents, Launch
 from smemlint.analysis.simt.launches.search import LaunchSearch
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block
 from smemlint.facts import Instance

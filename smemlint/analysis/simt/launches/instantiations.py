@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
+from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Operand, Scope
 from smemlint.analysis.simt.domain.values import Unknown

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
-from smemlint.analysis.simt.calls.inlining import deduce_template_arguments
+from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
 from smemlint.analysis.simt.calls.lambdas import call_lambda, closure_of
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs
@@ -25,6 +25,7 @@ from smemlint.analysis.simt.domain.values import (
     one_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.launches.host_interpreter import (
@@ -42,7 +43,6 @@ from smemlint.analysis.simt.launches.passed_values import (
     numbers_passed,
 )
 from smemlint.analysis.simt.launches.repeated_calls import key_of_call
-from smemlint.analysis.simt.state import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.facts import Span

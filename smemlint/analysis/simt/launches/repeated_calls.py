@@ -18,7 +18,7 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
-from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, target_qualifiers
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function

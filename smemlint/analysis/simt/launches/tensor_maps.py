@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Value, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.parameters import parameter_binding
-from smemlint.analysis.simt.state import Budget, BudgetExceeded, Frame
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.facts import LayoutUse
 from smemlint.frontend import ir

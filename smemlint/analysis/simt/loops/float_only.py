@@ -30,12 +30,12 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of, in_one_block
 from smemlint.analysis.simt.loops.mod_ref import Escape, ModRef
 from smemlint.analysis.simt.loops.modified import is_floating
-from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
 
 _CONSTANTS = (*CTYPES, AffineInt, FloatValue)

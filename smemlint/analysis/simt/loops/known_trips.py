@@ -19,12 +19,12 @@ from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.modified import keeps_what_is_followed
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
-from smemlint.analysis.simt.state import Loop
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FORESEEN

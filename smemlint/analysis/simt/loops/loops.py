@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.masking import same
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import LoopPlan
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
 from smemlint.analysis.simt.loops.known_trips import (
@@ -33,7 +34,7 @@ from smemlint.analysis.simt.loops.known_trips import (
     may_be_left,
 )
 from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks
-from smemlint.analysis.simt.state import LoopPlan, State
+from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
 
 _TRIED = 2

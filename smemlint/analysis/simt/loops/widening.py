@@ -29,8 +29,9 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
-from smemlint.analysis.simt.state import Forms, Loop
+from smemlint.analysis.simt.state import Forms
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_WIDENINGS

@@ -14,7 +14,7 @@ from typing import cast
 from smemlint.analysis.simt.domain.ctypes import IntType, RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Variable
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer
-from smemlint.analysis.simt.state import Frame
+from smemlint.analysis.simt.frames import Frame
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 

@@ -154,7 +154,9 @@ def _closed_argument(ev: Evaluator, spelling: str) -> str:
         return spelling if constant is None else str(constant)
     text = type_text(ctype)
     return (
-        text if builtin_type((text,)) is ctype or isinstance(ctype, (IntType, FloatType)) else spelling
+        text
+        if builtin_type((text,)) is ctype or isinstance(ctype, (IntType, FloatType))
+        else spelling
     )
 
 

@@ -10,7 +10,7 @@ from traces import access, shared
 
 from smemlint.analysis.simt.domain.values import I64, AffineInt, Symbol, Unknown, is_of_launch
 from smemlint.analysis.simt.kernel import evaluate
-from smemlint.analysis.simt.kernel.summarize import _alternatives
+from smemlint.analysis.simt.kernel.alternatives import alternative_offsets
 from smemlint.facts import AccessKind, Certainty
 from smemlint.hardware.banks import wavefronts
 from smemlint.reasons import ReasonCode
@@ -20,7 +20,7 @@ LANES = np.arange(32, dtype=np.int64)
 
 def alternatives(base, step, *, width=4, multiple=1):
     offset = AffineInt(base, I64, ((Symbol("n", "n", multiple), step),))
-    return _alternatives(offset, access(AccessKind.LOAD, shared(), offset, width=width))
+    return alternative_offsets(offset, access(AccessKind.LOAD, shared(), offset, width=width))
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 
 from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.loops import known_trips
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.known_trips import LoopParts, foresee_trips
-from smemlint.analysis.simt.state import Frame
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.unit import LoadOptions, load_unit
 

@@ -20,10 +20,10 @@ from smemlint.analysis.simt.domain.values import (
     Symbol,
     Unknown,
 )
+from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.loops.widening import widen
-from smemlint.analysis.simt.state import Frame
 from smemlint.frontend.cuda.unit import LoadOptions, load_unit
 from smemlint.reasons import Reason, ReasonCode
 
