@@ -192,6 +192,7 @@ class LoopPlan:
         surely_runs: it does so at least once.
         is_staggered: threads of one warp left it in different iterations.
         tried: how often it just ran in the trial, where the header does not tell.
+        constant: how often it runs for whom it is so, if the compiler knows that.
     """
 
     unroll_factor: int
@@ -202,3 +203,4 @@ class LoopPlan:
     surely_runs: bool = False
     tried: int | None = None
     is_staggered: bool = False
+    constant: int | None = None

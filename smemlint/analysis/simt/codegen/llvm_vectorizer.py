@@ -46,6 +46,7 @@ from smemlint.lazy_dataclasses import dataclass
 _FUSIBLE = frozenset((AccessKind.LOAD, AccessKind.STORE))
 _WIDTHS = (1, 2, 4, 8)
 _PAIR = 2
+_PAIR_OF_BYTES = (1, 2)
 _REACH = 256
 """Stores that a load is moved past at most."""
 _ORDERED = 4
@@ -252,6 +253,7 @@ class _Fusion:
             if chain.is_open and both:
                 event.may_fuse = max(event.may_fuse, event.width)
             event.may_part |= may_part and event.width == WIDEST_ACCESS
+            event.may_part |= is_load and (chain.width, event.width) == _PAIR_OF_BYTES
             self.out.append(event)
 
 

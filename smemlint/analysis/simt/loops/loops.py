@@ -104,16 +104,16 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
 
     How many iterations the compiler puts together depends on what they cost, so a loop is tried
     first to learn that; where it stays a loop it is run with its variables marked as such. Two
-    iterations tell it where the header alone says how many there are.
+    iterations tell it where the header alone says how many there are. One in a loop that is
+    unrolled whole is laid out anew where it runs another number of times.
     """
     state, node = ev.state, parts.node
     plan = state.loop_plans.get(node)
-    if plan is not None:
-        is_counted = plan.is_rolled or state.budget.has_shares
-        trips = foresee_trips(ev, parts) if is_counted else None
-        _execute_planned(ev, parts, plan, _carried_now(state, plan), trips)
+    asks = plan is None or plan.is_rolled or plan.constant is not None or state.budget.has_shares
+    foreseen = foresee_trips(ev, parts) if asks else None
+    if plan is not None and plan.constant in (None, foreseen):
+        _execute_planned(ev, parts, plan, _carried_now(state, plan), foreseen)
         return
-    foreseen = foresee_trips(ev, parts)
     tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
     frame = state.frame
     mask, returned, left = state.mask, len(frame.returns), len(frame.pending.jumps)
@@ -130,7 +130,10 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         together = 1  # nothing fuses from one iteration to the next
     runs = parts.first or (trips > 0 and _hangs_on_counters(ev, parts))
     plan = state.loop_plans[node] = LoopPlan(
-        together, is_counted=not trial.is_constant, surely_runs=runs
+        together,
+        is_counted=not trial.is_constant,
+        surely_runs=runs,
+        constant=foreseen if trial.is_constant else None,
     )
     is_final = trial.is_general and state.budget.has_shares  # what a rerun would cost is not left
     is_whole = trips <= together and not was_cut_short
