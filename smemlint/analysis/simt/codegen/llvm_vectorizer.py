@@ -16,17 +16,24 @@ conversions, see slow_paths.py.
 Of four words of a union in shared memory it is open, too: with `union { float4 v; float f[4]; }`,
 `u[t].f[0] + u[t].f[1] + u[t].f[2] + u[t].f[3]` is an LDS.128 and an LDS of f[2], in descending
 order or from f[2] on an LDS.128 alone.
+
+Neighbours of one block are cut as LLVM's LoadStoreVectorizer does: see `pieces`, which gives the
+loads in the PTX of 1,504 runs of bytes, shorts and words, and the stores of 332. It looks at the
+loads of an array 64 at a time, and so at the stores: of `a = q[99]` and q[0] to q[63] behind it,
+the last is one for itself. Bytes at places that only two divide are loaded by twos where products are
+computed so, which is not modelled: as many wavefronts each.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
+from itertools import groupby
 
 from smemlint.analysis.simt.codegen.slots import (
-    fused_slot,
+    instruction,
     may_meet,
     root_of,
     run_and_position,
@@ -46,11 +53,13 @@ from smemlint.lazy_dataclasses import dataclass
 _FUSIBLE = frozenset((AccessKind.LOAD, AccessKind.STORE))
 _WIDTHS = (1, 2, 4, 8)
 _PAIR = 2
-_PAIR_OF_BYTES = (1, 2)
 _REACH = 256
 """Stores that a load is moved past at most."""
 _ORDERED = 4
 """Slots of an array that fuse past accesses of the same array in whatever order they come."""
+_AT_ONCE = 64
+"""Loads, or stores, of an array that are looked at together."""
+_LEFT_ALONE = (16, 2)
 
 
 def vectorized(items: Iterable[Event | Fence]) -> Iterator[Event | Fence]:
@@ -113,7 +122,7 @@ def _is_fixed(event: Event) -> bool:
 
 @dataclass(slots=True)
 class _Chain:
-    """Accesses of one slot that can still become one instruction."""
+    """Accesses of one slot that can still become one instruction, by their places in the run."""
 
     size: int
     width: int
@@ -139,6 +148,8 @@ class _Order:
 
 
 _Key = tuple[object, ...]
+_Runs = dict[_Key, dict[int, _Chain]]
+"""Chains by run and slot."""
 
 
 class _Fusion:
@@ -146,13 +157,10 @@ class _Fusion:
 
     def __init__(self) -> None:
         self.out: list[Event] = []
-        self._loads: dict[_Key, dict[int, _Chain]] = defaultdict(dict)
-        self._stores: dict[int, dict[_Key, dict[int, _Chain]]] = defaultdict(
-            lambda: defaultdict(dict)
-        )
+        self._chains: dict[tuple[int, AccessKind], _Runs] = defaultdict(lambda: defaultdict(dict))
         self._passed: list[Event] = []
         self._orders: dict[_Key, _Order] = defaultdict(_Order)
-        self._kinds: dict[int, set[AccessKind]] = defaultdict(set)
+        self._counts: dict[int, Counter[AccessKind]] = defaultdict(Counter)
         self._assembly = 0
 
     def add(self, event: Event) -> None:
@@ -175,7 +183,7 @@ class _Fusion:
             if position % event.width:
                 size, key = 0, ()
         self._end_stores_that_meet(event, key)
-        self._kinds[root_of(event.object)].add(event.kind)
+        self._count(event)
         if event.kind is AccessKind.STORE:
             self._passed.append(event)
         if not size:
@@ -187,18 +195,23 @@ class _Fusion:
 
     def end(self) -> None:
         """Ends all chains: nothing moves past this point."""
-        groups = [*self._loads.values(), *(g for k in self._stores.values() for g in k.values())]
-        for group in groups:
-            for chain in group.values():
-                self._close(chain)
-        self._loads.clear()
-        self._stores.clear()
+        for runs in self._chains.values():
+            self._close_all(runs)
+        self._chains.clear()
         self._passed.clear()
         self._orders.clear()
-        self._kinds.clear()
+        self._counts.clear()
+
+    def _count(self, event: Event) -> None:
+        """Counts an access of an array; LLVM looks at so many of them together."""
+        root = root_of(event.object)
+        counts = self._counts[root]
+        if counts[event.kind] and counts[event.kind] % _AT_ONCE == 0:
+            self._close_all(self._chains.pop((root, event.kind), {}))
+        counts[event.kind] += event.width < WIDEST_ACCESS
 
     def _load(self, event: Event, key: _Key, position: int, size: int) -> None:
-        group = self._loads[key]
+        group = self._chains[root_of(event.object), event.kind][key]
         slot = position // size
         chain = group.get(slot)
         if chain is not None and self._must_stay_behind(event, chain):
@@ -207,7 +220,7 @@ class _Fusion:
         if chain is None:
             chain = group[slot] = _Chain(size, event.width)
             chain.is_open = self._begins_open(event, key, slot)
-        chain.elements[position % size // event.width].append(event)
+        chain.elements[position // event.width].append(event)
 
     def _begins_open(self, event: Event, key: _Key, slot: int) -> bool:
         """Returns whether it is open that a slot fuses: among loads and stores, out of order."""
@@ -224,19 +237,20 @@ class _Fusion:
         return len(passed) == _REACH or any(may_meet(s, load) for s in passed)
 
     def _store(self, event: Event, key: _Key, position: int, size: int) -> None:
-        group = self._stores[root_of(event.object)][key]
+        group = self._chains[root_of(event.object), event.kind][key]
         slot = position // size
         chain = group.get(slot)
         if chain is None:
             chain = group[slot] = _Chain(size, event.width)
             chain.is_open = self._begins_open(event, key, slot)
-        chain.elements[position % size // event.width].append(event)
+        chain.elements[position // event.width].append(event)
         if len(chain.elements) == chain.count:
             self._close(group.pop(slot))
 
     def _end_stores_that_meet(self, event: Event, key: _Key) -> None:
         """Closes chains of stores that would have to move past an access of their bytes."""
-        for other, group in self._stores.get(root_of(event.object), {}).items():
+        runs = self._chains.get((root_of(event.object), AccessKind.STORE), {})
+        for other, group in runs.items():
             if other == key and event.kind is AccessKind.STORE:
                 continue
             for slot in [
@@ -244,17 +258,72 @@ class _Fusion:
             ]:
                 self._close(group.pop(slot))
 
-    def _close(self, chain: _Chain) -> None:
-        first = next(chain.events())
-        both = len(self._kinds[root_of(first.object)]) > 1
+    def _close_all(self, runs: _Runs) -> None:
+        for group in runs.values():
+            self._close(*group.values())
+
+    def _close(self, *chains: _Chain) -> None:
+        """Makes instructions of the chains of one run."""
+        if not chains:
+            return
+        first = next(chains[0].events())
         is_load = first.kind is AccessKind.LOAD
-        may_part = is_load and first.object is not None and has_union(first.object.type)
-        for event in fused_slot(chain.elements, chain.count, chain.width, by_llvm=True):
-            if chain.is_open and both:
-                event.may_fuse = max(event.may_fuse, event.width)
-            event.may_part |= may_part and event.width == WIDEST_ACCESS
-            event.may_part |= is_load and (chain.width, event.width) == _PAIR_OF_BYTES
-            self.out.append(event)
+        both = len(self._counts[root_of(first.object)]) > 1
+        in_union = is_load and first.object is not None and has_union(first.object.type)
+        elements = {at: events for chain in chains for at, events in chain.elements.items()}
+        is_open = {at for chain in chains if chain.is_open for at in chain.elements}
+        for start, count, present in _instructions(elements, chains[0], is_load=is_load):
+            wide = count * first.width
+            for event in instruction(present, start, wide, first.width, by_llvm=True):
+                if both and not is_open.isdisjoint(present):
+                    event.may_fuse = max(event.may_fuse, event.width)
+                event.may_part |= in_union and event.width == WIDEST_ACCESS
+                self.out.append(event)
+
+
+def _instructions(
+    elements: Mapping[int, list[Event]], chain: _Chain, *, is_load: bool
+) -> Iterator[tuple[int, int, dict[int, list[Event]]]]:
+    """Yields the first element of each instruction, how many it takes, and those that are there."""
+    for _, run in groupby(enumerate(sorted(elements)), lambda pair: pair[1] - pair[0]):
+        places = [at for _, at in run]
+        most = WIDEST_ACCESS // chain.width
+        for at, count in pieces(places[0], len(places), chain.count, most, is_load=is_load):
+            yield at, count, {k: elements[k] for k in range(at, at + count) if k in elements}
+
+
+def pieces(
+    start: int, count: int, aligned: int, most: int, *, is_load: bool
+) -> Iterator[tuple[int, int]]:
+    """Yields the first element and the number of elements of each instruction for neighbours.
+
+    An odd number of loads is filled up to a power of two where the alignment allows that. Sixteen
+    bytes at an address of which only two divide are left alone.
+
+    Args:
+        start: place of the first, modulo `aligned`.
+        count: of the neighbours.
+        aligned: elements that divide the place of element 0, a power of two.
+        most: elements of the widest instruction.
+        is_load: they are loads.
+    """
+    here = min(aligned, (start & -start) or aligned)
+    if count == 1:
+        yield start, 1
+        return
+    cut = -start % aligned or most
+    if count <= most:
+        whole = 1 << (count - 1).bit_length()
+        is_whole = count == whole or (is_load and count % 2 == 1)
+        if is_whole and (whole, here) == _LEFT_ALONE:
+            yield from ((at, 1) for at in range(start, start + count))
+            return
+        if is_whole and whole <= here:
+            yield start, whole
+            return
+        cut = here if is_whole else whole // 2
+    yield from pieces(start, cut, aligned, most, is_load=is_load)
+    yield from pieces(start + cut, count - cut, aligned, most, is_load=is_load)
 
 
 def _must_stay_ahead(chain: _Chain, slot: int, event: Event) -> bool:

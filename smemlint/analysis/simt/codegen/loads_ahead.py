@@ -35,9 +35,11 @@ from smemlint.analysis.simt.codegen.slots import (
     fused_widths,
     largest_slot,
     position_of,
+    register_size,
     run_and_position,
 )
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
@@ -63,14 +65,14 @@ def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int])
     """
     if len(blocks) < 2:
         return
-    runs: dict[object, list[_Part]] = defaultdict(list)
+    runs: dict[tuple[int, int, Scev], list[_Part]] = defaultdict(list)
     for part in _parts(event for block in blocks for event in block):
-        runs[id(part.load.object), part.load.width, scev_of(part.offset)].append(part)
-    for parts in runs.values():
+        runs[id(part.load.object), register_size(part.load), scev_of(part.offset)].append(part)
+    for (_, register, _), parts in runs.items():
         some = parts[0]
         base = bases.get(id(some.load.object), 0)
-        size = largest_slot(some.load, some.offset, base)
-        if len(parts) < 2 or size <= some.load.width:
+        size = largest_slot(register, some.offset, base)
+        if len(parts) < 2 or size <= register:
             continue
         for mask in {part.load.mask.tobytes(): part.load.mask for part in parts}.values():
             spend(len(parts))
@@ -78,10 +80,10 @@ def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int])
             slots: dict[int, list[tuple[int, _Part]]] = defaultdict(list)
             for part in parts:
                 slot, place = divmod(base + position_of(part.offset, thread), size)
-                if part.load.mask[thread] and place % part.load.width == 0:
-                    slots[slot].append((place // part.load.width, part))
+                if part.load.mask[thread] and place % register == 0:
+                    slots[slot].append((place // register, part))
             for slotted in slots.values():
-                _mark_slot(slotted, size)
+                _mark_slot(slotted, size // register, register)
 
 
 def mark_open_stores(instructions: Iterable[Event], bases: Mapping[int, int]) -> None:
@@ -105,7 +107,7 @@ def mark_open_stores(instructions: Iterable[Event], bases: Mapping[int, int]) ->
         if not is_branch_each or not _is_unswitched(first, other):
             continue
         assert isinstance(first.offset, AffineInt)
-        size = largest_slot(first, first.offset, bases.get(id(first.object), 0))
+        size = largest_slot(first.width, first.offset, bases.get(id(first.object), 0))
         widest = max(fused_widths(stores, size), default=0)
         if widest > first.width:
             for event in events:
@@ -117,25 +119,25 @@ def _parts(instructions: Iterable[Event]) -> Iterator[_Part]:
         if instruction.kind is not AccessKind.LOAD or instruction.stays_alone:
             continue
         for load in instruction.fused or (instruction,):
-            if isinstance(load.offset, AffineInt) and load.width in SLOT:
+            if isinstance(load.offset, AffineInt) and register_size(load):
                 yield _Part(load, load.offset, instruction)
 
 
-def _mark_slot(slotted: Sequence[tuple[int, _Part]], size: int) -> None:
+def _mark_slot(slotted: Sequence[tuple[int, _Part]], count: int, register: int) -> None:
     """Marks the loads of one slot, each with those behind it that are only made where it is."""
     while slotted:
         first = slotted[0][1].load
-        width = first.width
         present: dict[int, list[Event]] = defaultdict(list)
         ahead: list[_Part] = []
         others: list[tuple[int, _Part]] = []
         for place, part in slotted:
             if _dominates(first, part.load) or _is_unswitched(first, part.load):
-                present[place].append(part.load)
+                for each in range(place, place + part.load.width // register):
+                    present[each].append(part.load)
                 ahead.append(part)
             else:
                 others.append((place, part))
-        made = {e.width for e in fused_slot(present, size // width, width) if e.issued}
+        made = {e.width for e in fused_slot(present, count, register) if e.issued}
         if made != {part.instruction.width for part in ahead}:
             for part in ahead:
                 part.instruction.may_fuse = max(part.instruction.may_fuse, max(made, default=0))

@@ -12,6 +12,7 @@ one basic block, after unrolling:
   proves little, see `scev.difference`), at most 16 bytes
   (8 for 2-byte elements; bytes never fuse). Static arrays lie in declaration order, each at its
   natural alignment, and the offset there is what counts.
+- What fuses are registers: a float2 is two words (see `register_size`).
 - Of a slot of four elements, three or four loads become one load of the whole slot, the lower or
   upper two one of half of it. Stores fuse only where every byte is written.
 - The instruction stands at the line of the first of its loads, the last of its stores.
@@ -26,10 +27,12 @@ from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
 from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads, mark_open_stores
 from smemlint.analysis.simt.codegen.slots import (
     SLOT,
+    elements_by_slot,
     fused_slot,
     fused_widths,
     issued_once,
     largest_slot,
+    register_size,
     run_and_position,
     slot_size,
     with_open_form,
@@ -37,9 +40,16 @@ from smemlint.analysis.simt.codegen.slots import (
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.trace import Event, Fence, Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
+from smemlint.hardware.arch import WORD
+
+_Key = tuple[int, int, Scev, bytes]
+"""Bytes of a register, the object, how the place is computed, and the threads."""
+_Run = dict[int, list[Event]]
+"""Accesses of a run by the bytes from the start of their object."""
 
 
 def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
@@ -111,9 +121,11 @@ def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
 
 
 def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple[object, int]:
-    run, position = run_and_position(event, offset)
+    (obj, width, form, mask), position = run_and_position(event, offset)
     base = bases.get(id(event.object), 0)
-    return run, (base + position) // largest_slot(event, offset, base)
+    width = min(width, WORD)
+    run = obj, SLOT.get(width, width), form, mask
+    return run, (base + position) // largest_slot(width, offset, base)
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:
@@ -136,35 +148,34 @@ def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Eve
     """Returns one window: accesses of one kind with nothing between them that stops fusion."""
     if len(window) < 2 or window[0].kind not in (AccessKind.LOAD, AccessKind.STORE):
         return list(window)
-    runs: dict[object, dict[int, list[Event]]] = {}
+    runs: dict[_Key, _Run] = {}
     alone: list[Event] = []
     for event in window:
-        if event.stays_alone or event.width not in SLOT or not isinstance(event.offset, AffineInt):
+        register = register_size(event)
+        if event.stays_alone or not register or not isinstance(event.offset, AffineInt):
             alone.append(event)
             continue
-        form, position = run_and_position(event, event.offset)
-        element = min(part.width for part in event.fused or (event,))
-        runs.setdefault((form, element), {}).setdefault(position, []).append(event)
+        (obj, _, form, mask), position = run_and_position(event, event.offset)
+        key = (register, obj, form, mask)
+        runs.setdefault(key, {}).setdefault(position, []).append(event)
     _mark_equal_sums(runs, bases)
-    return [*alone, *(e for run in runs.values() for e in _fused_run(run, bases))]
+    return [*alone, *(e for key, run in runs.items() for e in _fused_run(run, key[0], bases))]
 
 
-def _mark_equal_sums(
-    runs: Mapping[object, Mapping[int, list[Event]]], bases: Mapping[int, int]
-) -> None:
+def _mark_equal_sums(runs: Mapping[_Key, _Run], bases: Mapping[int, int]) -> None:
     """Marks accesses that fuse with those of another run if both sums are computed alike."""
-    alike: dict[object, list[Mapping[int, list[Event]]]] = {}
-    for run in runs.values():
+    alike: dict[tuple[int, int, object, bytes], list[_Run]] = {}
+    for (register, *_), run in runs.items():
         some = next(iter(run.values()))[0]
         assert isinstance(some.offset, AffineInt)
-        place = (id(some.object), some.width, scev_of(some.offset).terms, some.mask.tobytes())
+        place = (register, id(some.object), scev_of(some.offset).terms, some.mask.tobytes())
         alike.setdefault(place, []).append(run)
-    for same in alike.values():
+    for (register, *_), same in alike.items():
         if len(same) > 1:
-            _mark_if_open(same, bases)
+            _mark_if_open(same, register, bases)
 
 
-def _mark_if_open(same: Sequence[Mapping[int, list[Event]]], bases: Mapping[int, int]) -> None:
+def _mark_if_open(same: Sequence[_Run], register: int, bases: Mapping[int, int]) -> None:
     """Marks runs whose sums have equal terms, one of them computed in a way that is open."""
     whole, apart, union = 0, [], {}
     for run in same:
@@ -172,10 +183,10 @@ def _mark_if_open(same: Sequence[Mapping[int, list[Event]]], bases: Mapping[int,
         assert isinstance(some.offset, AffineInt)
         base = bases.get(id(some.object), 0)
         placed = {base + at: events for at, events in run.items()}
-        apart += fused_widths(placed, slot_size(some, some.offset, base))
+        apart += fused_widths(placed, slot_size(register, some.offset, base))
         union.update(placed)
         if scev_of(some.offset).is_open:
-            whole = max(whole, largest_slot(some, some.offset, base))
+            whole = max(whole, largest_slot(register, some.offset, base))
     widths = fused_widths(union, whole) if whole else []
     if whole and sorted(apart) != widths:
         for event in chain.from_iterable(chain.from_iterable(run.values() for run in same)):
@@ -184,37 +195,33 @@ def _mark_if_open(same: Sequence[Mapping[int, list[Event]]], bases: Mapping[int,
             event.offset = with_open_form(event.offset)
 
 
-def _fused_run(run: Mapping[int, Sequence[Event]], bases: Mapping[int, int]) -> Iterator[Event]:
+def _fused_run(run: _Run, register: int, bases: Mapping[int, int]) -> Iterator[Event]:
     some = next(iter(run.values()))[0]
-    width = some.width
     base = bases.get(id(some.object), 0)
     assert isinstance(some.offset, AffineInt)
-    size = slot_size(some, some.offset, base)
-    whole = largest_slot(some, some.offset, base)
-    if whole > size:
-        _mark_open(run, some, base, size, whole)
-    if size <= width:
-        for events in run.values():
-            yield from issued_once(events)
-        return
-    slots: dict[int, dict[int, Sequence[Event]]] = {}
+    size = slot_size(register, some.offset, base)
+    whole = largest_slot(register, some.offset, base)
+    placed: _Run = {}
     for position, events in run.items():
-        at = base + position
-        if at % width:
+        if (base + position) % register:
             yield from events  # an address between the elements
         else:
-            slots.setdefault(at // size, {})[at % size // width] = events
-    for present in slots.values():
-        yield from fused_slot(present, size // width, width)
+            placed[base + position] = events
+    if whole > size:
+        _mark_open(placed, size, whole)
+    if size <= register:
+        for events in placed.values():
+            yield from issued_once(events)
+        return
+    for present in elements_by_slot(placed, size, register):
+        yield from fused_slot(present, size // register, register)
 
 
-def _mark_open(
-    run: Mapping[int, Sequence[Event]], some: Event, base: int, size: int, whole: int
-) -> None:
+def _mark_open(run: _Run, size: int, whole: int) -> None:
     """Marks the accesses of a run that become other instructions if their sum is not rewritten."""
-    slots: dict[int, dict[int, Sequence[Event]]] = {}
-    for position, events in run.items():
-        slots.setdefault((base + position) // whole, {})[base + position] = events
+    slots: dict[int, dict[int, list[Event]]] = {}
+    for at, events in run.items():
+        slots.setdefault(at // whole, {})[at] = events
     for neighbours in slots.values():
         widths = fused_widths(neighbours, whole)
         if fused_widths(neighbours, size) != widths:

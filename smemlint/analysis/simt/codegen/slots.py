@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import power_of_two
+from smemlint.analysis.simt.domain.scev import Scev, power_of_two
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
+from smemlint.hardware.arch import WORD
 
 SLOT = {2: 8, 4: 16, 8: 16}
 """Bytes of a slot, by width of the element."""
 
 
-def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...], int]:
+def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[int, int, Scev, bytes], int]:
     """Returns what accesses of a run share, and where in bytes this one stands in it.
 
     Threads share the place modulo the alignment that the form proves, so any active one will do.
@@ -27,19 +29,38 @@ def run_and_position(event: Event, offset: AffineInt) -> tuple[tuple[object, ...
     return (id(event.object), event.width, scev_of(offset), event.mask.tobytes()), position
 
 
+def register_size(event: Event) -> int:
+    """Returns the bytes of each register of an access, by which ptxas fuses it; 0: with none.
+
+    nvcc 13.0.88, sm_90, arrays of natural alignment: a float2, short4 or class of two words and the
+    words beside it are LDS.128, STS.128 if nothing is missing; a double or long long and two words
+    are LDS.64 and LDS.64, and so is a double beside a float2. Pairs of bytes stay LDS.U16.
+    """
+    narrowest = min(part.word or part.width for part in event.fused or (event,))
+    if narrowest < WORD <= event.width:
+        return WORD
+    return 0 if event.width > max(SLOT) or narrowest == 1 else narrowest
+
+
 def position_of(offset: AffineInt, thread: int) -> int:
     """Returns the bytes from the start of the array, but for what all of a run share."""
     base = offset.base
     return base if isinstance(base, int) else int(base[thread])
 
 
-def slot_size(event: Event, offset: AffineInt, base: int) -> int:
-    """Returns the bytes that one instruction can take around the access, as far as ptxas knows."""
-    most = SLOT.get(event.width, event.width)
-    return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), event.width)
+def slot_size(width: int, offset: AffineInt, base: int) -> int:
+    """Returns the bytes that one instruction can take around the access, as far as ptxas knows.
+
+    Args:
+        width: of an access, or of each of its registers.
+        offset: its place in the array.
+        base: place of the array.
+    """
+    most = SLOT.get(width, width)
+    return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), width)
 
 
-def largest_slot(event: Event, offset: AffineInt, base: int) -> int:
+def largest_slot(width: int, offset: AffineInt, base: int) -> int:
     """Returns the bytes that one instruction may take, if an open sum is not rewritten.
 
     A template argument that no launch gives is a constant to the compiler, and so is the size of a
@@ -48,12 +69,12 @@ def largest_slot(event: Event, offset: AffineInt, base: int) -> int:
     aligned so.
     """
     form = scev_of(offset)
-    most = SLOT.get(event.width, event.width)
+    most = SLOT.get(width, width)
     if any(s.is_known_to_compiler or s.is_of_iteration for s, _ in offset.terms):
         return most
     if not form.is_open:
-        return slot_size(event, offset, base)
-    return max(min(most, form.alignment, power_of_two(base)), event.width)
+        return slot_size(width, offset, base)
+    return max(min(most, form.alignment, power_of_two(base)), width)
 
 
 def with_open_form(offset: AffineInt) -> AffineInt:
@@ -62,9 +83,25 @@ def with_open_form(offset: AffineInt) -> AffineInt:
     return AffineInt(offset.base, offset.type, offset.terms, form)
 
 
-def fused_slot(
-    present: Mapping[int, Sequence[Event]], count: int, width: int, *, by_llvm: bool = False
-) -> Iterator[Event]:
+def elements_by_slot(
+    run: Mapping[int, Sequence[Event]], size: int, width: int
+) -> Iterator[dict[int, list[Event]]]:
+    """Yields the accesses of each slot by its elements, wide ones at each element that they take.
+
+    Args:
+        run: byte position -> its accesses.
+        size: of a slot, in bytes; a wider access is in its first one only.
+        width: bytes of an element.
+    """
+    slots: dict[int, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    for at, events in run.items():
+        for event in events:
+            for place in range(at, at + min(event.width, size), width):
+                slots[place // size][place % size // width].append(event)
+    yield from slots.values()
+
+
+def fused_slot(present: Mapping[int, Sequence[Event]], count: int, width: int) -> Iterator[Event]:
     """Yields the instructions of one slot, or of the halves of it that one instruction can serve.
 
     More than half of the elements are loaded as the whole slot; stores write nothing else.
@@ -73,41 +110,35 @@ def fused_slot(
         present: element of the slot -> its accesses, all loads or all stores.
         count: elements of the slot, a power of two.
         width: bytes of an element.
-        by_llvm: LLVM fuses, not ptxas.
     """
-    yield from _fused(present, 0, count, width, by_llvm)
+    yield from _fused(present, 0, count, width)
 
 
 def _fused(
-    present: Mapping[int, Sequence[Event]], start: int, count: int, width: int, by_llvm: bool
+    present: Mapping[int, Sequence[Event]], start: int, count: int, width: int
 ) -> Iterator[Event]:
     part = {k: events for k, events in present.items() if start <= k < start + count}
     if not part:
         return
-    if count == 1:
-        yield from issued_once(part[start])
-        return
     is_load = next(iter(part.values()))[0].kind is AccessKind.LOAD
     enough = count // 2 + 1 if is_load else count
-    if len(part) >= enough:
-        yield from _instruction(part, start, width * count, width, by_llvm)
+    if count == 1 or len(part) >= enough:
+        yield from instruction(part, start, width * count, width)
         return
-    yield from _fused(part, start, count // 2, width, by_llvm)
-    yield from _fused(part, start + count // 2, count // 2, width, by_llvm)
+    yield from _fused(part, start, count // 2, width)
+    yield from _fused(part, start + count // 2, count // 2, width)
 
 
 def fused_widths(run: Mapping[int, Sequence[Event]], size: int) -> list[int]:
     """Returns the widths of the instructions that slots of a size make of a run.
 
     Args:
-        run: byte position -> its accesses, all loads or all stores of one width.
+        run: byte position -> its accesses, all loads or all stores with registers of one size.
         size: of a slot, in bytes.
     """
-    width = next(iter(run.values()))[0].width
-    slots: dict[int, dict[int, Sequence[Event]]] = {}
-    for at, events in run.items():
-        slots.setdefault(at // size, {})[at % size // width] = events
-    made = (e for slot in slots.values() for e in fused_slot(slot, size // width, width))
+    width = min(event.width for events in run.values() for event in events)
+    slots = elements_by_slot(run, size, width)
+    made = (e for slot in slots for e in fused_slot(slot, size // width, width))
     return sorted(event.width for event in made if event.issued)
 
 
@@ -119,22 +150,48 @@ def issued_once(events: Sequence[Event]) -> Iterator[Event]:
         yield from events
 
 
-def _instruction(
-    present: Mapping[int, Sequence[Event]], start: int, wide: int, width: int, by_llvm: bool
+def instruction(
+    present: Mapping[int, Sequence[Event]],
+    start: int,
+    wide: int,
+    width: int,
+    *,
+    by_llvm: bool = False,
 ) -> Iterator[Event]:
-    """Yields one fused instruction that begins at element `start` of its slot."""
-    parts = [e for events in present.values() for e in events]
+    """Yields one instruction of `wide` bytes that begins at element `start`, and what it serves.
+
+    Args:
+        present: elements that it takes -> their accesses.
+        start: its first element.
+        wide: its bytes.
+        width: bytes of an element.
+        by_llvm: LLVM fuses, not ptxas.
+    """
+    parts = list({id(e): e for events in present.values() for e in events}.values())
+    if all(part.width >= wide for part in parts):
+        yield from issued_once(parts)
+        return
     parts.sort(key=lambda e: e.sequence)
     counted = parts[0] if parts[0].kind is AccessKind.LOAD else parts[-1]
-    element = next(k for k, events in present.items() if any(e is counted for e in events))
+    element = min(k for k, events in present.items() if any(e is counted for e in events))
     spare = wide - (max(present) + 1 - start) * width
     fused = tuple(e for part in parts for e in (part.fused or (part,)))
     is_open = counted.kind is AccessKind.STORE or _is_open(counted)
     may_fuse = counted.may_fuse if is_open else 0
     may_part = any(part.may_part for part in parts) or _may_part(parts, by_llvm)
+    may_part |= _begins_wide(parts, present[start]) if start in present else False
     counted = replace(counted, fused=fused, may_fuse=may_fuse, may_part=may_part)
     parts = [replace(part, fused=fused, may_fuse=may_fuse, may_part=may_part) for part in parts]
     yield from _counted(parts, counted, wide, (start - element) * width, spare)
+
+
+def _begins_wide(parts: Sequence[Event], first: Sequence[Event]) -> bool:
+    """Returns whether stores are a vector and words behind it: nvcc 13.0.88 fuses none of them.
+
+    So it is of `*(float2 *)p = a; p[2] = b; p[3] = c;`, in no other order of these three.
+    """
+    is_store = parts[0].kind is AccessKind.STORE
+    return is_store and parts[0] in first and parts[0].width > parts[-1].width
 
 
 def _may_part(parts: Sequence[Event], by_llvm: bool) -> bool:
@@ -143,7 +200,7 @@ def _may_part(parts: Sequence[Event], by_llvm: bool) -> bool:
     Branches of the compiler's own may stand between them, and ptxas fuses no loads whose values it
     extends.
     """
-    if not by_llvm and any(part.extends is None for part in parts):
+    if not by_llvm and any(part.extends is None and not part.fused for part in parts):
         return True
     paths = [SlowPath.BRANCH]
     if parts[0].kind is AccessKind.STORE:

@@ -57,6 +57,7 @@ from smemlint.analysis.simt.domain.scev import Shifted
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
+from smemlint.hardware.arch import WORD
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FORWARDED, MAX_STORES_OF_LOOP
 from smemlint.limits.steps import spend
@@ -327,7 +328,7 @@ class _Registers:
             if 0 <= apart <= before.width - load.width:
                 access.is_asked_for = True
                 return True
-            if access.is_near and before.width == load.word and 0 <= -apart < load.width:
+            if access.is_near and before.width == load.word >= WORD and 0 <= -apart < load.width:
                 words.append(key)
         if words:
             self._widen([accesses.pop(key) for key in words], load)

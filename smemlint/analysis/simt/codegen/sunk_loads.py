@@ -259,7 +259,7 @@ def _is_held(items: Sequence[Event | Fence], event: Event, sinking: set[int]) ->
     """Returns whether a load of the same aligned 16 bytes does not sink: ptxas takes both there."""
     if not isinstance(event.offset, AffineInt):
         return False
-    size = slot_size(event, event.offset, 0)
+    size = slot_size(event.width, event.offset, 0)
     run, position = run_and_position(event, event.offset)
     for item in reversed(items):
         if isinstance(item, Fence):

@@ -66,7 +66,7 @@ class Event:
         may_stagger: threads of a warp may make it in other iterations than in the source.
         may_thin: in some iterations of a loop only those threads make it that data keep there.
         before_sinking: the threads that would make a load that was left to those that read it.
-        word: bytes of an element where it takes a vector of words of 4 or 8 bytes; 0 elsewhere.
+        word: bytes of an element where it takes a vector, of equal elements; 0 elsewhere.
         whole: bytes that the source moves at once, if that takes several instructions; else 0.
     """
 

@@ -293,8 +293,7 @@ def _has_constructor(ev: Evaluator, ctype: RecordType) -> bool:
 def _word_of(ctype: RecordType) -> int:
     """Returns the bytes of each member of a class of equal words; 0 for all others."""
     sizes = {m.type.size if isinstance(m.type, IntType | FloatType) else 0 for m in ctype.members}
-    size = sizes.pop() if len(sizes) == 1 else 0
-    return size if size >= 4 else 0
+    return sizes.pop() if len(sizes) == 1 else 0
 
 
 def emit_event(
