@@ -20,8 +20,8 @@ order or from f[2] on an LDS.128 alone.
 Neighbours of one block are cut as LLVM's LoadStoreVectorizer does: see `pieces`, which gives the
 loads in the PTX of 1,504 runs of bytes, shorts and words, and the stores of 332. It looks at the
 loads of an array 64 at a time, and so at the stores: of `a = q[99]` and q[0] to q[63] behind it,
-the last is one for itself. Bytes at places that only two divide are loaded by twos where products are
-computed so, which is not modelled: as many wavefronts each.
+the last is one for itself. Bytes at places that only two divide are loaded by twos where products
+are computed so, which is not modelled: each has as many wavefronts.
 """
 
 from __future__ import annotations
