@@ -516,3 +516,28 @@ void f(float *a, int *s) { k<<<64, 64>>>(a, s, 9); }
 )
 def test_a_loop_leaves_out_the_threads_that_never_enter_it(bound: str, lanes: int) -> None:
     assert ways_of(FIRST_LANES % bound) == [(6, "load", lanes)]
+
+
+FLAG = """
+__global__ void k(float *g, bool flag) {
+  __shared__ float s[4096];
+  s[threadIdx.x] = g[0];
+  __syncthreads();
+  %s
+}
+void f(float *g, bool flag) { k<<<1, 256>>>(g, flag); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "loads"),
+    [
+        ("g[0] = flag ? s[threadIdx.x * 2] : s[threadIdx.x * 4];", [2.0, 4.0]),
+        ("g[0] = !flag ? s[threadIdx.x * 2] : s[threadIdx.x * 4];", [2.0, 4.0]),
+        ("bool other = flag; g[0] = other ? s[threadIdx.x * 2] : 0;", [2.0]),
+        ("g[0] = s[threadIdx.x * (flag ? 2 : 1)];", [None]),
+    ],
+)
+def test_a_flag_that_a_kernel_is_given_leaves_both_operands_of_a_choice(text, loads) -> None:
+    found = [a for a in accesses_of(FLAG % text) if a.kind is AccessKind.LOAD]
+    assert [a.wavefronts and a.wavefronts.mean for a in found] == loads

@@ -513,7 +513,7 @@ def _written(op: str, a: AffineInt, b: AffineInt) -> str:
 
 def truth(a: AffineInt) -> AffineInt | Unknown:
     """Returns the value as a condition."""
-    if a.type.is_bool:
+    if a.type.is_bool and not a.terms:
         return a
     return AffineDomain().compare("!=", a, AffineInt(0))
 
