@@ -280,7 +280,7 @@ class _Known:
             except CannotMove:
                 pass  # it is run again
         found = launches_of(unit, linked, function, launching, has_no_caller, kernel)
-        if all(
+        if not found.unnamed and all(
             _is_plain((*launch.scope.values(), *launch.arguments.values()))
             for launch in found.launches
         ):

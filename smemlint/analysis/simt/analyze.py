@@ -344,6 +344,14 @@ class Project:
             text = f"{which} at {places[0]} {has} of an unknown size: not evaluated for that"
             reason = Reason(ReasonCode.LEFT_OUT, text)
             found.notes.append(NotAnalysed(function.span, function.name, reason))
+        unnamed = instances.unnamed(function)
+        if unnamed:
+            more = f" and {len(unnamed) - 1} more" if unnamed[1:] else ""
+            text = (
+                f"the launch at {unnamed[0]}{more} is of a kernel that is not known: perhaps this"
+            )
+            reason = Reason(ReasonCode.LEFT_OUT, text)
+            found.notes.append(NotAnalysed(function.span, function.name, reason))
         if instances.is_cut(function):
             text = "what launches it takes too long to follow: later launches are not known"
             reason = Reason(ReasonCode.LEFT_OUT, text)

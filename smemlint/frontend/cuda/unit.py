@@ -25,10 +25,10 @@ from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.cuda.scanner.template_ids import (
     TemplateId,
     angle_positions,
-    assigned_once,
     deduced_positions,
     template_ids,
 )
+from smemlint.frontend.cuda.scanner.written_names import assigned_once
 from smemlint.frontend.heuristics import names_device, names_host, names_kernel
 from smemlint.frontend.program import Enclosing, Scoped
 from smemlint.lazy_dataclasses import dataclass

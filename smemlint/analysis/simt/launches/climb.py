@@ -19,6 +19,7 @@ from smemlint.analysis.simt.launches.launches import Launch
 from smemlint.analysis.simt.launches.open_parameters import OpenParameters, open_parameters
 from smemlint.analysis.simt.launches.search import LaunchSearch
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
+from smemlint.facts import Span
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_CALLERS_UP, MAX_STEPS_TO_ARGUMENTS
@@ -85,6 +86,7 @@ class _Climb:
         self._followed: set[Function] = set()  # to the end
         self._silent: set[Function] = set()  # of these, those without a launch of the kernel
         self._unused: list[Function] = []  # run where no instance launches the kernel
+        self._unnamed: dict[Function, Mapping[Span, int | None]] = {}  # see `HostRun`
         self._steps: dict[HostRun, int] | None = None  # of callers that are run for arguments
 
     def launches(self) -> HostRun:
@@ -101,7 +103,9 @@ class _Climb:
             unused = {f: self._run(f, has_no_caller=True) for f in self._unused}
             found = self._settled(runs | unused)
         is_cut = any(self._found[function] for function in self._cut & self._found.keys())
-        return HostRun(tuple(found), is_cut)
+        own = (self._unnamed.get(function, {}) for function in self._found)
+        unnamed = {place: n for places in own for place, n in places.items()}
+        return HostRun(tuple(found), is_cut, unnamed=unnamed)
 
     def _climb(self, level: Sequence[Function]) -> None:
         """Finds the callers that may tell what is open, level by level.
@@ -147,6 +151,7 @@ class _Climb:
             done[function] = any(settled)
             if done[function]:
                 self._found[function] = []
+                self._unnamed.pop(function, None)
             elif function not in self._found and not self._cut.isdisjoint(callers or ()):
                 self._cut.add(function)  # what it calls would take as long again
             elif function not in self._found and self._is_silent(function):
@@ -193,6 +198,7 @@ class _Climb:
             self._steps[run] = run.steps
             if sum(self._steps.values()) > MAX_STEPS_TO_ARGUMENTS:
                 raise _CallersTooLong
+        self._unnamed[function] = run.unnamed
         if not run.is_cut:
             self._followed.add(function)
         elif run.launches:

@@ -189,7 +189,9 @@ class HostPolicy(Policy):
     def bind_global(self, ev: Evaluator, declaration: Declaration, found: Binding) -> Binding:
         """Follows shapes of launches from function to function."""
         name = declaration.name
-        if name in self._shapes and isinstance(found, Variable) and name not in ev.state.globals:
+        if not isinstance(found, Variable) or found.object.cells:
+            return found
+        if name in self._shapes and name not in ev.state.globals:
             found.object.space = Space.LOCAL
             found.object.default = Unknown.because(
                 ReasonCode.NOT_DECLARED, f"`{name}` is set nowhere that was seen"
@@ -200,9 +202,11 @@ class HostPolicy(Policy):
         return found
 
     def keeps_initial_value(self, ev: Evaluator, name: str, type: CType) -> bool:
-        """Returns whether no unit writes to an integer or a table of functions that it has."""
-        element = type.element if isinstance(type, ArrayType) else type
-        if not (isinstance(type, IntType) or is_function_pointer(element)):
+        """Returns whether no unit writes to a number, an object or a table that it has."""
+        element = type
+        while isinstance(element, ArrayType):
+            element = element.element
+        if not (isinstance(element, IntType | RecordType) or is_function_pointer(element)):
             return False
         for unit in self.linked:
             declared = unit is ev.state.unit or name in unit.declarations

@@ -20,6 +20,7 @@ from smemlint.analysis.simt.launches.instantiations import (
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.open_parameters import Flows, IrrelevantChoices
+from smemlint.facts import Span
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
@@ -39,6 +40,7 @@ class HostRun:
         steps: statements that were executed to find it.
         enough_for: names of kernels of which nothing else is to be found; None of all, where
             no way through open choices was left out.
+        unnamed: see `LaunchPolicy`; at places where no kernel is known.
     """
 
     launches: tuple[Launch, ...]
@@ -46,6 +48,7 @@ class HostRun:
     asked: Mapping[str, bool] = field(default_factory=dict)
     steps: int = 0
     enough_for: frozenset[str] | None = None
+    unnamed: Mapping[Span, int | None] = field(default_factory=dict)
 
 
 def launches_of(
@@ -200,7 +203,10 @@ def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPoli
         run.enough_for for run in runs if isinstance(run, HostRun) and run.enough_for is not None
     ]
     enough = frozenset.intersection(*parts) if parts else None
-    return HostRun(tuple(launches), any(run.is_cut for run in runs), asked, steps, enough)
+    found = tuple(launches)
+    named = {launch.span for launch in found}
+    places = {place: n for run in runs for place, n in run.unnamed.items() if place not in named}
+    return HostRun(found, any(run.is_cut for run in runs), asked, steps, enough, places)
 
 
 def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:

@@ -26,9 +26,11 @@ from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.climb import FoundLaunches, Wanted
+from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
 from smemlint.analysis.simt.launches.launches import Extents, Launch
 from smemlint.analysis.simt.launches.search import LaunchSearch
+from smemlint.analysis.simt.launches.unnamed_launches import may_launch
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block
 from smemlint.facts import Instance
@@ -64,6 +66,7 @@ class Instances:
         self._left: dict[int, int] = {}
         self._cut: set[int] = set()
         self._open: dict[int, tuple[Line, ...]] = {}
+        self._unnamed: dict[int, tuple[Line, ...]] = {}
 
     def left(self, function: Function) -> int:
         """Returns how many instantiations are in none of the groups that `of` returned."""
@@ -76,6 +79,10 @@ class Instances:
     def left_open(self, function: Function) -> tuple[Line, ...]:
         """Returns launches of unknown blocks that none of the groups that `of` returned is for."""
         return self._open.get(id(function), ())
+
+    def unnamed(self, function: Function) -> tuple[Line, ...]:
+        """Returns launches of kernels that are not known, which may be of this one."""
+        return self._unnamed.get(id(function), ())
 
     @property
     def unsearched(self) -> int:
@@ -118,10 +125,21 @@ class Instances:
         is_left = {launch: keys[launch] not in trusted for launch in launches}
         left = (_line(n) for n in launches if is_left[n] or (n.is_also_open and forced is None))
         self._open[id(function)] = tuple(dict.fromkeys(left))
-        return list(trusted.values()) or self._never_launched(function)
+        told = {text for text, *_ in trusted}
+        unnamed = self._unnamed_launches(function, found)
+        written = self._written(function) if unnamed or not trusted else []
+        if not trusted:
+            return written or self._never_launched(function)
+        return [*trusted.values(), *(g for g in written if g[0].instance.template not in told)]
 
-    def _never_launched(self, function: Function) -> list[list[KernelTask]]:
-        """Guesses at a kernel without a launch, for each list of template arguments.
+    def _unnamed_launches(self, function: Function, found: HostRun) -> tuple[Line, ...]:
+        paths = {path: None for u in self._search.units_of(function) for path in u.files}
+        texts = (self._index.read(path) or "" for path in paths)
+        places = self._unnamed[id(function)] = may_launch(function, found.unnamed, texts)
+        return places
+
+    def _written(self, function: Function) -> list[list[KernelTask]]:
+        """Guesses at each list of template arguments that is written behind a kernel's name.
 
         Explicit instantiations and tables of kernels spell them.
         """
@@ -129,7 +147,10 @@ class Instances:
         written, left = written_instantiations(self._evaluator(), units, function)
         if written:
             self._left[id(function)] = left
-            return [self._guessed(function, scope, ()) for scope in written]
+        return [self._guessed(function, scope, ()) for scope in written]
+
+    def _never_launched(self, function: Function) -> list[list[KernelTask]]:
+        """Guesses at a kernel without a launch."""
         scope, assumptions = self._guess(function)
         return [self._guessed(function, scope, assumptions)]
 

@@ -120,6 +120,7 @@ class LaunchPolicy(HostPolicy):
     Attributes:
         launches: that were come to.
         with_unknowns: of these, by functions that a call is given, which may pass them numbers.
+        unnamed: places of launches of which the kernel is not known, and how much each passes.
         is_cut: the function was not executed to its end.
     """
 
@@ -145,6 +146,7 @@ class LaunchPolicy(HostPolicy):
         )
         self.launches: list[Launch] = []
         self.with_unknowns: set[Launch] = set()
+        self.unnamed: dict[Span, int | None] = {}
         self.is_cut = False
         self._assigned: dict[str, dict[str, None]] = {}
         self._calls: dict[Hashable, Frame] = {}
@@ -287,7 +289,11 @@ class LaunchPolicy(HostPolicy):
             grid: its shape.
         """
         values = operands if isinstance(operands, list) else ()
-        for spelling in self._kernels(ev, kernel):
+        spellings = self._kernels(ev, kernel)
+        if not spellings:
+            count = len(values) if operands is values else None
+            self.unnamed[ev.state.unit.span(node)] = count
+        for spelling in spellings:
             name, arguments = ev.state.unit.template_arguments(spelling)
             named = self.functions(ev, name.rsplit("::", 1)[-1])
             linked = linked_kernels(ev, name, [f for f in named if f.is_kernel], self.owner)
@@ -332,20 +338,17 @@ class LaunchPolicy(HostPolicy):
             result[name] = number(found) if found is not None else bound
         return result
 
-    def _kernels(self, ev: Evaluator, node: ir.Node) -> Iterable[str]:
+    def _kernels(self, ev: Evaluator, node: ir.Node) -> Sequence[str]:
         """Returns the kernels that an expression may name: itself, or what a variable was given."""
         while isinstance(node, ir.Cast) or (isinstance(node, ir.UnaryOp) and node.op in "&*"):
             node = node.expr
-        if isinstance(node, ir.ArrayRef | ir.StructRef):  # an entry of a table of kernels
-            value = ev.evaluate(node)
-            return value.choices if isinstance(value, CallableValue) else ()
+        value = ev.evaluate(node)
+        if isinstance(value, CallableValue):
+            return value.choices
         if not isinstance(node, ir.ID):
             return ()
-        if ev.state.lookup(node.name) is not None:
-            value = ev.evaluate(node)
-            if isinstance(value, CallableValue):
-                return value.choices
-        return tuple(self._assigned.get(node.name, (node.name,)))
+        is_variable = isinstance(find_binding(ev, node.name), Variable)
+        return tuple(self._assigned.get(node.name, () if is_variable else (node.name,)))
 
     def _shape(self, value: Value, start: int = 0) -> _Shape:
         """Returns the shape that a number, or a `dim3` at a byte of a value, means."""

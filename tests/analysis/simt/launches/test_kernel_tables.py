@@ -1,7 +1,9 @@
 """Kernels out of tables whose index is known at run time only: each entry is launched so."""
 
 import pytest
-from conftest import accesses_of
+from conftest import accesses_of, facts_of
+
+from smemlint.reasons import ReasonCode
 
 KERNELS = """
 typedef void (*kernel_t)(float *, int);
@@ -87,3 +89,64 @@ def test_a_kernel_may_be_launched_through_what_points_to_it(given):
       (*kernel)<<<1, 64>>>(g, 4);
     }}"""
     assert launched(text) == {("2", 32, 2), ("4", 64, 4)}
+
+
+@pytest.mark.parametrize(
+    ("table", "launch", "found"),
+    [
+        (
+            "static kernel_t t[2][2] = {{k<2>, k<4>}, {k<8>, k<1>}};",
+            "t[1][0]<<<1, 64>>>(g, 3)",
+            "8",
+        ),
+        (
+            "static Entry t[] = {{k<2>, 64}, {k<4>, 64}};",
+            "t[1].kernel<<<1, t[1].threads>>>(g, 3)",
+            "4",
+        ),
+        ("struct T { static constexpr kernel_t f = &k<8>; };", "T::f<<<1, 64>>>(g, 3)", "8"),
+    ],
+)
+def test_entries_of_variables_that_keep_their_value(table, launch, found):
+    text = f"{KERNELS}\n{table}\nvoid run(float *g) {{ {launch}; }}"
+    assert launched(text) == {(found, 64, float(found))}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "t.threads = 32;",
+        "t.kernel = k<4>;",
+        "t.threads += 32;",
+        "t.set(32);",
+        "Entry &other = t; other.threads = 32;",
+        "for (auto &e : list) e.threads = 32;",
+    ],
+)
+@pytest.mark.parametrize("begin", ["Entry t = {k<2>, 64};", "Entry t{k<2>, 64};"])
+def test_an_object_that_is_changed_anywhere_has_no_value_of_its_own(change, begin):
+    before = f"{KERNELS}\nstatic {begin}\nstatic Entry list[] = {{{{k<2>, 64}}}};"
+    launch = "list[0]" if "list" in change else "t"
+    text = f"""{before}\nvoid change() {{ {change} }}
+    void run(float *g) {{ {launch}.kernel<<<1, {launch}.threads>>>(g, 3); }}"""
+    assert 64 not in {threads for _, threads, _ in launched(text)}
+
+
+UNKNOWN = """
+__global__ void plain(float *g, int n) { __shared__ float s[64]; s[threadIdx.x] = g[n]; }
+__global__ void other(float *g) { __shared__ float s[64]; s[threadIdx.x] = g[0]; }
+static std::map<int, kernel_t> table = {{1, k<2>}, {2, plain}};
+static const auto given = other;
+void run(float *g, int which) {
+  table[which]<<<1, 32>>>(g, 3);
+  k<4><<<1, 32>>>(g, 3), plain<<<1, 32>>>(g, 3), other<<<1, 32>>>(g);
+}
+"""
+
+
+def test_launches_of_unknown_kernels_are_said_and_what_else_is_written_is_evaluated():
+    facts = facts_of(KERNELS + UNKNOWN)
+    values = {(k.instance.kernel, *(v for _, v in k.instance.template)) for k in facts.kernels}
+    assert values == {("k", "2"), ("k", "4"), ("plain",), ("other",)}
+    said = [n.kernel for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
+    assert said == ["k", "plain"]
