@@ -105,6 +105,8 @@ def _ascend(events: Sequence[Event], trips: int) -> bool:
     offsets = [event.offset for event in events if isinstance(event.offset, AffineInt)]
     if len(offsets) != trips or len(events) != trips:
         return False
+    if _aligned_slot(offsets[0], events[0].width) == events[0].width:
+        return False
     return all(
         one.terms == next_one.terms and np.all(next_one.base - one.base == events[0].width)
         for one, next_one in pairwise(offsets)
@@ -115,7 +117,22 @@ def mark_open_blocks(items: Sequence[Event | Fence], nodes: frozenset[ir.Node]) 
     """Marks accesses that may be fused with those of other iterations than the block's own."""
     for event in items:
         if isinstance(event, Event) and event.node in nodes and isinstance(event.offset, AffineInt):
-            event.may_fuse, event.offset = SLOT[event.width], with_open_form(event.offset)
+            slot = _aligned_slot(event.offset, event.width)
+            event.may_fuse, event.offset = slot, with_open_form(event.offset)
+
+
+def _aligned_slot(offset: AffineInt, width: int, but: AffineInt | None = None) -> int:
+    """Returns the bytes of the widest slot that all threads have at one place in it.
+
+    Args:
+        offset: of an access.
+        width: of it.
+        but: the number of an iteration, which is left out.
+    """
+    lanes = np.asarray(offset.base)
+    apart = int(np.bitwise_or.reduce((lanes - lanes.flat[0]).ravel()))
+    others = [int(np.bitwise_or.reduce(o.ravel())) for o in _terms(offset, but)]
+    return max(min(SLOT[width], *map(power_of_two, (apart, *others))), width)
 
 
 def _is_load_or_branch(item: Event | Fence) -> bool:
@@ -149,16 +166,18 @@ def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> 
 def _slot_of_values(event: Event, trip: AffineInt, moved: int) -> int:
     """Returns the bytes of the slot that the access's addresses allow if an iteration moves so."""
     assert isinstance(event.offset, AffineInt)
-    lanes = np.asarray(event.offset.base)
-    apart = np.bitwise_or.reduce((lanes - lanes.flat[0]).ravel())
-    others = [np.bitwise_or.reduce(o.ravel()) for o in _other_terms(event.offset, trip)]
-    divisor = min(power_of_two(int(bits)) for bits in (apart, moved, *others))
-    return max(min(SLOT[event.width], divisor), event.width)
+    slot = _aligned_slot(event.offset, event.width, but=trip)
+    return max(min(slot, power_of_two(moved)), event.width)
 
 
-def _other_terms(offset: AffineInt, trip: AffineInt) -> list[NDArray[np.int64]]:
-    """Returns what every unknown but the iteration's number multiplies, each an array of lanes."""
-    key = trip.terms[0][0].key
+def _terms(offset: AffineInt, but: AffineInt | None = None) -> list[NDArray[np.int64]]:
+    """Returns what every unknown multiplies, each an array of lanes.
+
+    Args:
+        offset: of an access.
+        but: the number of an iteration, which is left out.
+    """
+    key = but.terms[0][0].key if but is not None else None
     return [np.asarray(f) * s.multiple for s, f in offset.terms if s.key != key]
 
 
@@ -180,7 +199,7 @@ def _moves_by_its_width(event: Event, trip: AffineInt) -> bool:
     if event.kind is AccessKind.STORE and moved < 0:
         return False
     assert isinstance(event.offset, AffineInt)
-    if any(np.any(other % pair) for other in _other_terms(event.offset, trip)):
+    if any(np.any(other % pair) for other in _terms(event.offset, trip)):
         return False
     places = np.asarray(event.offset.base) % pair
     return bool(np.all(places == places.flat[0]))

@@ -53,6 +53,7 @@ class Trips:
         together: how many form one basic block.
         is_general: another one stands for all that were left.
         is_constant: the compiler knows how many there are.
+        cost: of those that were run.
         atoms: names that sums have for what it advances.
     """
 
@@ -60,6 +61,7 @@ class Trips:
     together: int
     is_general: bool
     is_constant: bool
+    cost: int
     atoms: frozenset[str] = frozenset()
 
 
@@ -141,7 +143,8 @@ def execute_iterations(
         items = state.trace.items[run.starts[0] :]
         mark_induction_pointers(items, run.atoms, parts.node.pragma)
     state.trace.fence_between(run.starts[together::together])
-    return Trips(len(run.starts), together, loop.is_general, is_constant, frozenset(run.atoms))
+    atoms = frozenset(run.atoms)
+    return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)
 
 
 def _iterate(ev: Evaluator, run: _Run) -> None:

@@ -13,7 +13,7 @@ from smemlint.analysis.simt.codegen.next_iterations import (
     neighbours_of_iterations,
 )
 from smemlint.analysis.simt.codegen.staggered import mark_staggered
-from smemlint.analysis.simt.codegen.unroll import RUN_TIME
+from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import ArrayType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
@@ -28,6 +28,7 @@ from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
     LoopParts,
+    Trips,
     counter_of,
     execute_iterations,
     foresee_trips,
@@ -143,7 +144,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     ends = state.memory.rollback()
     for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
-    if foreseen is not None and together < foreseen and _may_unroll_further(node):
+    if foreseen is not None and not _is_settled(node, trial, foreseen):
         plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips)
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
@@ -173,9 +174,20 @@ def _hangs_on_counters(ev: Evaluator, parts: LoopParts) -> bool:
     return _are_constants(ev, names)
 
 
-def _may_unroll_further(node: ir.Loop) -> bool:
-    """Returns whether the cost of an iteration, and so the block, is not known for certain."""
-    return not node.pragma and any(isinstance(part, ir.Loop) for part in node.stmt.walk())
+def _is_settled(node: ir.Loop, trial: Trips, foreseen: int) -> bool:
+    """Returns whether other blocks than those that a trial showed would fuse no more and no less.
+
+    Args:
+        node: the loop.
+        trial: what was run of it.
+        foreseen: how many iterations there are.
+    """
+    holds_loops = not node.pragma and any(isinstance(part, ir.Loop) for part in node.stmt.walk())
+    if holds_loops and trial.together < foreseen:
+        return False
+    if not trial.is_constant or not trial.count:
+        return True
+    return is_block_settled(foreseen, trial.cost * foreseen // trial.count, node.pragma)
 
 
 def _execute_planned(

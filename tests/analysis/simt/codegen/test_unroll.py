@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from conftest import accesses_of
+from figures import kernel
 
-from smemlint.analysis.simt.codegen.unroll import unrolled
+from smemlint.analysis.simt.codegen.unroll import is_block_settled, unrolled
+from smemlint.facts import Certainty
 
 
 @pytest.mark.parametrize(
@@ -34,3 +37,44 @@ def test_the_factor(trips, cost, pragma, is_constant, factor):
 
 def test_what_cannot_be_counted_in_front_of_the_loop_stays_rolled():
     assert unrolled(100, 1000, "", is_constant=False, is_countable=False) == 1
+
+
+@pytest.mark.parametrize(
+    ("trips", "cost", "pragma", "is_settled"),
+    [
+        (16, 160, "", True),  # 16 * 11 + 2 are at most 200: whole, with room to spare
+        (50, 450, "", False),  # 502 are more than 405, and nvcc has it whole
+        (64, 576, "", True),  # by 4, 8, 16 or whole: slots of four are filled
+        (60, 540, "", False),  # by 4 or by 20, whose pointer moves by no power of two
+        (64, 6400, "", False),  # not even four of cost 101 are at most 200
+        (64, 64_000, "", True),  # one by one
+        (50, 450, "unroll 2", True),
+    ],
+)
+def test_whether_other_blocks_would_fuse_alike(trips, cost, pragma, is_settled):
+    assert is_block_settled(trips, cost, pragma) == is_settled
+
+
+PAIRS = """
+for (int k = 0; k < 100; k += 2) {
+  float2 v;
+  v.x = g[100 * c[t] + k];
+  v.y = g[100 * c[t] + k + 1];
+  ((float2 *)s)[t * 100 / 2 + k / 2] = v;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "certainty", "wavefronts"),
+    [
+        (PAIRS, Certainty.SAMPLED, 4),  # SASS: 25 STS.128 of 4, which are free
+        ("for (int k = 0; k < 50; k++) s[52 * t + k] = g[k * n + t];", Certainty.SAMPLED, 4),
+        ("for (int k = 0; k < 50; k++) s[51 * t + k] = g[k * n + t];", Certainty.ASSUMED, 1),
+        ("for (int k = 0; k < 64; k++) s[64 * t + k] = g[k * n + t];", Certainty.ASSUMED, 32),
+    ],
+    ids=["25 STS.128", "12 STS.128, STS.64", "50 STS", "16 STS.128"],
+)
+def test_blocks_that_are_not_settled_give_no_sure_conflict(body, certainty, wavefronts):
+    params = "float *g, const int *c, int n"
+    (access,) = accesses_of(kernel(body, shared="float s[4096]", params=params))
+    assert (access.certainty, access.wavefronts.max) == (certainty, wavefronts)
