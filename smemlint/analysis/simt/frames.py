@@ -17,6 +17,8 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from smemlint.analysis.simt.codegen.sunk_loads import Sunk
     from smemlint.analysis.simt.domain.trace import Trace
     from smemlint.frontend import ir
@@ -187,7 +189,8 @@ class LoopPlan:
         unroll_factor: iterations in one basic block.
         is_rolled: many blocks remain, of which only representatives are executed.
         carried: object key, byte offset and change per iteration of what the loop changes.
-        may_fuse: accesses that other iterations than those of a block may be fused with.
+        may_fuse: accesses that other iterations than those of a block may be fused with, and the
+            bytes of the slot that they may share.
         is_counted: it runs as often as a variable says.
         surely_runs: it does so at least once.
         is_staggered: threads of one warp left it in different iterations.
@@ -198,7 +201,7 @@ class LoopPlan:
     unroll_factor: int
     is_rolled: bool = False
     carried: list[tuple[str, int, int | None]] = field(default_factory=list)
-    may_fuse: frozenset[ir.Node] = frozenset()
+    may_fuse: Mapping[ir.Node, int] = field(default_factory=dict)
     is_counted: bool = False
     surely_runs: bool = False
     tried: int | None = None

@@ -21,7 +21,7 @@ a pointer that moves by 33, and in loops that are not unrolled all stay apart.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, groupby, pairwise
 
 import numpy as np
@@ -34,6 +34,7 @@ from smemlint.analysis.simt.codegen.slots import (
     with_open_form,
 )
 from smemlint.analysis.simt.codegen.unroll import unrolled
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -76,8 +77,10 @@ def mark_open_fusions(
             event.may_fuse = SLOT[event.width]
 
 
-def neighbours_of_iterations(items: Sequence[Event | Fence], trips: int) -> frozenset[ir.Node]:
+def neighbours_of_iterations(items: Sequence[Event | Fence], trips: int) -> Mapping[ir.Node, int]:
     """Returns the accesses of a loop that take the neighbour each time, in one basic block.
+
+    With each come the bytes of the slot that they may share, as far as nvcc knows it to be aligned.
 
     How many iterations of a loop of known length nvcc unrolls is settled by their cost, which is
     not modelled where a loop inside is unrolled first. Of 32 iterations
@@ -93,46 +96,34 @@ def neighbours_of_iterations(items: Sequence[Event | Fence], trips: int) -> froz
     """
     fences = [item.kind for item in items if isinstance(item, Fence) and not item.guard]
     if trips < _PAIR or len(fences) >= trips or any(kind != "iteration" for kind in fences):
-        return frozenset()
+        return {}
     places: dict[ir.Node, list[Event]] = defaultdict(list)
     for item in items:
         if isinstance(item, Event) and item.width in _WIDTHS and not item.volatile:
             places[item.node].append(item)
-    return frozenset(node for node, events in places.items() if _ascend(events, trips))
+    slots = {node: _shared_slot(events, trips) for node, events in places.items()}
+    return {node: slot for node, slot in slots.items() if slot}
 
 
-def _ascend(events: Sequence[Event], trips: int) -> bool:
+def _shared_slot(events: Sequence[Event], trips: int) -> int:
+    """Returns the bytes that one instruction may take of neighbours, 0 where these are none."""
     offsets = [event.offset for event in events if isinstance(event.offset, AffineInt)]
+    width = events[0].width
     if len(offsets) != trips or len(events) != trips:
-        return False
-    if _aligned_slot(offsets[0], events[0].width) == events[0].width:
-        return False
-    return all(
-        one.terms == next_one.terms and np.all(next_one.base - one.base == events[0].width)
+        return 0
+    ascend = all(
+        one.terms == next_one.terms and np.all(next_one.base - one.base == width)
         for one, next_one in pairwise(offsets)
     )
+    slot = min(SLOT[width], scev_of(offsets[0]).alignment)
+    return slot if ascend and slot > width else 0
 
 
-def mark_open_blocks(items: Sequence[Event | Fence], nodes: frozenset[ir.Node]) -> None:
+def mark_open_blocks(items: Sequence[Event | Fence], slots: Mapping[ir.Node, int]) -> None:
     """Marks accesses that may be fused with those of other iterations than the block's own."""
     for event in items:
-        if isinstance(event, Event) and event.node in nodes and isinstance(event.offset, AffineInt):
-            slot = _aligned_slot(event.offset, event.width)
-            event.may_fuse, event.offset = slot, with_open_form(event.offset)
-
-
-def _aligned_slot(offset: AffineInt, width: int, but: AffineInt | None = None) -> int:
-    """Returns the bytes of the widest slot that all threads have at one place in it.
-
-    Args:
-        offset: of an access.
-        width: of it.
-        but: the number of an iteration, which is left out.
-    """
-    lanes = np.asarray(offset.base)
-    apart = int(np.bitwise_or.reduce((lanes - lanes.flat[0]).ravel()))
-    others = [int(np.bitwise_or.reduce(o.ravel())) for o in _terms(offset, but)]
-    return max(min(SLOT[width], *map(power_of_two, (apart, *others))), width)
+        if isinstance(event, Event) and event.node in slots and isinstance(event.offset, AffineInt):
+            event.may_fuse, event.offset = slots[event.node], with_open_form(event.offset)
 
 
 def _is_load_or_branch(item: Event | Fence) -> bool:
@@ -166,18 +157,16 @@ def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> 
 def _slot_of_values(event: Event, trip: AffineInt, moved: int) -> int:
     """Returns the bytes of the slot that the access's addresses allow if an iteration moves so."""
     assert isinstance(event.offset, AffineInt)
-    slot = _aligned_slot(event.offset, event.width, but=trip)
-    return max(min(slot, power_of_two(moved)), event.width)
+    lanes = np.asarray(event.offset.base)
+    apart = np.bitwise_or.reduce((lanes - lanes.flat[0]).ravel())
+    others = [np.bitwise_or.reduce(o.ravel()) for o in _other_terms(event.offset, trip)]
+    divisor = min(power_of_two(int(bits)) for bits in (apart, moved, *others))
+    return max(min(SLOT[event.width], divisor), event.width)
 
 
-def _terms(offset: AffineInt, but: AffineInt | None = None) -> list[NDArray[np.int64]]:
-    """Returns what every unknown multiplies, each an array of lanes.
-
-    Args:
-        offset: of an access.
-        but: the number of an iteration, which is left out.
-    """
-    key = but.terms[0][0].key if but is not None else None
+def _other_terms(offset: AffineInt, trip: AffineInt) -> list[NDArray[np.int64]]:
+    """Returns what every unknown but the iteration's number multiplies, each an array of lanes."""
+    key = trip.terms[0][0].key
     return [np.asarray(f) * s.multiple for s, f in offset.terms if s.key != key]
 
 
@@ -199,7 +188,7 @@ def _moves_by_its_width(event: Event, trip: AffineInt) -> bool:
     if event.kind is AccessKind.STORE and moved < 0:
         return False
     assert isinstance(event.offset, AffineInt)
-    if any(np.any(other % pair) for other in _terms(event.offset, trip)):
+    if any(np.any(other % pair) for other in _other_terms(event.offset, trip)):
         return False
     places = np.asarray(event.offset.base) % pair
     return bool(np.all(places == places.flat[0]))
