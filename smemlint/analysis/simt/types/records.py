@@ -34,6 +34,7 @@ from smemlint.frontend import ir
 from smemlint.frontend.program import Record
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_UNKNOWN_ALIGNMENT = OpaqueType("an alignment that is not known")
 
 
 def record_named(
@@ -256,7 +257,10 @@ def _lay_out_members(
                     continue
                 if not decl.name and getattr(decl.type, "name", None):
                     continue  # a nested definition, not an anonymous member
-                fields.append((decl.name, ctype, declared_alignment(ev, decl)))
+                aligned_to = declared_alignment(ev, decl)
+                if decl.align and not aligned_to:
+                    fields.append(("", _UNKNOWN_ALIGNMENT, 0))
+                fields.append((decl.name, ctype, aligned_to))
                 if decl.init is not None:
                     initial[decl.name] = decl.init
     finally:
@@ -267,12 +271,14 @@ def _lay_out_members(
     if is_packed and (is_derived or not are_plain):  # what stays unpacked hangs on the compiler
         fields.insert(0, ("", OpaqueType("a packed class"), 0))
     aligned = [_alignment(ev, operand) for operand in getattr(tree, "align", ())]
+    if 0 in aligned:
+        fields.insert(0, ("", _UNKNOWN_ALIGNMENT, 0))
     union = isinstance(tree, ir.Union) or (record is not None and record.kind == "union")
     result = lay_out(
         name,
         fields,
         union=union,
-        align=max(aligned, default=1),
+        align=max(aligned, default=1) or 1,
         record=record,
         arguments=arguments,
         pack=None if is_packed else getattr(tree, "pack", 0),

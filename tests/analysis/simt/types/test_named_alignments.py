@@ -33,3 +33,28 @@ void run(short *g) {{ k<short><<<1, 32>>>(g); }}
 """
     (store,) = accesses_of(text)
     assert store.wavefronts.mean == ways
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "alignas(Unread) Row { T x[6]; }",
+        "alignas(UNREAD) Row { T x[6]; }",
+        "alignas(Unread) Row {}",  # was an internal error that lost the kernel
+        "Row { char c; alignas(UNREAD) T x[6]; }",
+    ],
+)
+def test_an_alignment_that_is_not_known_leaves_the_stride_open(row):
+    """Rows of 12 bytes, if no alignment were asked for."""
+    text = f"""template <class T> struct {row};
+template <class T> __global__ void k(const T *g) {{
+  __shared__ Row<T> tile[64];
+  __shared__ T after[64];
+  tile[threadIdx.x] = Row<T>();
+  after[threadIdx.x] = g[0];
+}}
+void run(short *g) {{ k<short><<<1, 32>>>(g); }}
+"""
+    figures = {a.array.name: a.wavefronts for a in accesses_of(text) if a.array is not None}
+    assert figures["tile"] is None
+    assert figures["after"] is not None
