@@ -66,7 +66,7 @@ from smemlint.analysis.simt.types.specializations import (
     takes,
 )
 from smemlint.analysis.simt.types.statics import scope_of
-from smemlint.analysis.simt.types.template_arguments import template_scope
+from smemlint.analysis.simt.types.template_arguments import open_types, template_scope
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
@@ -247,7 +247,8 @@ def _inline(
         state.unfollowed.setdefault((dropped.span, dropped.reason))
     outer: list[Scope] = [scope_of(record)] if record is not None else []
     scope, params = _bound_scope(ev, function, parameters_of(tree), arguments, operands)
-    frame = Frame(label, [*outer, scope, {}], this, record, function.scope)
+    hidden = open_types(function.template, scope)
+    frame = Frame(label, [*outer, scope, hidden], this, record, function.scope)
     result_type = tree.type.type
     with entered_frame(ev, frame, params, operands, node):
         ctype = ev.types.resolve(result_type)

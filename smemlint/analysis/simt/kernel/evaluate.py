@@ -34,6 +34,7 @@ from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.simt.types.cache import TypeCache
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
+from smemlint.analysis.simt.types.template_arguments import open_types
 from smemlint.config.preconditions import Precondition
 from smemlint.facts import (
     Access,
@@ -451,7 +452,8 @@ def _run(ev: Evaluator, task: KernelTask, arguments: Mapping[str, Value]) -> Non
         raise BudgetExceeded("the kernel could not be parsed", ReasonCode.SYNTAX)
     record = _enclosing_record(ev, function)
     outer: list[Scope] = [scope_of(record)] if record is not None else []
-    frame = Frame(function.name, [*outer, dict(task.scope), {}], None, record, function.scope)
+    hidden = open_types(function.template, task.scope)
+    frame = Frame(function.name, [*outer, dict(task.scope), hidden], None, record, function.scope)
     state.frames.append(frame)
     named = set()
     for param in parameters_of(parsed.tree):

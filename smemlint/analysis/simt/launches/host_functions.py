@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.domain.ctypes import (
     IntType,
@@ -24,8 +26,12 @@ from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.launches.host_interpreter import HostPolicy
 from smemlint.analysis.simt.types.overloads import parameters_of
-from smemlint.analysis.simt.types.template_arguments import assumed_default, default_scope
-from smemlint.frontend.program import Function
+from smemlint.analysis.simt.types.template_arguments import (
+    assumed_default,
+    default_scope,
+    open_types,
+)
+from smemlint.frontend.program import Function, TemplateParameter
 from smemlint.limits.budgets import (
     MAX_HOST_STEPS,
     MAX_HOST_TRIPS,
@@ -71,6 +77,9 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
             Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record, place)
         ]
     try:
+        of_class = _class_template(ev, function) if record is None else ()
+        hidden = open_types((*of_class, *function.template), scope)
+        state.frame.scopes[-1].update(hidden)
         state.frame.scopes[-1].update(_open_numbers(ev, function, scope))
         for param in parameters_of(tree):
             if param.name:
@@ -92,15 +101,20 @@ def _open_numbers(ev: Evaluator, function: Function, scope: Scope) -> Scope:
 
     What launches pass on, and what their blocks are made of, is then seen to be one number.
     """
-    record = ev.state.unit.records.get(function.record or "", ())
     numbers: Scope = {}
-    for parameter in (*function.template, *(record[0].template if record else ())):
+    for parameter in (*function.template, *_class_template(ev, function)):
         is_number = parameter.kind == "value" and not parameter.is_pack and parameter.name
         ctype = ev.types.spelled(parameter.type) if is_number else None
         if isinstance(ctype, IntType) and not ctype.is_bool and parameter.name not in scope:
             key = f"{function.name}<{parameter.name}>"
             numbers[parameter.name] = ev.state.domain.symbol(key, parameter.name, ctype)
     return numbers
+
+
+def _class_template(ev: Evaluator, function: Function) -> Sequence[TemplateParameter]:
+    """Returns the template parameters of the class that a method stands in."""
+    record = ev.state.unit.records.get(function.record or "", ())
+    return record[0].template if record else ()
 
 
 def _class_of(ev: Evaluator, function: Function, scope: Scope) -> RecordType | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from smemlint.analysis.simt.domain.ctypes import (
@@ -71,6 +72,12 @@ def default_scope(ev: Evaluator, function: Function) -> Scope:
     for pack in (p for p in function.template if p.is_pack):
         scope.pop(pack_size(pack.name), None)
     return scope
+
+
+def open_types(template: Sequence[TemplateParameter], scope: Scope) -> Scope:
+    """Binds type parameters that nothing gives to themselves: they hide classes of their names."""
+    names = (p.name for p in template if p.kind == "type" and not p.is_pack)
+    return {name: OpaqueType(name) for name in names if name and name not in scope}
 
 
 def assumed_default(parameter: TemplateParameter) -> Assumption:
