@@ -51,9 +51,13 @@ class NotAnalysed(Rule):
 
     def check(self, facts: Facts, settings: Settings) -> Iterator[Finding]:
         """Yields one note for each kernel and file with something undecided."""
+        alike: dict[tuple[str, str, Reason], list[Gap]] = {}
         for note in facts.not_analysed:
-            found = self.finding(f"not analysed: {note.reason}", note.span, help=_help((note,)))
-            yield replace(found, gaps=(note,))
+            key = note.kernel and note.span.path, note.kernel or str(note.span), note.reason
+            alike.setdefault(key, []).append(note)
+        for (*_, reason), notes in alike.items():
+            found = self.finding(f"not analysed: {reason}", notes[0].span, help=_help(notes))
+            yield replace(found, gaps=tuple(notes))
         grouped: dict[tuple[Span, str], list[KernelFacts]] = {}
         for kernel in facts.kernels:
             grouped.setdefault((kernel.instance.span, kernel.instance.kernel), []).append(kernel)

@@ -270,6 +270,7 @@ def _unit_data(result: UnitResult) -> dict[str, Any]:
         "compiled": list(result.dependencies.compiled),
         "homes": [[*asked, answer] for asked, answer in result.dependencies.homes.items()],
         "units": [[*asked, answer] for asked, answer in result.dependencies.units.items()],
+        "reached": [_row(span) for span in result.reached],
     }
 
 
@@ -290,7 +291,8 @@ def _unit_from(data: Mapping[str, Any], changed: set[str], program: Project) -> 
     if not is_valid(dependencies, changed, program):
         return None
     findings = _findings_from(data["findings"])
-    return UnitResult(findings, _sites_from(data["sites"]), dependencies=dependencies)
+    sites, reached = _sites_from(data["sites"]), tuple(map(_span_from, data["reached"]))
+    return UnitResult(findings, sites, dependencies=dependencies, reached=reached)
 
 
 def _findings_from(data: object) -> tuple[Finding, ...]:
@@ -338,17 +340,23 @@ def _reported(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _sites_data(sites: Sequence[Any]) -> list[list[Any]]:
-    return [
-        [s.path, s.line, s.column, s.end_line, s.end_column, str(kind), decided]
-        for s, kind, decided in sites
-    ]
+    return [[*_row(s), str(kind), decided] for s, kind, decided in sites]
 
 
 def _sites_from(data: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    from smemlint.facts import AccessKind, Span
+    from smemlint.facts import AccessKind
 
     kinds = {str(kind): kind for kind in AccessKind}
-    sites = tuple([(Span(*row[:5]), kinds[row[5]], bool(row[6])) for row in data])
-    for span, _, _ in sites:
-        _require_span(span)
-    return sites
+    return tuple([(_span_from(row[:5]), kinds[row[5]], bool(row[6])) for row in data])
+
+
+def _row(span: Span) -> list[Any]:
+    return [span.path, span.line, span.column, span.end_line, span.end_column]
+
+
+def _span_from(row: Sequence[Any]) -> Span:
+    from smemlint.facts import Span
+
+    span = Span(*row)
+    _require_span(span)
+    return span

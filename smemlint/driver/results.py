@@ -33,6 +33,7 @@ class UnitResult:
         is_lost: there was no answer, or not all of it; another run may give one.
         spent: what it took.
         is_joined: what it found is judged together with compiled code, not by itself.
+        reached: places in other files that its execution came to.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -43,6 +44,7 @@ class UnitResult:
     is_lost: bool = False
     spent: Allowance = NOTHING
     is_joined: bool = False
+    reached: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,19 +84,23 @@ def merge(results: Sequence[UnitResult]) -> UnitResult:
 
     A kernel in a header can be in several units; the outcome does not depend on which process
     evaluated them, or when. Of a kernel of a Python file the result decides that decides most of
-    its file: another one may have executed it without knowing what its own callers pass.
+    its file: another one may have executed it without knowing what its own callers pass. Of what
+    one did not reach, and another one did, nothing is said.
     """
     findings: list[Finding] = []
     sites: list[Site] = []
     instances: dict[Hashable, int] = {}
     places: dict[tuple[str, Span], int] = {}
     place = _places(results)
+    reached = frozenset(span for result in results for span in result.reached)
     for index, result in enumerate(results):
         for instance in (f.access.instance for f in result.findings if f.access is not None):
             mine = place(index, instance)
             instances[instance.key] = min(mine, instances.get(instance.key, mine))
     for index, result in enumerate(results):
         for finding in result.findings:
+            if finding.gaps and all(gap.is_refuted(reached) for gap in finding.gaps):
+                continue
             if finding.access is not None:
                 instance = finding.access.instance
                 is_first = place(index, instance) == instances[instance.key]
@@ -110,6 +116,7 @@ def merge(results: Sequence[UnitResult]) -> UnitResult:
         facts=Facts.merged([result.facts for result in results], place),
         is_lost=any(result.is_lost for result in results),
         spent=NOTHING.most(*(result.spent for result in results)),
+        reached=tuple(sorted(reached)),
     )
 
 

@@ -77,7 +77,16 @@ class UnitTask:
             facts = replace(facts, not_analysed=(*facts.not_analysed, *notes.not_analysed))
         kept = facts if self._is_asked_for(facts, findings, path) else Facts()
         sites, has_crashed = sites_of(facts.kernels), bool(self._crashes)
-        return UnitResult(tuple(findings), sites, has_crashed, dependencies, kept, is_lost, spent)
+        return UnitResult(
+            tuple(findings),
+            sites,
+            has_crashed,
+            dependencies,
+            kept,
+            is_lost,
+            spent,
+            reached=facts.reached,
+        )
 
     def _is_asked_for(self, facts: Facts, findings: Sequence[Finding], path: str) -> bool:
         """Returns whether fixes may be looked for: those of headers, in all of their units."""

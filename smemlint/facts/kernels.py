@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from smemlint.facts.accesses import Access, AccessKind
 from smemlint.facts.layouts import DotUse, LayoutUse
 from smemlint.facts.places import Argument, Instance, SharedArray, Span
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Reason
+from smemlint.reasons import Reason, ReasonCode
 
 Fact = TypeVar("Fact")
 
@@ -29,6 +29,10 @@ class NotAnalysed:
     kernel: str
     reason: Reason
     array: SharedArray | None = None
+
+    def is_refuted(self, reached: Container[Span]) -> bool:
+        """Returns whether it says that nothing reached one of the places that were reached."""
+        return self.reason.code is ReasonCode.NOT_REACHED and self.span in reached
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,12 +64,17 @@ class KernelFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """Everything known of the sources of one run."""
+    """Everything known of the sources of one run.
+
+    Attributes:
+        reached: places in other files than the analysed one that its execution came to.
+    """
 
     kernels: tuple[KernelFacts, ...] = ()
     not_analysed: tuple[NotAnalysed, ...] = ()
     layouts: tuple[LayoutUse, ...] = ()
     dots: tuple[DotUse, ...] = ()
+    reached: tuple[Span, ...] = ()
 
     @staticmethod
     def merged(
@@ -73,19 +82,24 @@ class Facts:
     ) -> Facts:
         """Merges the facts of units that may hold the same code.
 
-        Of each layout and product the first part decides; notes stand once.
+        Of each layout and product the first part decides; notes stand once, and none says that
+        nothing reached what another part reached.
 
         Args:
             parts: the facts of each unit.
             place: the place of a part among those that hold a kernel instance, the first of which
                 decides; by default that in which they are given.
         """
-        notes = dict.fromkeys(n for part in parts for n in part.not_analysed)
+        reached = dict.fromkeys(span for part in parts for span in part.reached)
+        notes = dict.fromkeys(
+            n for part in parts for n in part.not_analysed if not n.is_refuted(reached)
+        )
         return Facts(
             _of_first_place([p.kernels for p in parts], place),
             tuple(notes),
             _of_first_part([p.layouts for p in parts], lambda layout: layout.span),
             _of_first_part([p.dots for p in parts], lambda dot: dot.span),
+            tuple(reached),
         )
 
     @staticmethod
@@ -96,6 +110,7 @@ class Facts:
             tuple(n for part in parts for n in part.not_analysed),
             tuple(u for part in parts for u in part.layouts),
             tuple(d for part in parts for d in part.dots),
+            tuple(span for part in parts for span in part.reached),
         )
 
 

@@ -13,6 +13,7 @@ from smemlint.driver.results import UnitResult, merge
 from smemlint.facts import Certainty, sites_of
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.limits.budgets import MAX_CALL_SITES
+from smemlint.lint.check import run_rules
 from smemlint.reasons import Topic
 from smemlint.sources.source import Source
 
@@ -361,3 +362,52 @@ def kernel(made, a: cute.Tensor):
 """
     facts, _ = analysed(tmp_path, {"kernels.py": program})
     assert ways_of(facts) == [2]
+
+
+HELPERS = """
+@cute.jit
+def load(s, r):
+    cute.autovec_copy(s, r)
+
+@cute.jit
+def unload(s, r):
+    cute.autovec_copy(r, s)
+
+class Storage:
+    smem = 1
+"""
+USER = """
+from helpers import load
+
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 4), stride=(4, 1)), 16)
+    r = cute.make_rmem_tensor((4,), cutlass.Float32)
+    load(s[tx, None], r)
+
+@cute.jit
+def host():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+def test_of_a_copy_that_another_file_reaches_it_is_not_said_that_nothing_does(is_used, tmp_path):
+    files = {"helpers.py": HELPERS} | ({"user.py": USER} if is_used else {})
+    parts, settings = [], Settings()
+    for path in files:
+        facts, dependencies = analysed(tmp_path, files, path)
+        found = tuple(run_rules(facts, lambda _: settings))
+        parts.append(
+            UnitResult(found, dependencies=dependencies, facts=facts, reached=facts.reached)
+        )
+    merged = merge(parts)
+    lines = [
+        number for number, line in enumerate((HEAD + HELPERS).splitlines(), 1) if "autovec" in line
+    ]
+    notes = [n for n in merged.facts.not_analysed if n.span.path.endswith("helpers.py")]
+    assert [n.span.line for n in notes] == lines[is_used:]
+    left = {gap.span.line for f in merged.findings for gap in f.gaps}
+    assert left == set(lines[is_used:])

@@ -10,6 +10,7 @@ import pytest
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
 from smemlint.facts import AccessKind, Certainty
+from smemlint.lint.check import run_rules
 from smemlint.reasons import Topic
 from smemlint.sources.source import Source
 
@@ -189,8 +190,9 @@ class Storage:
     smem = 1
 """
     facts = facts_of("@cute.jit\ndef nothing():\n    pass\n" + text, tmp_path)
-    (note,) = facts.not_analysed
-    assert (note.kernel, note.span.line) == ("helper", 15)
+    assert [(n.kernel, n.span.line) for n in facts.not_analysed] == [("helper", 15), ("helper", 16)]
+    settings = Settings()
+    assert len(run_rules(facts, lambda _: settings)) == 1  # of alike ones
 
 
 def test_endless_host_code_ends(tmp_path):

@@ -71,7 +71,10 @@ def analyze(source: Source, settings: Settings, importers: Importers) -> tuple[F
     left = tuple(n for n in layouts.not_analysed if n.span not in executed.reached)
     layouts = replace(layouts, not_analysed=left)
     kernels = Facts(
-        tuple(executed.kernels), tuple(executed.notes), tuple(executed.layouts.values())
+        tuple(executed.kernels),
+        tuple(executed.notes),
+        tuple(executed.layouts.values()),
+        reached=tuple(sorted(span for span in executed.reached if span.path != source.path)),
     )
     return Facts.joined([layouts, kernels]), read
 

@@ -126,7 +126,7 @@ def _copies_of(text: PythonText) -> tuple[tuple[ast.FunctionDef, list[ast.Call]]
 def unreached_copies(
     text: PythonText, reached: Set[Span], entered: Set[ast.FunctionDef], failure: str
 ) -> list[NotAnalysed]:
-    """Returns a note for each function with copies that no execution reached.
+    """Returns a note for each copy that no execution reached.
 
     Args:
         text: the file.
@@ -137,9 +137,8 @@ def unreached_copies(
     notes: list[NotAnalysed] = []
     for function, copies in _with_unreached_copies(text, reached):
         why = "not executed with these arguments" if function in entered else _NO_CALL
-        what = "a copy" if len(copies) == 1 else f"{len(copies)} copies"
-        reason = Reason(ReasonCode.NOT_REACHED, f"{what} of CuTe: {failure or why}")
-        notes.append(NotAnalysed(text.span(copies[0]), function.name, reason))
+        reason = Reason(ReasonCode.NOT_REACHED, f"a copy of CuTe: {failure or why}")
+        notes += (NotAnalysed(text.span(copy), function.name, reason) for copy in copies)
     return notes
 
 
