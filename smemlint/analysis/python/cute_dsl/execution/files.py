@@ -24,6 +24,7 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
     Entry,
     assumptions_of,
     entries_of,
+    has_kernels,
     is_marked,
     outside,
 )
@@ -192,7 +193,7 @@ class _File:
         if self._called is not None:
             return self._called
         called = self._called = []
-        sites = self._callers.sites()
+        sites = self._callers.sites() if has_kernels(self.text) else []
         for at, site in enumerate(sites):
             if current().spent > current().total >> 1:
                 self.left_out.add("calls in other files are not followed", len(sites) - at)
@@ -284,7 +285,10 @@ class _File:
         Of a wrong one, CuTe refuses what the program does with its tensors.
         """
         best = self._decided(entry, run), guess, run
-        for rank in guesses.RANKS if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS else ():
+        facts = run.facts(assumptions_of(entry, run))
+        is_settled = bool(facts) and all(map(_is_complete, facts))
+        is_cheap = run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS
+        for rank in guesses.RANKS if is_cheap and not is_settled else ():
             other = replace(guess, rank=rank)
             tried = self._guessed(entry, other)
             decided = self._decided(entry, tried)

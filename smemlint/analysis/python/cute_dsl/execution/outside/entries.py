@@ -54,6 +54,11 @@ def entries_of(text: PythonText) -> list[Entry]:
     return [entry for entry in marked if _leads_to_a_kernel(text, entry)]
 
 
+def has_kernels(text: PythonText) -> bool:
+    """Returns whether a file defines a kernel: of what others execute, only these are its own."""
+    return any(True for _ in _entries(text, MARKS))
+
+
 def _leads_to_a_kernel(text: PythonText, entry: Entry) -> bool:
     """Returns whether a function is a kernel, or may launch one."""
     body = text.segment(entry.function)
