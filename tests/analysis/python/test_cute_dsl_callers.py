@@ -411,3 +411,55 @@ def test_of_a_copy_that_another_file_reaches_it_is_not_said_that_nothing_does(is
     assert [n.span.line for n in notes] == lines[is_used:]
     left = {gap.span.line for f in merged.findings for gap in f.gaps}
     assert left == set(lines[is_used:])
+
+
+HOLDER = """
+from kernels import Columns
+
+class Operation:
+    def __init__(self, x, pitch=36):
+        self.x = x
+        self.pitch = pitch
+        self._kernel = Columns
+
+    def check(self):
+        return self._kernel is not None
+
+    def prepare(self):
+        return self._kernel
+
+    def compile(self):
+        columns = self._kernel(plan=(8, self.pitch))
+        return cute.compile(columns, self.x)
+"""
+
+
+def test_a_class_is_called_that_another_one_holds_in_an_attribute(tmp_path):
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(), "holder.py": HOLDER})
+    assert ways_of(facts) == [4]  # 32 rows that are 36 words apart meet in gcd(36, 32) banks
+
+
+TYPES = """
+MAP = {
+    getattr(torch, "float16", None): getattr(cutlass, "Float16", None),
+    getattr(torch, "float32", None): getattr(cutlass, "Float32", None),
+}
+KNOWN = {t: c for t, c in MAP.items() if t is not None and c is not None}
+
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(KNOWN[torch.float32], cute.make_layout((32, 32), stride=(33, 1)), 16)
+    x = s[tx, 0]
+
+@cute.jit
+def host():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+
+
+def test_element_types_are_looked_up_by_the_names_that_a_library_has(tmp_path):
+    facts, _ = analysed(tmp_path, {"kernels.py": TYPES})
+    (access,) = (a for k in facts.kernels for a in k.accesses)
+    assert (access.ways, access.width_bytes) == (1, 4)

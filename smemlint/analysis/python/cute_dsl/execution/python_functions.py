@@ -23,6 +23,7 @@ from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     BoundMethod,
     Class,
+    DType,
     Function,
     Instance,
     Scope,
@@ -182,11 +183,12 @@ def _getattr(
         if name == "hasattr":
             return attribute in owner.attributes
         return owner.attributes.get(attribute, arguments[2] if len(arguments) > 2 else UNKNOWN)
-    if isinstance(owner, Symbol) and owner.path.startswith("cutlass."):
-        text = f"`{owner.path}` has `{attribute}`, as newer versions do"
-        run.guessed.setdefault(Assumption(Topic.BUILD, text))
+    if isinstance(owner, Symbol) and owner.path.partition(".")[0] in ("cutlass", "torch"):
         found = interpreter.model.symbol(Symbol(f"{owner.path}.{attribute}"), node)
-        return True if name == "hasattr" else found
+        if isinstance(found, DType) or owner.path.startswith("cutlass."):
+            text = f"`{owner.path}` has `{attribute}`, as newer versions do"
+            run.guessed.setdefault(Assumption(Topic.BUILD, text))
+            return True if name == "hasattr" else found
     if owner is None:
         return False if name == "hasattr" else arguments[2] if len(arguments) > 2 else UNKNOWN
     if isinstance(owner, Function | BoundMethod) and len(arguments) > 2:

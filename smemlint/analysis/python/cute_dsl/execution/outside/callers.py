@@ -155,19 +155,33 @@ def _made_of(tree: ast.Module, names: set[str]) -> dict[str, dict[ast.expr, bool
 
 
 def _sites(text: PythonText, names: set[str]) -> list[CallSite]:
-    """Returns uses of these names in the functions of a file: of each the first call, or a name."""
+    """Returns uses of these names in the functions of a file: of each the first call, or a name.
+
+    Calls come first, also those of attributes that a class holds them in.
+    """
     names = names | _made_of(text.tree, names).keys()
     found: list[CallSite] = []
     for node in text.tree.body:
-        functions = node.body if isinstance(node, ast.ClassDef) else [node]
-        for function in functions:
+        owner = node if isinstance(node, ast.ClassDef) else None
+        known = names | _held_in(owner, names) if owner is not None else names
+        for function in owner.body if owner is not None else [node]:
             if isinstance(function, ast.FunctionDef) and function.name != "__new__":
-                owner = node if isinstance(node, ast.ClassDef) else None
-                use = next(iter(sorted(_uses(function, names), key=_is_no_call)), None)
+                use = next(iter(sorted(_uses(function, known), key=_is_no_call)), None)
                 if use is not None:
                     way = dict(_way(function.body, use))
                     found.append(CallSite(text, function, owner, use, way))
-    return found[:_SITES_OF_A_FILE]
+    return sorted(found, key=lambda site: _is_no_call(site.use))[:_SITES_OF_A_FILE]
+
+
+def _held_in(owner: ast.ClassDef, names: set[str]) -> set[str]:
+    """Returns the attributes that methods of a class assign one of the names to: `self.kernel`."""
+    return {
+        name
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Assign) and dotted(node.value) in names
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and (name := dotted(target))
+    }
 
 
 def _uses(function: ast.FunctionDef, names: set[str]) -> Iterator[ast.expr]:
