@@ -202,7 +202,11 @@ def make_ptr(call: Call) -> Value:
 
     Where it points in shared memory is not known.
     """
-    dtype, space = call.dtype(0, "dtype"), call.value(2, "mem_space", None)
+    space, given = call.value(2, "mem_space", None), call.value(0, "dtype")
+    if isinstance(space, Symbol) and space.name == "gmem" and not isinstance(given, DType):
+        reason = reason_of(given, "an element type is not known")
+        return Cute(UnknownTensor(cute.Space.GLOBAL, reason))
+    dtype = call.dtype(0, "dtype")
     if isinstance(space, Symbol) and space.name == "tmem":
         return Cute(Pointer(cute.Space.TENSOR_MEMORY, Origin(dtype)))
     if not isinstance(space, Symbol) or space.name != "gmem":
