@@ -398,6 +398,12 @@ MAX_DSL_ENTRIES = 24
 """Functions of a file that are entered from outside."""
 MAX_DSL_VARIANTS = 6
 """Choices of the command line that are executed besides the defaults."""
+MAX_DSL_STEPS_TO_SWITCH = 150_000
+"""Nodes that an execution may take which is tried with other flags than the defaults."""
+MAX_DSL_SWITCHES = 4
+"""Such flags of one entry, each tried by itself."""
+MAX_DSL_CALLERS_UP = 3
+"""Functions above one whose copies are not executed, in which flags are looked for."""
 MAX_DSL_KERNELS = 24
 """Of one file."""
 MAX_REFUSED_MODES = 4

@@ -504,3 +504,53 @@ def kernel(N: cutlass.Constexpr[int]):
 def test_arrays_that_one_line_stores_to_stay_apart(tmp_path):
     found = facts_of(TWICE, tmp_path).kernels[0].accesses
     assert [(a.array.name, a.ways) for a in found] == [("one", 2), ("other", 4)]
+
+
+SWITCHED = """
+class Base:
+    def __init__(self, dtype, is_padded: bool = False, in_registers: bool = False):
+        self.dtype = dtype
+        self.pitch = 36 if is_padded else 32
+        self.in_registers = in_registers
+
+
+class Kept(Base):
+    def __init__(self, *args, is_open: bool = False, **kwargs):
+        super().__init__(*args, **kwargs)
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor, b: cute.Pointer):
+        self.kernel(a, b).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, b: cute.Pointer):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        layout = cute.make_layout((32, 32), stride=(self.pitch, 1))
+        s = smem.allocate_tensor(self.dtype, layout, 16)
+        r = cute.make_rmem_tensor((1,), self.dtype)
+        self.load(s, r, tx)
+        g = cute.make_ptr(b.unknown_type, 0, cute.AddressSpace.gmem)
+        cute.autovec_copy(r, cute.make_tensor(g, cute.make_layout(1)))
+
+    @cute.jit
+    def load(self, s, r, tx):
+        x = s[tx, 0]
+        if cutlass.const_expr(self.in_registers):
+            cute.autovec_copy(s[tx, None], r)
+            y = s[tx, 0]
+        elif cutlass.const_expr(self.never):
+            pass
+"""
+
+
+def test_flags_that_lead_to_a_copy_are_tried_with_their_other_value(tmp_path):
+    """Halves, 16 words apart: 16 threads meet in a bank. What is known without the flag stays."""
+    facts = facts_of(SWITCHED, tmp_path)
+    given = [{a.text for a in k.accesses[0].assumptions} for k in facts.kernels]
+    assert [len(k.accesses) for k in facts.kernels] == [1, 2]
+    assert [any("in_registers" in text for text in texts) for texts in given] == [False, True]
+    assert {a.ways for k in facts.kernels for a in k.accesses if a.instructions == 1} == {16}
+    assert not any("is_padded" in text for texts in given for text in texts)
+    assert not facts.not_analysed
+    assert not any(k.not_analysed for k in facts.kernels)

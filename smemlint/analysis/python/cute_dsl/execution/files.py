@@ -8,7 +8,7 @@ figure on which guesses differ is a sample only.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from smemlint.analysis.python.cute_dsl.execution.left_out import (
     leaves_copies,
     unreached_allocations,
     unreached_copies,
+    with_unreached_copies,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside import guesses
 from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
@@ -29,17 +30,20 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
     outside,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.guesses import Guess
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import switches_to
 from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value, is_known
 from smemlint.analysis.simt.kernel.consensus import as_sample, consensus
 from smemlint.config.settings import Settings
-from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
+from smemlint.facts import AccessKind, KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_flag, names_shared_tensor
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_DSL_ENTRIES,
     MAX_DSL_STEPS_TO_GUESS,
+    MAX_DSL_STEPS_TO_SWITCH,
+    MAX_DSL_SWITCHES,
     MAX_DSL_VARIANTS,
     MAX_REFUSED_MODES,
 )
@@ -254,8 +258,30 @@ class _File:
             if guesses.asks_for_flags(run.state) and leaves:
                 other = replace(guess, flags=True)
                 self._add_guesses(entry, other, self._guessed(entry, other))
+            self._switch(entry, guess, run)
             if not guesses.asks_for_type(run.state):
                 return
+
+    def _switch(self, entry: Entry, guess: Guess, run: Run) -> None:
+        """Adds what flags lead to that do not have their defaults, where copies are left."""
+        if run.interpreter.steps > MAX_DSL_STEPS_TO_SWITCH:
+            return
+        left = with_unreached_copies(self.text, self.found.reached)
+        calls = {call for _, calls in left for call in calls}
+        owners = {instance.type for instance in run.state.constructed}
+        functions = [f for owner in owners for f in guesses.constructors(owner)]
+        switches = switches_to(self.text.tree, calls, [entry.function, *functions])
+        for switch in list(switches.items())[:MAX_DSL_SWITCHES]:
+            other = replace(guess, switched=(switch,))
+            tried = self._guessed(entry, other)
+            is_refused = tried.state.refusals - run.state.refusals
+            if is_refused or tried.state.reached <= self.found.reached:
+                continue
+            runs, agreed = self._agreed(entry, other, tried)
+            known = {(a.span, a.kind) for k in self.found.kernels for a in k.accesses}
+            reached = frozenset(self.found.reached)
+            further = [_beyond(facts, known, reached) for facts in agreed]
+            self._keep(runs, [f for f in further if f.accesses or f.not_analysed])
 
     def _better(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns a guess, with outcomes of conditions of the host if more is decided then."""
@@ -282,23 +308,29 @@ class _File:
     def _of_best_rank(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns the guess at the rank of tensors under which most accesses are decided.
 
-        Of a wrong one, CuTe refuses what the program does with its tensors.
+        Of a wrong one, CuTe refuses what the program does with its tensors. Among equal ones the
+        one counts that leaves least to be noted.
         """
-        best = self._decided(entry, run), guess, run
+        best = self._decided(entry, run), -self._noted(entry, run), guess, run
         facts = run.facts(assumptions_of(entry, run))
         is_settled = bool(facts) and all(map(_is_complete, facts))
         is_cheap = run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS
         for rank in guesses.RANKS if is_cheap and not is_settled else ():
             other = replace(guess, rank=rank)
             tried = self._guessed(entry, other)
-            decided = self._decided(entry, tried)
-            if decided > best[0]:
-                best = decided, other, tried
-        return best[1:]
+            score = self._decided(entry, tried), -self._noted(entry, tried)
+            if score > best[:2]:
+                best = *score, other, tried
+        return best[2:]
 
     def _decided(self, entry: Entry, run: Run) -> int:
         """Returns how many accesses of an execution are decided."""
         return sum(facts.decided for facts in run.facts(assumptions_of(entry, run)))
+
+    def _noted(self, entry: Entry, run: Run) -> int:
+        """Returns how much an execution did not follow."""
+        notes = (n for f in run.facts(assumptions_of(entry, run)) for n in f.not_analysed)
+        return sum(note.reason.code is not ReasonCode.NO_LANES for note in notes)
 
     def _add_guesses(self, entry: Entry, guess: Guess, first: Run) -> None:
         """Adds what a guess and those that differ from it agree on."""
@@ -344,6 +376,15 @@ def _joined(found: Sequence[KernelFacts]) -> KernelFacts:
     others = [a for facts in found[1:] for a in facts.accesses if (a.span, a.kind) not in places]
     further = {(a.span, a.kind): as_sample(a, _DIFFERS) for a in reversed(others)}
     return replace(agreed, accesses=(*agreed.accesses, *further.values()))
+
+
+def _beyond(
+    facts: KernelFacts, known: Set[tuple[Span, AccessKind]], reached: Set[Span]
+) -> KernelFacts:
+    """Returns what a kernel does at places that are not known."""
+    accesses = tuple(a for a in facts.accesses if (a.span, a.kind) not in known)
+    notes = tuple(n for n in facts.not_analysed if n.span not in reached)
+    return replace(facts, accesses=accesses, not_analysed=notes)
 
 
 def _decided_elsewhere(facts: KernelFacts, other: KernelFacts) -> KernelFacts | None:

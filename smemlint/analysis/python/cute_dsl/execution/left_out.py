@@ -101,10 +101,10 @@ def _arrays(values: Iterable[Value]) -> Iterator[Object | None]:
 
 def leaves_copies(text: PythonText, reached: Set[Span]) -> bool:
     """Returns whether a function of the file has copies that no execution reached."""
-    return any(_with_unreached_copies(text, reached))
+    return any(with_unreached_copies(text, reached))
 
 
-def _with_unreached_copies(
+def with_unreached_copies(
     text: PythonText, reached: Set[Span]
 ) -> Iterator[tuple[ast.FunctionDef, list[ast.Call]]]:
     """Yields each function with copies that no execution reached, and these."""
@@ -135,7 +135,7 @@ def unreached_copies(
         failure: why the program's own execution ended early; empty where it did not.
     """
     notes: list[NotAnalysed] = []
-    for function, copies in _with_unreached_copies(text, reached):
+    for function, copies in with_unreached_copies(text, reached):
         why = "not executed with these arguments" if function in entered else _NO_CALL
         reason = Reason(ReasonCode.NOT_REACHED, f"a copy of CuTe: {failure or why}")
         notes += (NotAnalysed(text.span(copy), function.name, reason) for copy in copies)

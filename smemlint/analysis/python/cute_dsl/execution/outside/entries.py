@@ -105,7 +105,10 @@ def outside(entry: Entry, guess: guesses.Guess) -> Callable[[Run, Scope], None]:
         if entry.owner is not None and not is_marked(entry.function, ("staticmethod",)):
             if not isinstance(owner, Class):
                 return
-            receiver = [guesses.construct(run.interpreter, owner, guess, run.state)]
+            made = guesses.construct(run.interpreter, owner, guess, run.state)
+            receiver = [made]
+            if site is None:
+                run.state.constructed.append(made)
         function = Function(
             entry.function,
             (scope,),

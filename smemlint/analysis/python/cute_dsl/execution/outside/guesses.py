@@ -61,6 +61,7 @@ class Guess:
             even these are guessed.
         assumes: open conditions of the host are guessed, too.
         flipped: places that ask which mode of a tensor is contiguous, of which the other one is.
+        switched: flags that do not have their default, by name.
     """
 
     block: tuple[int, int, int] = _BLOCKS[0]
@@ -71,6 +72,7 @@ class Guess:
     rank: int = 0
     assumes: bool = False
     flipped: frozenset[Span] = frozenset()
+    switched: tuple[tuple[str, bool], ...] = ()
 
     def arguments(
         self,
@@ -104,10 +106,12 @@ class Guess:
         }
         found: Scope = {name: value for name, value in values.items() if value is not None}
         flags = {n for n in values if names_flag(n)} | (_tested(function) & values.keys())
-        for name in sorted(flags - found.keys() - set(truths)):
-            text = f"`{name}` is {self.flags}"
+        switched = {n: v for n, v in self.switched if any(n == p.name for p in parameters)}
+        open_flags = sorted(flags - found.keys() - set(truths) - switched.keys())
+        for name, value in (*dict.fromkeys(open_flags, self.flags).items(), *switched.items()):
+            text = f"`{name}` is {value}"
             run.guessed.setdefault(Assumption(Topic.CONDITION, text, name))
-            found[name] = self.flags
+            found[name] = value
         return found
 
     def _of(self, run: Execution, parameter: ast.arg) -> Value:
@@ -303,11 +307,13 @@ def others(guess: Guess, run: Execution, *, is_kernel: bool) -> tuple[Guess, ...
 
 
 def construct(interpreter: Interpreter, owner: Class, guess: Guess, run: Execution) -> Instance:
-    """Returns an object of a class with guesses at the arguments of its `__init__`."""
-    init = owner.member("__init__")
+    """Returns an object of a class with guesses at the arguments of its `__init__`.
+
+    What one takes as `*args` and `**kwargs` are those of the class that it derives from.
+    """
     named: Scope = {}
-    if isinstance(init, Function):
-        named = guess.arguments(run, init.node, is_method=True)
+    for constructor in constructors(owner):
+        named = guess.arguments(run, constructor, is_method=True) | named
     return calls.construct(interpreter, owner, (), named)
 
 
@@ -323,19 +329,19 @@ def completed(
         arguments: positional ones.
         named: the others.
     """
-    constructors = list(_constructors(owner))
-    if not constructors:
+    chain = list(constructors(owner))
+    if not chain:
         return arguments, named
-    names = [p.name for p in parameters_of(constructors[-1].args)[1:] if not p.is_keyword]
+    names = [p.name for p in parameters_of(chain[-1].args)[1:] if not p.is_keyword]
     given = calls.arguments_by_name(names, arguments) | named
     unknown = {name for name, value in given.items() if isinstance(value, Unknown)}
-    for constructor in constructors:
+    for constructor in chain:
         given |= guess.arguments(run, constructor, is_method=True, only=unknown)
     positional = [given.pop(name) for name in names[: len(arguments)]]
     return [*positional, *arguments[len(names) :]], given
 
 
-def _constructors(owner: Class) -> Iterator[ast.FunctionDef]:
+def constructors(owner: Class) -> Iterator[ast.FunctionDef]:
     """Yields the constructor of a class, and where it takes `*args`, those that it hands them to.
 
     The last one names the positional arguments.
