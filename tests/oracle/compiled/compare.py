@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tests.oracle.compiled.analysis import LineFigures, Lines, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tests.oracle.compiled.instances import Instance
 
@@ -85,18 +85,23 @@ def differences(analysis: Rows, oracle: Rows) -> Iterator[Difference]:
 
 
 def _same_in_all(ours: Lines, theirs: Lines, way: str) -> bool:
-    """Whether both count the same over all lines that both decide.
+    """Whether both count the same over all lines that both decide, or over all that either does.
 
-    Where ptxas merges blocks, an instruction takes the line of one of them.
+    Where ptxas merges blocks, an instruction takes the line of one of them, or of a declaration.
     """
-    both = [
-        (ours[key], theirs[key])
-        for key in ours.keys() & theirs.keys()
-        if key[2] == way and ours[key].is_decided and theirs[key].is_decided
-    ]
-    mine = sum(a.wavefronts for a, _ in both)
-    real = sum(b.wavefronts for _, b in both)
-    return abs(mine - real) <= TOLERANCE * real
+    mine, real = (
+        {key: line.wavefronts for key, line in lines.items() if key[2] == way and line.is_decided}
+        for lines in (ours, theirs)
+    )
+    both = mine.keys() & real.keys()
+    return _are_near(mine.values(), real.values()) or _are_near(
+        [mine[key] for key in both], [real[key] for key in both]
+    )
+
+
+def _are_near(mine: Iterable[float], real: Iterable[float]) -> bool:
+    total = sum(real)
+    return abs(sum(mine) - total) <= TOLERANCE * total
 
 
 def _verdict(ours: LineFigures | None, theirs: LineFigures | None) -> Verdict:

@@ -11,8 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from smemlint.analysis.simt.builtins import intrinsics, math_functions, warp_functions
 from smemlint.analysis.simt.builtins.table import BUILTINS, KEEPING_STORES
+from smemlint.analysis.simt.codegen.inlined_branches import keeps_branch
 from smemlint.analysis.simt.codegen.slow_paths import NAMES, SlowPath
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
@@ -82,9 +85,23 @@ def value_without_running(
         _note_written(binding)
     for path in _slow_paths(ev.state.unit, function):
         ev.state.trace.part(path)
+    keeps = keeps_branch(ev.state.unit, function)
+    if keeps is not False:
+        varies = any(_varies(binding) for binding, _ in bound)
+        ev.state.trace.part(SlowPath.CHOICE if keeps and varies else SlowPath.EXPANSION)
     if _keeps_stores(ev.state.unit, function):
         ev.state.trace.meet_effect()
     return value
+
+
+def _varies(binding: object) -> bool:
+    """Returns whether a parameter is a number that threads have of their own."""
+    value = binding.object.cells.get(0) if isinstance(binding, Variable) else None
+    if isinstance(value, AffineInt):
+        return isinstance(value.base, np.ndarray) or any(
+            isinstance(factor, np.ndarray) for _, factor in value.terms
+        )
+    return isinstance(value, FloatValue) or (isinstance(value, Unknown) and not value.is_uniform)
 
 
 def _floating_value(ctype: CType) -> Value | None:

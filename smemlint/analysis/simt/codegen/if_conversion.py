@@ -15,103 +15,65 @@ blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
+from smemlint.analysis.simt.codegen.arm_costs import ArmCosts, Name, Names, stays
+from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Variable
-from smemlint.analysis.simt.domain.values import Space
+from smemlint.analysis.simt.domain.values import Pointer, Space
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 
-MAX_COST = 4
-"""Instructions that are computed on both ways (LLVM's `-two-entry-phi-node-folding-threshold`)."""
-_CHEAP = frozenset(["+", "-", "*", "&", "|", "^", "<<", ">>", "<", ">", "<=", ">=", "==", "!="])
-_SIGNS = frozenset(("-", "+", "~", "!"))
-_STEPS = frozenset(("++", "--", "p++", "p--"))
-_COSTLY_CALLS = frozenset(
-    f"{prefix}{name}{suffix}"
-    for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "tanh", "pow")
-    for prefix, suffix in (("", ""), ("", "f"), ("__", "f"))
-) | {"erf", "erff", "__fdividef", "__ldg", "__ldcs", "__ldca", "__ldcg"}
+_REGISTERS = (Space.LOCAL, Space.PARAMETER)
 
 
-def is_converted(ev: Evaluator, *arms: ir.Node | None) -> bool:
-    """Returns whether a branch surely becomes selects: its sides are cheap arithmetic on locals."""
-    costs = [_statement_cost(ev, arm) for arm in arms]
+def keeps_blocks(ev: Evaluator, cond: ir.Node, *arms: ir.Node | None) -> bool | None:
+    """Returns whether statements of a branch stay blocks of their own; None if that is not known.
+
+    Those that are cheap arithmetic on variables become selects.
+    """
+    costs = [_costs(ev).of_condition(cond), *map(_costs(ev).of_statement, arms)]
     known = [cost for cost in costs if cost is not None]
-    return len(known) == len(costs) and sum(known) <= MAX_COST
+    return len(known) < len(costs) or stays(*known)
 
 
-def stays_a_branch(ev: Evaluator, first: ir.Node, second: ir.Node) -> bool:
-    """Returns whether an operand of `?:` surely stays a block: it loads, or calls for long."""
-    loads = [_is_load(ev, arm) for arm in (first, second)]
-    return not all(loads) and any(_is_costly(ev, arm) for arm in (first, second))
-
-
-def _statement_cost(ev: Evaluator, node: ir.Node | None) -> int | None:
-    """Counts instructions that a statement computes; None where it may do more."""
-    match node:
-        case None | ir.EmptyStatement() | ir.Using():
-            return 0
-        case ir.Compound():
-            return _total(_statement_cost(ev, item) for item in node.block_items or ())
-        case ir.Assignment():
-            if not isinstance(node.lvalue, ir.ID) or not _is_local_scalar(ev, node.lvalue.name):
-                return None
-            return _total((_cost(ev, node.rvalue), int(node.op != "=")))
-        case ir.UnaryOp() if node.op in _STEPS:
-            is_local = isinstance(node.expr, ir.ID) and _is_local_scalar(ev, node.expr.name)
-            return 1 if is_local else None
-    return None
-
-
-def _cost(ev: Evaluator, node: ir.Node) -> int | None:
-    """Counts instructions of an expression; None where not plain arithmetic on locals."""
-    match node:
-        case ir.Constant():
-            return 0
-        case ir.ID():
-            return 0 if _is_local_scalar(ev, node.name) else None
-        case ir.StructRef(name=ir.ID(name="threadIdx" | "blockIdx" | "blockDim")):
-            return 0
-        case ir.BinaryOp() if node.op in _CHEAP:
-            return _total((_cost(ev, node.left), _cost(ev, node.right), 1))
-        case ir.UnaryOp() if node.op in _SIGNS:
-            return _total((_cost(ev, node.expr), 1))
-        case ir.Cast():
-            return _total((_cost(ev, node.expr), 1))
-    return None
-
-
-def _total(costs: Iterable[int | None]) -> int | None:
-    total = 0
-    for cost in costs:
-        if cost is None:
-            return None
-        total += cost
-    return total
-
-
-def _is_local_scalar(ev: Evaluator, name: str) -> bool:
-    found = ev.state.lookup(name)
-    if isinstance(found, Variable):
-        is_here = found.object.space in (Space.LOCAL, Space.PARAMETER)
-        return is_here and not isinstance(found.type, (ArrayType, PointerType))
-    return found is not None
+def stays_a_branch(ev: Evaluator, node: ir.TernaryOp) -> bool | None:
+    """Returns whether an operand of `?:` stays a block of its own; None if that is not known."""
+    arms = node.iftrue, node.iffalse
+    costs = _costs(ev)
+    if all(_is_load(ev, arm) for arm in arms):
+        return stays(costs.of_condition(node.cond))
+    return stays(costs.of_condition(node.cond), *map(costs.of, arms))
 
 
 def _is_load(ev: Evaluator, node: ir.Node) -> bool:
-    """Returns whether an expression is one load through a pointer."""
+    """Returns whether an expression is one load: of two, the address is selected."""
     while isinstance(node, ir.Cast):
         node = node.expr
-    if isinstance(node, ir.UnaryOp) and node.op == "*":
-        return True
-    if not isinstance(node, ir.ArrayRef) or not isinstance(node.name, ir.ID):
-        return False
-    found = ev.state.lookup(node.name.name)
-    return isinstance(found, Variable) and isinstance(found.type, PointerType)
+    cost = _costs(ev).of(node)
+    is_place = isinstance(node, ir.ArrayRef | ir.StructRef) or (
+        isinstance(node, ir.UnaryOp) and node.op == "*"
+    )
+    return is_place and cost.loads == 1 and not cost.is_open
 
 
-def _is_costly(ev: Evaluator, node: ir.Node) -> bool:
-    is_call = isinstance(node, ir.FuncCall) and getattr(node.name, "name", "") in _COSTLY_CALLS
-    return is_call or _is_load(ev, node) or any(_is_costly(ev, c) for c in node.children())
+def _costs(ev: Evaluator) -> ArmCosts:
+    return ArmCosts(ev.state.unit, _names(ev))
+
+
+def _names(ev: Evaluator) -> Names:
+    """Returns what names mean where the evaluation stands."""
+    frame = ev.state.frame
+
+    def names(name: str) -> Name | None:
+        found = ev.state.lookup(name)
+        if isinstance(found, Variable):
+            value = found.object.cells.get(0)
+            is_memory = found.object.space not in _REGISTERS
+            points_to = value.object.space if isinstance(value, Pointer) else None
+            return Name(found.type, is_memory, points_to not in _REGISTERS)
+        record = frame.this.target if frame.this is not None else None
+        member = record.member(name) if isinstance(record, RecordType) else None
+        if member is None or frame.this is None:
+            return None
+        return Name(member.type, frame.this.object.space not in _REGISTERS)
+
+    return names

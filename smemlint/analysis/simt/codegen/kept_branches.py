@@ -17,7 +17,7 @@ Of `float v = s[8 * lane];` and a branch behind it that four threads take, SASS 
 | `lane < 4 ? sqrtf(v) : 0`, also fabsf, fmaxf, expf, __expf, logf | the 4 |
 
 A load, a division and a call of a math function are nothing that LLVM computes for all threads, nor
-is much arithmetic (if_conversion.py). What tells the copies apart is not modelled: who loads is
+is much arithmetic (arm_costs.py). What tells the copies apart is not modelled: who loads is
 open there.
 """
 
@@ -27,7 +27,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.branch_shapes import PLACES, statements
-from smemlint.analysis.simt.codegen.if_conversion import MAX_COST
 from smemlint.analysis.simt.codegen.loaded_values import MATH_FUNCTIONS, variable_of
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, is_near, leave_out_loads
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
@@ -37,6 +36,8 @@ from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 
+_MAX_COST = 4
+"""Operations that are surely computed for all threads; twice as many surely are not."""
 _DIVISIONS = frozenset(("/", "%", "/=", "%="))
 _PLACES_OF = frozenset(("*", "&"))
 _JUMPS = (ir.Return, ir.Break, ir.Continue, ir.Goto)
@@ -120,9 +121,9 @@ def _stays(ev: Evaluator, ways: Iterable[ir.Node]) -> bool | None:
                 if is_memory:
                     return True
                 is_open |= is_memory is None
-    if count > 2 * MAX_COST:
+    if count > 2 * _MAX_COST:
         return True
-    return None if is_open or count > MAX_COST else False
+    return None if is_open or count > _MAX_COST else False
 
 
 def _computes(way: ir.Node) -> bool:

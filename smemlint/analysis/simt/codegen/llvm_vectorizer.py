@@ -162,6 +162,7 @@ class _Fusion:
         self._orders: dict[_Key, _Order] = defaultdict(_Order)
         self._counts: dict[int, Counter[AccessKind]] = defaultdict(Counter)
         self._assembly = 0
+        self._choice = 0
 
     def add(self, event: Event) -> None:
         """Takes the next access of the block."""
@@ -175,6 +176,9 @@ class _Fusion:
         if event.splits[SlowPath.ASSEMBLY] != self._assembly:
             self.end()
             self._assembly = event.splits[SlowPath.ASSEMBLY]
+        if event.kind is AccessKind.STORE and event.splits[SlowPath.CHOICE] != self._choice:
+            self._end_stores()
+            self._choice = event.splits[SlowPath.CHOICE]
         size = _slot_size(event)
         key: _Key = ()
         position = 0
@@ -201,6 +205,11 @@ class _Fusion:
         self._passed.clear()
         self._orders.clear()
         self._counts.clear()
+
+    def _end_stores(self) -> None:
+        """Ends the chains of stores: each stands in the block that computes its value."""
+        for key in [key for key in self._chains if key[1] is AccessKind.STORE]:
+            self._close_all(self._chains.pop(key))
 
     def _count(self, event: Event) -> None:
         """Counts an access of an array; LLVM looks at so many of them together."""

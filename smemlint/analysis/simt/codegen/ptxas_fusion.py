@@ -37,6 +37,7 @@ from smemlint.analysis.simt.codegen.slots import (
     slot_size,
     with_open_form,
 )
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType
 from smemlint.analysis.simt.domain.integer_scev import scev_of
@@ -115,6 +116,8 @@ def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
         return False
     if event.kind is not AccessKind.STORE:
         return True
+    if event.splits[SlowPath.CHOICE] != last.splits[SlowPath.CHOICE]:
+        return False
     if not isinstance(event.offset, AffineInt) or not isinstance(last.offset, AffineInt):
         return False
     return _slot_of(event, event.offset, bases) == _slot_of(last, last.offset, bases)

@@ -17,14 +17,23 @@ headers, across which LLVM fuses nothing: of eight `a += __half2float(s[128 * t 
 
 Equal quotients of a loop are computed once, in front of it, and with -use_fast_math most of these
 have no branch: that neighbours stay apart is no more certain than that they fuse.
+
+Of integers, `x / n` and `x % n` with a divisor that is no constant, plain arrays:
+
+| divisor | stores | loads |
+| --- | --- | --- |
+| int, also in an index as of `in[(b + i) / n]` | four STS | one LDS.128 |
+| unsigned int | one STS.128 | one LDS.128 |
+| 64 bits | four STS | four LDS |
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from smemlint.analysis.simt.domain.ctypes import CType, FloatType, RecordType
-from smemlint.analysis.simt.domain.values import Aggregate, FloatValue, Value
+from smemlint.analysis.simt.domain.ctypes import I32, CType, FloatType, RecordType, common
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, FloatValue, Unknown, Value
 
 
 class SlowPath(IntEnum):
@@ -38,6 +47,8 @@ class SlowPath(IntEnum):
     """Loads and stores in ptxas, which makes the branches; LLVM sees one instruction."""
     ASSEMBLY = 3
     """Loads and stores in LLVM; ptxas sees one instruction."""
+    CHOICE = 4
+    """Surely stores: an arm of a branch that is a block of its own computes a value."""
 
 
 _OF_FLOAT = {
@@ -89,3 +100,17 @@ def _is_half(ctype: CType | Value) -> bool:
 def quotient_path(ctype: CType) -> SlowPath | None:
     """Returns what a division of this type does; half has instructions of its own."""
     return SlowPath.EXPANSION if isinstance(ctype, FloatType) and ctype.size >= 4 else None
+
+
+def integer_division_path(a: Value, b: Value) -> SlowPath | None:
+    """Returns what a division of integers does; by a constant of the compiler, nothing."""
+    if isinstance(b, AffineInt) and b.constant is not None and not scev_of(b).terms:
+        return None
+    types = [value.type for value in (a, b) if isinstance(value, AffineInt)]
+    if any(not isinstance(v, AffineInt | Unknown) for v in (a, b)):
+        return None
+    if not types:  # of loaded values
+        return SlowPath.VALUE
+    if max(ctype.bits for ctype in types) > 32:
+        return SlowPath.BRANCH
+    return SlowPath.VALUE if all(common(t, I32).signed for t in types) else None

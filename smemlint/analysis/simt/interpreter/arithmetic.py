@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from math import frexp
 
-from smemlint.analysis.simt.codegen.slow_paths import conversion_path, quotient_path
+from smemlint.analysis.simt.codegen.slow_paths import (
+    conversion_path,
+    integer_division_path,
+    quotient_path,
+)
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
@@ -27,6 +31,8 @@ from smemlint.analysis.simt.interpreter.pointers import TEXT, advance_or_forget,
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
 
+_DIVISIONS = frozenset(("/", "%"))
+
 
 def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> Value:
     """Returns `a op b` for the built-in operators.
@@ -39,6 +45,8 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         node: the expression.
     """
     state = ev.state
+    if op in _DIVISIONS and ev.policy.tracks_scev:
+        state.trace.part(integer_division_path(a, b))
     if a.__class__ is AffineInt and b.__class__ is AffineInt:
         return _apply_to_integers(ev, op, a, b, node)
     if isinstance(a, Pointer) or isinstance(b, Pointer):

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from smemlint.analysis.simt.codegen.common_loads import load_once
-from smemlint.analysis.simt.codegen.if_conversion import is_converted
+from smemlint.analysis.simt.codegen.if_conversion import keeps_blocks
 from smemlint.analysis.simt.codegen.kept_branches import leave_out_untaken, settled
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
@@ -73,7 +74,7 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         if not is_any(rest) or not is_any(taken):
             _execute_one_way(ev, node, node.iftrue if is_any(taken) else node.iffalse)
             return
-        parts_blocks = not is_converted(ev, node.iftrue, node.iffalse)
+        parts_blocks = _parts_blocks(ev, node.cond, node.iftrue, node.iffalse)
         _fence_if(ev, parts_blocks and not goes_on(ev, node))
         items = state.trace.items
         sunk = settled(ev, node)
@@ -127,6 +128,14 @@ def _execute_one_way(ev: Evaluator, node: ir.If, way: ir.Node | None) -> None:
     sink_loads(state.trace, sunk, None, state.mask)
 
 
+def _parts_blocks(ev: Evaluator, cond: ir.Node, *ways: ir.Node | None) -> bool:
+    """Returns whether the ways of a branch surely are blocks; notes it where they may be."""
+    keeps = keeps_blocks(ev, cond, *ways)
+    if keeps is None:
+        ev.state.trace.part(SlowPath.EXPANSION)
+    return bool(keeps)
+
+
 def _fence_if(ev: Evaluator, parts_blocks: bool) -> None:
     if parts_blocks:
         ev.state.trace.fence("block")
@@ -164,7 +173,7 @@ def execute_both_ways(
     left_before = (loop.broken, loop.continued) if loop else None
     ends: list[End] = []
     returned = len(state.frame.returns)
-    parts_blocks = not is_converted(ev, first[2], second[2])
+    parts_blocks = _parts_blocks(ev, node.cond, first[2], second[2])
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
     note_condition(ev, condition, (first[0], second[0]), node.cond)
     sunk = settled(ev, node)

@@ -7,6 +7,7 @@ import numpy as np
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
 from smemlint.analysis.simt.codegen.kept_branches import leave_out_untaken, settled
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
@@ -84,8 +85,13 @@ def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None
     """Parts what comes before from what comes after where an operand is a block of its own."""
     if goes_on(ev, node):
         return
-    if not is_uniform and stays_a_branch(ev, node.iftrue, node.iffalse):
+    stays = not is_uniform and stays_a_branch(ev, node)
+    if stays is None:
+        ev.state.trace.part(SlowPath.EXPANSION)
+    elif stays and any(leads_to_shared(ev, arm) for arm in (node.iftrue, node.iffalse)):
         ev.state.trace.fence("block")
+    elif stays:
+        ev.state.trace.part(SlowPath.CHOICE)
 
 
 def goes_on(ev: Evaluator, node: ir.Node) -> bool:
