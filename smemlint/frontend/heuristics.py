@@ -65,10 +65,10 @@ _LIBRARY_KERNEL = re.compile(
 _SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
 _CUDA_SWITCH = re.compile(
-    r"(?:^|_)(?:USE|WITH|HAVE|HAS|ENABLE|BUILD)_(?:CUDA|GPU)$"
+    r"(?:^|_)(?:USE|USING|WITH|HAVE|HAS|ENABLE|BUILD)_(?:CUDA|GPU)$"
     r"|(?:^|_)(?:CUDA|GPU)_(?:ENABLED?|FOUND|SUPPORT|AVAILABLE|BACKEND)$"
 )
-_HIP_SWITCH = re.compile(r"(?:^|_)(?:USE|WITH|HAVE|HAS|ENABLE|BUILD)_HIP$")
+_HIP_SWITCH = re.compile(r"(?:^|_)(?:USE|USING|WITH|HAVE|HAS|ENABLE|BUILD)_HIP$")
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
 _ROW_NAMES = frozenset(
     ("n", "h", "hidden", "hidden_size", "hidden_dim", "cols", "n_cols", "num_cols")

@@ -51,7 +51,7 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("triton.experimental.gluon.language.amd.cdna3", "gl.amd"), ("amd", "gluon.nvidia"),
     ),
     heuristics.switches_cuda: (
-        ("USE_CUDA", "K2_WITH_CUDA", "_CUDA_ENABLED", "HAVE_GPU"), ("DEBUG_CUDA", "CUDA_FORCESTL", "FAST"),
+        ("USE_CUDA", "K2_WITH_CUDA", "_CUDA_ENABLED", "HAVE_GPU", "MY_USING_CUDA"), ("DEBUG_CUDA", "CUDA_FORCESTL", "FAST"),
     ),
     heuristics.switches_hip: (("ENABLE_HIP", "MY_WITH_HIP"), ("HIP", "ENABLE_HIPBLAS", "USE_CUDA")),
     heuristics.may_touch_shared: (

@@ -57,6 +57,7 @@ def test_places_of_what_macros_make() -> None:
         ("1 ? 0 : 1", "no"),
         ("1 / 0", "yes"),  # undefined: unknown
         ("defined(__CUDACC__) && !defined _WIN32 && !USE_ROCM", "yes"),
+        ("defined(SYCL_LANGUAGE_VERSION) || defined(MY_USING_SYCL) || MY_SYCL_BACKEND", "no"),
         ("UNKNOWN && 0", "no"),
         ("UNKNOWN > 3 || 1", "yes"),
         ("!(UNKNOWN || 1)", "no"),

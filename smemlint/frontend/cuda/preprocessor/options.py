@@ -87,11 +87,11 @@ SPECIFIERS = frozenset(
 # Other compilers, platforms and languages: nvcc on Linux defines none of these. Nor does a build
 # that is to be fast define what turns on debugging, logs or profiling.
 UNDEFINED = re.compile(
-    r"""__?HIP\w* | HIPCC | (?:\w+_)?(?:HIP|ROCM|MUSA|AMD)(?:_\w+)? | __AMD\w* | __GFX\w* | __gfx\w*
+    r"""__?HIP\w* | HIPCC | (?:\w+_)?(?:HIP|ROCM|MUSA|AMD|SYCL)(?:_\w+)? | __AMD\w* | __GFX\w* | __gfx\w*
       | _WIN32 | _WIN64 | WIN32 | WIN64 | _MSC_\w+ | _MSVC_LANG | __MINGW\w* | __CYGWIN__
       | __APPLE__ | __MACH__ | TARGET_OS_\w+ | __ANDROID__ | __QNX\w* | __FreeBSD__ | __EMSCRIPTEN__
       | __clang\w* | __INTEL_\w+ | __ICC | __ICL | __PGI\w* | __NVCOMPILER\w* | _NVHPC_\w+ | __EDG__
-      | __JETBRAINS\w* | __CUDACC_RTC__ | __CUDA_LIBDEVICE__ | __OPENCL\w* | SYCL_\w+ | __SYCL\w*
+      | __JETBRAINS\w* | __CUDACC_RTC__ | __CUDA_LIBDEVICE__ | __OPENCL\w* | __SYCL\w*
       | __METAL\w* | __arm\w* | __ARM_\w+ | __aarch64__ | __powerpc\w* | __PPC\w* | __riscv\w*
       | _*DEBUG\w* | \w+_DEBUG | VERBOSE\w* | \w+_VERBOSE | TRACE | \w+_TRACE
       | \w*PROFIL(?:E|ER|ING)_?
