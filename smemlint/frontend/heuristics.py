@@ -251,8 +251,12 @@ def switches_hip(macro: str) -> bool:
 
 
 def is_hip_file(path: str) -> bool:
-    """Returns whether a file's name says that it is HIP's: `gemm.hip`, `settle_hip.cpp`."""
-    return _HIP_FILE.search(posixpath.basename(path)) is not None
+    """Returns whether a path says that a file is HIP's: `gemm.hip`, `settle_hip.cpp`, `rocm/a.cu`.
+
+    A folder `hip` says less: what stands there may be built with HIP over CUDA.
+    """
+    folder, name = posixpath.split(path)
+    return _HIP_FILE.search(name) is not None or "rocm" in folder.lower().split("/")
 
 
 def is_hip_call(word: str) -> bool:

@@ -43,7 +43,8 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     heuristics.names_host: (("HOST_DEVICE", "MY_HOST"), ("host", "DEVICE", "__host__")),
     heuristics.is_hip_file: (
-        ("a/gemm.hip", "settle_hip.cpp", "gemm.hip.cpp"), ("a/ship.cu", "chips.cpp", "hip/a.cu"),
+        ("a/gemm.hip", "settle_hip.cpp", "gemm.hip.cpp", "csrc/rocm/a.cu"),
+        ("a/ship.cu", "chips.cpp", "hip/a.cu", "a/rocm.cu"),
     ),
     heuristics.is_hip_call: (("hipMalloc", "hipLaunchKernelGGL"), ("hip", "hipster", "cudaMalloc")),
     heuristics.is_cuda_call: (("cudaMalloc", "cuInit"), ("custom", "cu", "cudart")),

@@ -87,7 +87,8 @@ SPECIFIERS = frozenset(
 # Other compilers, platforms and languages: nvcc on Linux defines none of these. Nor does a build
 # that is to be fast define what turns on debugging, logs or profiling.
 UNDEFINED = re.compile(
-    r"""__?HIP\w* | HIPCC | (?:\w+_)?(?:HIP|ROCM|MUSA|AMD|SYCL)(?:_\w+)? | __AMD\w* | __GFX\w* | __gfx\w*
+    r"""__?HIP\w* | HIPCC | (?:\w+_)?(?:HIP|ROCM|MUSA|AMD|SYCL)(?:_\w+)?
+      | __AMD\w* | __GFX\w* | __gfx\w*
       | _WIN32 | _WIN64 | WIN32 | WIN64 | _MSC_\w+ | _MSVC_LANG | __MINGW\w* | __CYGWIN__
       | __APPLE__ | __MACH__ | TARGET_OS_\w+ | __ANDROID__ | __QNX\w* | __FreeBSD__ | __EMSCRIPTEN__
       | __clang\w* | __INTEL_\w+ | __ICC | __ICL | __PGI\w* | __NVCOMPILER\w* | _NVHPC_\w+ | __EDG__
