@@ -72,9 +72,9 @@ def call_builtin(
         if isinstance(vector, RecordType) and not find_candidates(ev, last, None, node):
             return construct(ev, vector, node.args, node)
         return call_cute(ev, name, template_arguments, node)
-    is_global = name == f"::{last}"
-    named = ev.policy.functions(ev, last)
-    is_overloaded = not is_reserved(last) and any(not (is_global and f.scope) for f in named)
+    is_overloaded = not is_reserved(last) and any(
+        _may_be_meant(name, f.scope) for f in ev.policy.functions(ev, last)
+    )
     is_own = found.is_scoped and name == last and bool(find_candidates(ev, last, None, node))
     if is_overloaded and (is_own or state.frame.name.split(":", 1)[0] != last):
         return None  # an overload for vectors calls the built-in one for scalars
@@ -89,6 +89,15 @@ def call_builtin(
     if isinstance(result, LanePredicate):  # an argument's: it is no truth value any more
         return Unknown(result.reason, result.is_data)
     return result
+
+
+def _may_be_meant(name: str, scope: tuple[str, ...]) -> bool:
+    """Returns whether a definition in a scope may be what a name with its qualifier means.
+
+    No program defines functions in `std`, and `::max` is none of a namespace.
+    """
+    qualifier = name.split("::")[:-1]
+    return not scope if qualifier == [""] else "std" not in qualifier or "std" in scope
 
 
 _MEMBERS = frozenset(("max", "min", "lowest", "epsilon", "infinity", "quiet_NaN", "denorm_min"))
