@@ -40,7 +40,7 @@ from smemlint.reasons import ReasonCode
 def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     place = ev.lvalue(node.name) if may_be_place(node.name) else None
     if isinstance(place, LValue):
-        found = _by_operator(ev, place, node) if isinstance(place.type, RecordType) else None
+        found = by_operator(ev, place, "operator[]", (node.subscript,), node)
         if found is not None:
             return found
         base = read_lvalue(ev, place, node.name)
@@ -167,10 +167,33 @@ def _element_type(ctype: CType | None) -> CType | None:
     return array.element if array is not None else None
 
 
-def _by_operator(ev: Evaluator, place: LValue, node: ir.ArrayRef) -> LValue | Unknown | None:
-    """Returns what the `operator[]` of an object's class gives; None where it defines none."""
-    call = ir.FuncCall(node.name, (node.subscript,), at=node.at)
-    value = inline_member(ev, "operator[]", place, call)
+def pointed_to(ev: Evaluator, node: ir.UnaryOp) -> LValue | Unknown:
+    """Returns what `*p` names: by a pointer, or by the `operator*` of a class."""
+    place = ev.lvalue(node.expr) if isinstance(node.expr, ir.ID) else None
+    value: Value | None = None
+    if not isinstance(place, LValue) or not isinstance(place.type, RecordType):
+        value, place = ev.evaluate(node.expr), None
+        if isinstance(value, Aggregate):
+            held = ev.state.new_local("object", value.type, ev.state.key(node), value)
+            place = LValue(held, offset_of(0), value.type)
+    found = by_operator(ev, place, "operator*", (), node) if place is not None else None
+    if found is not None:
+        return found
+    return dereference(ev, ev.evaluate(node.expr) if value is None else value, node)
+
+
+def by_operator(
+    ev: Evaluator,
+    place: LValue,
+    name: str,
+    operands: tuple[ir.Expression, ...],
+    node: ir.ArrayRef | ir.UnaryOp,
+) -> LValue | Unknown | None:
+    """Returns what an operator of an object's class gives; None where it defines none."""
+    if not isinstance(place.type, RecordType):
+        return None
+    called = node.name if isinstance(node, ir.ArrayRef) else ir.ID(name, at=node.at)
+    value = inline_member(ev, name, place, ir.FuncCall(called, operands, at=node.at))
     if value is None:
         return None
     if isinstance(value, Unknown) or (isinstance(value, Pointer) and value.is_reference):

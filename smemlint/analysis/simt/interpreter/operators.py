@@ -60,9 +60,9 @@ from smemlint.analysis.simt.interpreter.conditional import (
     note_condition,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert, to_condition
+from smemlint.analysis.simt.interpreter.elements import pointed_to
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.interpreter.names import find_binding
-from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.analysis.simt.types.specializations import takes
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode, outcome
@@ -72,7 +72,7 @@ from smemlint.reasons import ReasonCode, outcome
 def locate_unary(ev: Evaluator, node: ir.UnaryOp) -> LValue | Unknown:
     """Returns what `*p` and `++x` name."""
     if node.op == "*":
-        return dereference(ev, ev.evaluate(node.expr), node)
+        return pointed_to(ev, node)
     if node.op in ("++", "--"):
         return increment(ev, node)[0]
     return lvalue_of_value(ev, node)
@@ -89,10 +89,10 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         return address_of(ev, node.expr)
     if op in ("++", "--", "p++", "p--"):
         return increment(ev, node)[1]
-    value = ev.evaluate(node.expr)
     if op == "*":
-        place = dereference(ev, value, node)
+        place = pointed_to(ev, node)
         return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)
+    value = ev.evaluate(node.expr)
     if isinstance(value, FloatValue):
         return (
             Unknown.because(ReasonCode.DATA, "a condition on a floating-point number", is_data=True)

@@ -46,9 +46,8 @@ def dereference(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
     if isinstance(value, Pointer):
         return LValue(value.object, value.offset, value.target, value.is_volatile)
     if isinstance(value, Aggregate):  # an iterator or smart pointer
-        return Unknown.because(
-            ReasonCode.NOT_MODELLED, f"`{ev.state.source_text(node)}` dereferences a class object"
-        )
+        text = f"`{ev.state.source_text(node)}` dereferences a class object"
+        return ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
     return (
         value
         if isinstance(value, Unknown)
