@@ -196,6 +196,7 @@ class LoopPlan:
         is_staggered: threads of one warp left it in different iterations.
         tried: how often it just ran in the trial, where the header does not tell.
         constant: how often it runs for whom it is so, if the compiler knows that.
+        pointers: alignments of those that it advances, and whether they are open, by accesses.
     """
 
     unroll_factor: int
@@ -207,3 +208,4 @@ class LoopPlan:
     tried: int | None = None
     is_staggered: bool = False
     constant: int | None = None
+    pointers: dict[object, tuple[int, bool]] = field(default_factory=dict)

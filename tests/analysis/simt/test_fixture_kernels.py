@@ -29,6 +29,7 @@ KNOWN_GAPS = {
     ("eliminated.cu", 54): "the load is hoisted in front of the loop, to the line of the `for`",
     ("inline_ptx.cu", 42): "only the low half of the 64-bit result is used: a 32-bit load is left",
     ("loops.cu", 103): "four iterations of a run-time loop fuse in pairs; no loop is unrolled here",
+    ("merged_loads.cu", 124): "which of two words a pointer of a loop points to is open",
     ("tiled_gemm.cu", 73): NOT_FULL,
     ("uniform_atomics.cu", 13): "under `tid % 3 == 0` ptxas leaves every lane its own atomic",
 }

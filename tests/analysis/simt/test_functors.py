@@ -1,7 +1,9 @@
 """Shared memory that only the operator of an object touches, which no word of the caller names."""
 
 import pytest
-from conftest import facts_of
+from conftest import accesses_of, facts_of
+
+from smemlint.facts import AccessKind
 
 CLASS = (
     "struct Body { __device__ void operator()(int t) { __shared__ float s[64]; s[2 * t] = 1; } };"
@@ -47,3 +49,37 @@ def test_a_function_is_run_that_calls_an_object_which_touches_shared_memory():
     host = "void run(float* o) { k<<<1, 32, 256>>>(o); }"
     (facts,) = facts_of(function + functor + kernel + host).kernels
     assert [a.wavefronts.mean for a in facts.accesses] == [2]
+
+
+ITERATOR = """
+struct It {
+  float *p;
+  __device__ float &operator*() { return *p; }
+  __device__ It operator*(int n) { return {p + n}; }
+  __device__ It &operator++() { ++p; return *this; }
+};
+__global__ void k(float *out) {
+  __shared__ float s[2048];
+  It it{s + 32 * threadIdx.x};
+  BODY
+}
+void f(float *out) { k<<<1, 64>>>(out); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("out[threadIdx.x] = *it;", AccessKind.LOAD),
+        ("*it = out[threadIdx.x];", AccessKind.STORE),
+        ("++it; out[threadIdx.x] = *it;", AccessKind.LOAD),
+    ],
+)
+def test_what_the_operator_of_an_iterator_names_is_accessed(body, kind):
+    accesses = accesses_of(ITERATOR.replace("BODY", body))
+    assert [(a.kind, a.instructions, a.wavefronts.mean) for a in accesses] == [(kind, 2, 32.0)]
+
+
+def test_a_class_object_that_is_dereferenced_by_what_was_not_read_is_said():
+    text = ITERATOR.replace("{ return *p; }", ";", 1).replace("BODY", "out[threadIdx.x] = *it;")
+    assert facts_of(text).not_analysed

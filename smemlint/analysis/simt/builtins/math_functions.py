@@ -13,6 +13,7 @@ from pathlib import Path
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, register
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path, slow_path
+from smemlint.analysis.simt.codegen.unroll import cost_of_call
 from smemlint.analysis.simt.domain.applied_functions import applied
 from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, RecordType
 from smemlint.analysis.simt.domain.integer_functions import FUNCTIONS, IntegerFunction
@@ -61,6 +62,8 @@ def _of_floats(ctype: CType) -> Handler:
             result = given
         ev.state.trace.part(slow_path(call.name, result))
         ev.state.trace.part(conversion_path(result, *values))
+        if isinstance(result, FloatType):
+            ev.state.spend(cost_of_call(call.name, result.size))
         return _result(result, call.name)
 
     return evaluate

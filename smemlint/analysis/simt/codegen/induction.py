@@ -1,4 +1,4 @@
-"""Pointers that move with a loop that is not unrolled: loop strength reduction picks their base.
+"""Pointers that move with a loop that is not unrolled whole: loop strength reduction picks them.
 
 Of `#pragma unroll 1` and accesses of `s[16 * t + 32 * k + i]`, LLVM makes one pointer that
 advances, which points into the middle of the offsets or to the last: ptxas proves no more of it
@@ -18,6 +18,21 @@ It is the middle one of an even number of neighbours from 0 on, in 60 loops over
 What it is of others hangs on what else the loop has (the last of 1 to 3, 4 to 7), and is not
 modelled: how wide these accesses are is open.
 
+So it is of iterations that share a basic block, of which there are more, as `#pragma unroll 4` or
+the cost of a loop of known length makes them. The pointer is at the first offset behind the middle
+of the first and the last. Of `a += s[32 * t + i]`, `a += s[32 * t + i] * q[20 * t + i]` or
+`s[32 * t + i] = in[i * n]` for i from 0 on, by what is behind `unroll`:
+
+| `unroll` | SASS for each sum |
+| --- | --- |
+| 2 | one LDS.64, or with `in[i]` in the loop two LDS: open |
+| 4; 6; 12 | two LDS.64; six LDS; six LDS.64 |
+| 8; 16 | two LDS.128; four LDS.128 |
+| 4, with `+ s[i]` or from i = 4 on; 6, with a loop around | four LDS; three LDS.64: open |
+| 2 or 4, four words of `s[64 * i + 4 * t]` | LDS.128 each |
+| 2, four words of `s[66 * i + 4 * t]` | LDS.64 |
+| 4, with `__align__(16)`; `*p++` | LDS.128 |
+
 So it is in what is left over of a loop that is unrolled by four at run time: of
 `for (i = t; i < 256; i += 128) g[i] = s[2 * i] * s[2 * i + 1];` both iterations are, with two LDS
 each, of `i < 1024` none, with an LDS.64. Of `i += blockDim.x` all are LDS.64. Stores are as loads,
@@ -26,9 +41,10 @@ those of the two members of a record, too, whether written one by one or copied.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
 from smemlint.analysis.simt.codegen.slots import run_and_position
 from smemlint.analysis.simt.codegen.unroll import stays_a_loop
@@ -37,43 +53,111 @@ from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 
+_FEW = 4
 
-def mark_induction_pointers(items: Iterable[Event | Fence], atoms: Set[str], pragma: str) -> None:
+
+def mark_induction_pointers(
+    items: Sequence[Event | Fence],
+    atoms: Set[str],
+    pragma: str,
+    together: int = 1,
+    known: dict[object, tuple[int, bool]] | None = None,
+) -> None:
     """Marks accesses whose address is what the loop advances and something else.
 
     Args:
         items: of the loop.
         atoms: the names that sums have for what the loop advances.
         pragma: before the loop.
+        together: iterations in one basic block, of which there are more; 1 if only run time tells.
+        known: what the first iterations told of the pointers.
     """
-    if stays_a_loop(pragma):
-        _mark_pointers(items, atoms)
+    if stays_a_loop(pragma) or together > 1:
+        known = {} if known is None else known
+        _mark_pointers(items, atoms, known, is_block=not stays_a_loop(pragma))
 
 
-def mark_left_over(items: Iterable[Event | Fence], atoms: Set[str]) -> None:
+def mark_left_over(items: Sequence[Event | Fence], atoms: Set[str]) -> None:
     """Marks accesses in iterations that are left over of a loop that is unrolled at run time.
 
     Args:
         items: of these iterations.
         atoms: the names that sums have for what the loop advances.
     """
-    _mark_pointers(items, atoms)
+    _mark_pointers(items, atoms, {})
 
 
-def _mark_pointers(items: Iterable[Event | Fence], atoms: Set[str]) -> None:
+def _mark_pointers(
+    items: Sequence[Event | Fence],
+    atoms: Set[str],
+    known: dict[object, tuple[int, bool]],
+    *,
+    is_block: bool = False,
+) -> None:
+    runs = _runs(items, atoms)
+    keys = [
+        (kind, obj, width, frozenset(e.node for e in chain.from_iterable(places.values())))
+        for (kind, obj, width, *_), places in runs.items()
+    ]
+    sums = Counter(obj for _, obj, *_ in set(keys))
+    sums.update({id(item.object) for item in items if _is_moved_alone(item, atoms)})
+    for key, places in zip(keys, runs.values(), strict=True):
+        if key not in known:
+            is_alone = sums[key[1]] == 1
+            known[key] = (
+                _pointer_of_block(places, is_alone=is_alone) if is_block else _pointer_of(places)
+            )
+        _mark_run(places, *known[key])
+
+
+def _is_moved_alone(item: Event | Fence, atoms: Set[str]) -> bool:
+    """Returns whether the place of an access, one for all threads, is what the loop advances."""
+    if not isinstance(item, Event) or not isinstance(item.offset, AffineInt):
+        return False
+    terms = scev_of(item.offset).terms
+    return bool(terms) and item.offset.is_uniform and all(atom in atoms for atom, _ in terms)
+
+
+def _runs(
+    items: Iterable[Event | Fence], atoms: Set[str]
+) -> dict[tuple[object, ...], dict[int, list[Event]]]:
+    """Returns accesses by kind, object, width and sum, and by their place in it."""
     runs: dict[tuple[object, ...], dict[int, list[Event]]] = {}
     for item in items:
         if not isinstance(item, Event) or not isinstance(item.offset, AffineInt):
             continue
-        moved = [atom in atoms for atom, _ in scev_of(item.offset).terms]
-        if any(moved) and not (all(moved) and item.offset.is_uniform):
+        moved = any(atom in atoms for atom, _ in scev_of(item.offset).terms)
+        if moved and not _is_moved_alone(item, atoms):
             run, place = run_and_position(item, item.offset)
             runs.setdefault((item.kind, *run), {}).setdefault(place, []).append(item)
-    of_first: dict[object, tuple[int, bool]] = {}
-    for (kind, obj, width, *_), places in runs.items():
-        nodes = frozenset(event.node for event in chain.from_iterable(places.values()))
-        found = of_first.setdefault((kind, obj, width, nodes), _pointer_of(places))
-        _mark_run(places, *found)
+    return runs
+
+
+def _pointer_of_block(run: Mapping[int, Sequence[Event]], *, is_alone: bool) -> tuple[int, bool]:
+    """Returns what ptxas proves of the pointer of a run in iterations that share a basic block.
+
+    Args:
+        run: places -> accesses.
+        is_alone: the loop advances no other sum in the array.
+
+    Returns:
+        Its alignment, and whether it is open.
+    """
+    places = sorted(run)
+    first, count, width = places[0], len(places), next(iter(run.values()))[0].width
+    proved = power_of_two(next(at for at in places if 2 * at >= first + places[-1]))
+    if not any(b - a == width for a, b in pairwise(places)):
+        return proved, False
+    of_node: dict[object, list[int]] = defaultdict(list)
+    for place in places:
+        for event in run[place]:
+            of_node[event.node].append(place)
+    ascends = any(b - a == width for each in of_node.values() for a, b in pairwise(each))
+    is_dense = places[-1] - first == (count - 1) * width
+    is_sure = is_alone and is_dense and not first and count % 2 == 0 and count >= _FEW
+    if is_sure or not (ascends or count == _FEW or proved < _FEW * width):
+        return proved, False
+    return proved, True
 
 
 def _pointer_of(run: Mapping[int, Sequence[Event]]) -> tuple[int, bool]:

@@ -138,9 +138,10 @@ def _mark_slot(slotted: Sequence[tuple[int, _Part]], count: int, register: int) 
             else:
                 others.append((place, part))
         made = {e.width for e in fused_slot(present, count, register) if e.issued}
-        if made != {part.instruction.width for part in ahead}:
+        widest = max(made, default=0)
+        if any(widest > part.instruction.width for part in ahead):
             for part in ahead:
-                part.instruction.may_fuse = max(part.instruction.may_fuse, max(made, default=0))
+                part.instruction.may_fuse = max(part.instruction.may_fuse, widest)
         slotted = others
 
 

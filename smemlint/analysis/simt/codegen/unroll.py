@@ -28,11 +28,47 @@ MOST_OF_A_TRIANGLE = 4
 costs, and stays a loop from n = 6 on; its inner loop is one of a run-time trip count. With
 `j >>= 1`, which nothing can count at run time, both are unrolled (nine times in cuda-samples).
 """
+_COSTS_OF_FLOAT = {
+    9: "exp exp10",
+    10: "cos sin tan",
+    13: "cbrt tanh",
+    15: "cosh",
+    18: "atan hypot",
+    21: "acos asin erf",
+    26: "cospi expm1 log log10 log2 sinh sinpi",
+    33: "log1p",
+    43: "pow",
+    50: "erfc",
+    73: "normcdf",
+}
+_COSTS_OF_DOUBLE = {
+    33: "atan",
+    43: "exp exp2",
+    50: "cbrt erf tanh",
+    60: "cos sin",
+    73: "log log10 log2",
+}
+"""What functions add to the cost of an iteration.
+
+So that `for (i < n) a += f(s[33 * t + i]);` is unrolled whole up to the n that nvcc does: 24 for
+expf, 12 for logf, 7 for erfcf, 8 and 5 for exp and log of double. Of powf it differs.
+"""
+_COST_OF = {
+    (size, name): cost
+    for size, costs in ((4, _COSTS_OF_FLOAT), (8, _COSTS_OF_DOUBLE))
+    for cost, names in costs.items()
+    for name in names.split()
+}
 _MOST_DIGITS = 9
 """Of a factor; loops do not run as often as longer ones say."""
 
 
 _ASKED = re.compile(r"\s*(?:unroll|nounroll)\s*\(?\s*(\w*)")
+
+
+def cost_of_call(name: str, size: int) -> int:
+    """Returns what a function costs that gives so many bytes, `log` or `logf`; 0 if it is cheap."""
+    return _COST_OF.get((size, name)) or _COST_OF.get((size, name.removesuffix("f")), 0)
 
 
 def stays_a_loop(pragma: str) -> bool:

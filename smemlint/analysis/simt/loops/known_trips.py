@@ -141,7 +141,12 @@ def execute_iterations(
         together = in_one_block(ev, parts, len(run.starts), foreseen, loop.cost, is_constant)
     if run.starts:
         items = state.trace.items[run.starts[0] :]
-        mark_induction_pointers(items, run.atoms, parts.node.pragma)
+        plan = state.loop_plans.get(parts.node)
+        known = plan.pointers if plan is not None else {}
+        if not done:
+            known.clear()
+        shared = 1 if plan is None or plan.is_counted else together
+        mark_induction_pointers(items, run.atoms, parts.node.pragma, shared, known)
     state.trace.fence_between(run.starts[together::together])
     atoms = frozenset(run.atoms)
     return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)

@@ -1,4 +1,4 @@
-"""Loops that `#pragma unroll 1` keeps: SASS of nvcc 13.0.88, -O3, sm_90."""
+"""Loops that are not unrolled whole: SASS of nvcc 13.0.88, -O3, sm_90."""
 
 from __future__ import annotations
 
@@ -50,3 +50,92 @@ def test_addresses_that_need_no_such_pointer_stay_as_aligned_as_they_are():
     assert loads(product(range(4), "s[32 * k + {}]")) == four
     assert loads(product(range(4)), "__align__(16)") == four
     assert loads(product(range(4), "p[{}]") + " p += 32;") == four
+
+
+BLOCKS = """
+__global__ void __launch_bounds__(128) k(const float *in, float *out, float y, int n) {
+  __shared__ ALIGN float s[8192];
+  __shared__ float q[4096];
+  int t = threadIdx.x;
+  for (int i = t; i < 4096; i += 128) s[i] = q[i] = in[i];
+  __syncthreads();
+  float a = 0;
+  const float *p = s + 32 * t;
+  LOOP
+  out[t] = a;
+}
+void f(float *a, int n) { k<<<1, 128>>>(a, a, 2.f, n); }
+"""
+
+
+def in_blocks(loop, align="", kind=AccessKind.LOAD):
+    """Returns width and certainty of the accesses in the loop, and how many a warp makes."""
+    found = accesses_of(BLOCKS.replace("LOOP", loop).replace("ALIGN", align))
+    line = BLOCKS[: BLOCKS.index("LOOP")].count("\n") + 1
+    own = [a for a in found if a.kind is kind and a.span.line >= line and a.instructions]
+    return {(a.width_bytes, a.certainty) for a in own}, sum(a.instructions for a in own) // 4
+
+
+@pytest.mark.parametrize(
+    ("factor", "width"), [(3, 4), (4, 8), (5, 4), (6, 4), (8, 16), (12, 8), (16, 16)]
+)
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("a += s[32 * t + i];", AccessKind.LOAD),
+        ("a += s[32 * t + i] * in[i];", AccessKind.LOAD),
+        ("a += p[i];", AccessKind.LOAD),
+        ("s[32 * t + i] = in[i * n];", AccessKind.STORE),
+    ],
+)
+def test_iterations_of_one_block_have_a_pointer_into_their_middle(factor, width, body, kind):
+    loop = f"\n#pragma unroll {factor}\nfor (int i = 0; i < {4 * factor}; i++) {{ {body} }}"
+    expected = {(width, Certainty.ASSUMED)}, 4 * factor * 4 // width
+    assert in_blocks(loop, kind=kind) == expected
+
+
+def test_two_arrays_have_a_pointer_each():
+    body = "a += s[32 * t + i] * q[20 * t + i];"
+    loop = f"\n#pragma unroll 4\nfor (int i = 0; i < 32; i++) {body}"
+    assert in_blocks(loop) == ({(8, Certainty.ASSUMED)}, 2 * 16)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "#pragma unroll 2\nfor (int i = 0; i < 16; i++) a += s[32 * t + i];",
+        "#pragma unroll 4\nfor (int i = 4; i < 20; i++) a += s[32 * t + i];",
+        "#pragma unroll 4\nfor (int i = 0; i < 16; i++) a += s[32 * t + i + 512];",
+    ],
+)
+def test_which_pointer_a_block_of_iterations_has_is_open(loop):
+    assert {certainty for _, certainty in in_blocks("\n" + loop)[0]} == {Certainty.SAMPLED}
+
+
+@pytest.mark.parametrize(
+    ("loop", "align"),
+    [
+        ("for (int i = 0; i < 32; i++) a += s[32 * t + i];", "__align__(16)"),
+        ("for (int i = 0; i < 32; i++) a += *p++;", ""),
+        ("for (int i = 0; i < 32; i += 2) a += p[i] + 2 * p[i + 1];", ""),
+    ],
+)
+def test_blocks_whose_loads_are_as_aligned_as_they_are(loop, align):
+    assert in_blocks(f"\n#pragma unroll 4\n{loop}", align) == ({(16, Certainty.ASSUMED)}, 8)
+
+
+@pytest.mark.parametrize(
+    ("function", "trips", "width"),
+    [
+        ("expf", 16, 16),  # unrolled whole
+        ("logf", 8, 16),
+        ("logf", 16, 8),  # by four
+        ("log1pf", 24, 8),
+        ("expf", 32, 16),  # by eight
+        ("exp", 8, 16),
+    ],
+)
+def test_what_a_function_costs_decides_how_far_its_loop_is_unrolled(function, trips, width):
+    loop = f"for (int i = 0; i < {trips}; i++) a += {function}(s[32 * t + i]);"
+    loop = loop.replace("exp(", "exp((double)")
+    assert in_blocks(loop) == ({(width, Certainty.ASSUMED)}, trips * 4 // width)
