@@ -100,7 +100,8 @@ def _mark_pointers(
         for (kind, obj, width, *_), places in runs.items()
     ]
     sums = Counter(obj for _, obj, *_ in set(keys))
-    sums.update({id(item.object) for item in items if _is_moved_alone(item, atoms)})
+    events = [item for item in items if isinstance(item, Event)]
+    sums.update({id(event.object) for event in events if _is_moved_alone(event, atoms)})
     for key, places in zip(keys, runs.values(), strict=True):
         if key not in known:
             is_alone = sums[key[1]] == 1
@@ -110,12 +111,12 @@ def _mark_pointers(
         _mark_run(places, *known[key])
 
 
-def _is_moved_alone(item: Event | Fence, atoms: Set[str]) -> bool:
+def _is_moved_alone(event: Event, atoms: Set[str]) -> bool:
     """Returns whether the place of an access, one for all threads, is what the loop advances."""
-    if not isinstance(item, Event) or not isinstance(item.offset, AffineInt):
+    if not isinstance(event.offset, AffineInt):
         return False
-    terms = scev_of(item.offset).terms
-    return bool(terms) and item.offset.is_uniform and all(atom in atoms for atom, _ in terms)
+    terms = scev_of(event.offset).terms
+    return bool(terms) and event.offset.is_uniform and all(atom in atoms for atom, _ in terms)
 
 
 def _runs(
