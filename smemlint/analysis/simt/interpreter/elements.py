@@ -40,7 +40,7 @@ from smemlint.reasons import ReasonCode
 def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     place = ev.lvalue(node.name) if may_be_place(node.name) else None
     if isinstance(place, LValue):
-        found = by_operator(ev, place, "operator[]", (node.subscript,), node)
+        found = _by_operator(ev, place, "operator[]", (node.subscript,), node)
         if found is not None:
             return found
         base = read_lvalue(ev, place, node.name)
@@ -176,13 +176,13 @@ def pointed_to(ev: Evaluator, node: ir.UnaryOp) -> LValue | Unknown:
         if isinstance(value, Aggregate):
             held = ev.state.new_local("object", value.type, ev.state.key(node), value)
             place = LValue(held, offset_of(0), value.type)
-    found = by_operator(ev, place, "operator*", (), node) if place is not None else None
+    found = _by_operator(ev, place, "operator*", (), node) if place is not None else None
     if found is not None:
         return found
     return dereference(ev, ev.evaluate(node.expr) if value is None else value, node)
 
 
-def by_operator(
+def _by_operator(
     ev: Evaluator,
     place: LValue,
     name: str,
