@@ -34,9 +34,13 @@ def register_size(event: Event) -> int:
 
     nvcc 13.0.88, sm_90, arrays of natural alignment: a float2, short4 or class of two words and the
     words beside it are LDS.128, STS.128 if nothing is missing; a double or long long and two words
-    are LDS.64 and LDS.64, and so is a double beside a float2. Pairs of bytes stay LDS.U16.
+    are LDS.64 and LDS.64, and so is a double beside a float2. Pairs of bytes stay LDS.U16, and so
+    does a store that LLVM makes of two shorts: of `float a; short b;` copied with the padding, two
+    STS.
     """
     narrowest = min(part.word or part.width for part in event.fused or (event,))
+    if event.kind is AccessKind.STORE and any(p.width < WORD for p in event.fused):
+        return 0
     if narrowest < WORD <= event.width:
         return WORD
     return 0 if event.width > max(SLOT) or narrowest == 1 else narrowest
