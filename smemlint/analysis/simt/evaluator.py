@@ -119,7 +119,7 @@ class Policy:
         """
         return False
 
-    def give_to_unread(self, ev: Evaluator, operands: Sequence[Operand]) -> None:
+    def on_unread(self, ev: Evaluator, name: str, operands: Sequence[Operand]) -> None:
         """Follows what a function of which nothing was read is given, and may call."""
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:

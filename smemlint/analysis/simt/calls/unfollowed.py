@@ -103,7 +103,7 @@ def forget_written(
         operands: what it is given.
         is_used: whether its value is.
     """
-    ev.policy.give_to_unread(ev, operands)
+    ev.policy.on_unread(ev, name, operands)
     declared = [p for p in prototypes_of(ev, node) if len(p.writes) >= len(operands)]
     if not declared and any(is_format(ev.state.source_text(o.node)) for o in operands[:3]):
         return

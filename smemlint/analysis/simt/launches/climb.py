@@ -87,6 +87,7 @@ class _Climb:
         self._silent: set[Function] = set()  # of these, those without a launch of the kernel
         self._unused: list[Function] = []  # run where no instance launches the kernel
         self._unnamed: dict[Function, Mapping[Span, int | None]] = {}  # see `HostRun`
+        self._unfollowed: set[str] = set()  # see `HostRun`
         self._steps: dict[HostRun, int] | None = None  # of callers that are run for arguments
 
     def launches(self) -> HostRun:
@@ -149,7 +150,9 @@ class _Climb:
             callers = self._above.get(function)
             settled = [self._settle(c, done) for c in callers or ()]
             done[function] = any(settled)
-            if done[function]:
+            if done[function] and function.name in self._unfollowed:
+                self._found[function] = self._run(function)  # they do not come to all that it does
+            elif done[function]:
                 self._found[function] = []
                 self._unnamed.pop(function, None)
             elif function not in self._found and not self._cut.isdisjoint(callers or ()):
@@ -199,6 +202,7 @@ class _Climb:
             if sum(self._steps.values()) > MAX_STEPS_TO_ARGUMENTS:
                 raise _CallersTooLong
         self._unnamed[function] = run.unnamed
+        self._unfollowed |= run.unfollowed
         if not run.is_cut:
             self._followed.add(function)
         elif run.launches:

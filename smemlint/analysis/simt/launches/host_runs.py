@@ -41,6 +41,7 @@ class HostRun:
         enough_for: names of kernels of which nothing else is to be found; None of all, where
             no way through open choices was left out.
         unnamed: see `LaunchPolicy`; at places where no kernel is known.
+        unfollowed: see `LaunchPolicy`.
     """
 
     launches: tuple[Launch, ...]
@@ -49,6 +50,7 @@ class HostRun:
     steps: int = 0
     enough_for: frozenset[str] | None = None
     unnamed: Mapping[Span, int | None] = field(default_factory=dict)
+    unfollowed: frozenset[str] = frozenset()
 
 
 def launches_of(
@@ -206,7 +208,8 @@ def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPoli
     found = tuple(launches)
     named = {launch.span for launch in found}
     places = {place: n for run in runs for place, n in run.unnamed.items() if place not in named}
-    return HostRun(found, any(run.is_cut for run in runs), asked, steps, enough, places)
+    unfollowed = frozenset().union(*(run.unfollowed for run in runs))
+    return HostRun(found, any(run.is_cut for run in runs), asked, steps, enough, places, unfollowed)
 
 
 def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:

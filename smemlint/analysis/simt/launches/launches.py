@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -120,6 +121,7 @@ class LaunchPolicy(HostPolicy):
     Attributes:
         launches: that were come to.
         with_unknowns: of these, by functions that a call is given, which may pass them numbers.
+        unfollowed: names of functions that launch, calls of which were not followed.
         unnamed: places of launches of which the kernel is not known, and how much each passes.
         is_cut: the function was not executed to its end.
     """
@@ -147,6 +149,7 @@ class LaunchPolicy(HostPolicy):
         self.launches: list[Launch] = []
         self.with_unknowns: set[Launch] = set()
         self.unnamed: dict[Span, int | None] = {}
+        self.unfollowed: set[str] = set()
         self.is_cut = False
         self._assigned: dict[str, dict[str, None]] = {}
         self._calls: dict[Hashable, Frame] = {}
@@ -256,8 +259,11 @@ class LaunchPolicy(HostPolicy):
         with _unknown_arguments(ev, kinds, function.name) as names:
             ev.evaluate(ir.FuncCall(name, tuple(ir.ID(n, at=name.at) for n in names), at=name.at))
 
-    def give_to_unread(self, ev: Evaluator, operands: Sequence[Operand]) -> None:
+    def on_unread(self, ev: Evaluator, name: str, operands: Sequence[Operand]) -> None:
         """Runs the launching lambdas that an unread function is given: it may call them."""
+        last = re.split(r"\W+", name.split("<", 1)[0])[-1]
+        if self.is_launching(last):
+            self.unfollowed.add(last)
         for closure in filter(None, map(closure_of, operands)):
             if self.launches_in(ev, closure.node):
                 kinds = [ev.types.resolve(p.type) for p in closure.node.params]
