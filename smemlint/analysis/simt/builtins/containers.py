@@ -27,6 +27,7 @@ from smemlint.analysis.simt.domain.values import (
     Object,
     Pointer,
     Space,
+    Unknown,
     Value,
     number,
     offset_of,
@@ -36,6 +37,7 @@ from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import gives_elements
+from smemlint.reasons import ReasonCode
 
 _ON_DEVICE = frozenset(("device_vector", "universal_vector", "device_ptr", "DeviceAllocation"))
 _CONTAINERS = _ON_DEVICE | {"host_vector", "vector"}
@@ -43,6 +45,7 @@ _TO_ELEMENTS = frozenset(("data", "begin", "get"))
 _LIST = re.compile(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,]+?)\s*>")
 _READING = frozenset(("cbegin", "cend", "empty"))
 _ENDS = frozenset(("data", "begin", "end"))
+_OF_SIZE = frozenset(("back", "cend", "empty", "end", "size"))
 
 
 def list_type(ev: Evaluator, ctype: CType, init: ir.Node | None) -> RecordType | None:
@@ -70,6 +73,8 @@ def call_container_method(
     array = array_member(place.type)
     if array is None:
         return None
+    if method in _OF_SIZE and has_open_size(ev, place):
+        return Unknown.because(ReasonCode.UNKNOWN_VALUE, f"`{place.object.name}` was changed")
     if method == "size":
         return AffineInt(array.count or 0, U64)
     is_list = _LIST.fullmatch(spelling) is not None
@@ -80,6 +85,12 @@ def call_container_method(
     if element is None and method not in _READING and is_list:
         ev.state.memory.forget(place.object, f"was changed by `{method}`")
     return element
+
+
+def has_open_size(ev: Evaluator, place: LValue) -> bool:
+    """Returns whether a method may have changed how many elements a list has."""
+    is_list = _LIST.fullmatch(getattr(place.type, "name", "")) is not None
+    return is_list and ev.state.memory.is_forgotten(place.object)
 
 
 def _element(ev: Evaluator, array: ArrayType, method: str, node: ir.FuncCall) -> Value | None:

@@ -176,6 +176,11 @@ class Memory:
             self.set_cell(obj, offset, unknown)
         obj.default = unknown
 
+    def is_forgotten(self, obj: Object) -> bool:
+        """Returns whether an object was made unknown, if only on some way."""
+        default = obj.default
+        return isinstance(default, Unknown) and default.reason.code is ReasonCode.UNKNOWN_ADDRESS
+
     def _read_aggregate(
         self, obj: Object, offset: AffineInt, type: RecordType | ArrayType
     ) -> Value:

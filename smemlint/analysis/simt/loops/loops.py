@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from smemlint.analysis.simt.builtins.containers import has_open_size
 from smemlint.analysis.simt.codegen.induction import mark_left_over
 from smemlint.analysis.simt.codegen.next_iterations import (
     mark_open_blocks,
@@ -307,6 +308,8 @@ def counted_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
         ctype = place.type if isinstance(place, LValue) else None
         array = ctype if isinstance(ctype, ArrayType) or ctype is None else array_member(ctype)
         count = array.count or 0 if array is not None else 0
+        if isinstance(place, LValue) and has_open_size(ev, place):
+            return None
     if not count or over is None:
         return None
     at = node.at

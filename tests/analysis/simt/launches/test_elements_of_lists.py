@@ -39,3 +39,22 @@ void f(float *o) { std::vector<int> v{64, 32}; BODY k<<<1, v[0]>>>(o); }
 def test_the_first_element(body, threads):
     instances = [kernel.instance for kernel in facts_of(HOST.replace("BODY", body)).kernels]
     assert {i.block[0] for i in instances if i.origin and i.block} == ({threads} - {None})
+
+
+@pytest.mark.parametrize(
+    ("body", "threads"),
+    [
+        ("n = v.size() * 32;", 64),
+        ("for (int x : v) n += x;", 96),
+        ("v[1] = 8; n = v.size() * 32;", 64),
+        ("v.push_back(96); n = v.size() * 32;", None),
+        ("v.push_back(96); n = v.back();", None),
+        ("if (o) v.pop_back(); n = v.size() * 32;", None),
+        ("v.push_back(96); for (int x : v) n += 32;", None),
+        ("fill(v); n = v.size() * 32;", None),
+    ],
+)
+def test_how_many_elements_a_list_has_that_methods_change(body, threads):
+    text = HOST.replace("BODY", f"int n = 0; {body}").replace("v[0]>>>", "n>>>")
+    instances = [kernel.instance for kernel in facts_of(text).kernels]
+    assert {i.block[0] for i in instances if i.origin and i.block} == ({threads} - {None})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import facts_of
 
+from smemlint.reasons import ReasonCode
+
 KERNEL = """
 template <class T, int N> __global__ void k(T *o) { __shared__ T s[N]; s[threadIdx.x * 2] = o[0]; }
 struct Shape { int threads; };
@@ -75,3 +77,33 @@ def test_what_objects_launch(text, expected):
         for access in kernel.accesses
     }
     assert found == expected
+
+
+OBJECTS = """
+__global__ void k(float *g) { __shared__ float s[512]; s[threadIdx.x] = g[0]; }
+struct Plan {
+  unsigned threads;
+  void execute(float *g) const { k<<<1, threads>>>(g); }
+};
+Plan *made(int n);
+void run(float *g) {
+  Plan p{64};
+  p.execute(g);
+  %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("made(1)->execute(g);", 1),
+        ("auto *q = made(2); q->execute(g);", 1),
+        ("Plan q{64}; q.execute(g);", 0),
+    ],
+)
+def test_a_call_on_an_object_that_is_not_known_is_said(more, said):
+    facts = facts_of(OBJECTS % more)
+    assert [kernel.instance.block for kernel in facts.kernels] == [(64, 1, 1)]
+    codes = [note.reason.code for note in facts.not_analysed]
+    assert codes.count(ReasonCode.LEFT_OUT) == said
