@@ -88,9 +88,11 @@ def call_container_method(
 
 
 def has_open_size(ev: Evaluator, place: LValue) -> bool:
-    """Returns whether a method may have changed how many elements a list has."""
-    is_list = _LIST.fullmatch(getattr(place.type, "name", "")) is not None
-    return is_list and ev.state.memory.is_forgotten(place.object)
+    """Returns whether a method or a function may have changed how many elements a list has."""
+    if _LIST.fullmatch(getattr(place.type, "name", "")) is None:
+        return False
+    held = place.object.cells.values()
+    return ev.state.memory.is_forgotten(place.object) or any(isinstance(v, Unknown) for v in held)
 
 
 def _element(ev: Evaluator, array: ArrayType, method: str, node: ir.FuncCall) -> Value | None:
