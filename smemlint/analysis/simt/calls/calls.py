@@ -230,7 +230,9 @@ def _call_operator(ev: Evaluator, value: Aggregate, node: ir.FuncCall) -> Value:
     if record.record is not None:
         candidates = find_candidates(ev, "operator()", record, node)
         if candidates:
-            return inline_best(ev, candidates, (), node, None, record)
+            place = place_of_value(ev, value, node)
+            this = place.pointer() if isinstance(place, LValue) else None
+            return inline_best(ev, candidates, (), node, this, record)
     return unfollowed_call(ev, f"{record.name}::operator()", node)
 
 

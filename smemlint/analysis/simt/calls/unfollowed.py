@@ -10,6 +10,7 @@ from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, Re
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    Aggregate,
     CallableValue,
     Pointer,
     Space,
@@ -160,6 +161,8 @@ def unfollowed_values(
         body = getattr(getattr(written, "node", None), "body", None)  # of a lambda
         if isinstance(body, ir.Node) and leads_to_shared(ev, body):
             note_shared_argument(ev, name, node)
+        if isinstance(value, Aggregate) and is_shared_address(state, value):
+            note_shared_argument(ev, name, node)
         if isinstance(value, Pointer):
             if value.object.space is Space.SHARED:
                 note_shared_argument(ev, name, node)
@@ -184,9 +187,11 @@ def unfollowed_construct(
 
 
 def is_shared_address(state: State, value: Value) -> bool:
-    """Returns whether a value leads to shared memory: an address, a pointer or a tensor."""
+    """Returns whether a value leads to shared memory: an address, a tensor, or what holds one."""
     if isinstance(value, Pointer):
         return value.object.space is Space.SHARED
+    if isinstance(value, Aggregate):
+        return any(is_shared_address(state, held) for held in value.cells.values())
     is_address = isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms)
     return is_address or shared_tensor_of(value) is not None
 

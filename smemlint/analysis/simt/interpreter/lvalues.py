@@ -9,6 +9,7 @@ from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     BEHIND_KEY,
     AffineInt,
+    Aggregate,
     Object,
     Pointer,
     Space,
@@ -101,6 +102,9 @@ def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
     name = node.field.name
     if node.type == "->":
         value = ev.evaluate(node.name)
+        if isinstance(value, Aggregate) and isinstance(node.name, ir.ID):
+            arrow = ir.StructRef(node.name, ".", ir.ID("operator->", at=node.at), at=node.at)
+            value = ev.evaluate(ir.FuncCall(arrow, (), at=node.at))
         if isinstance(value, Pointer) and isinstance(value.target, RecordType):
             return member_lvalue(ev, value, value.target, name)
         return (

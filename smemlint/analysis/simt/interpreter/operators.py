@@ -8,6 +8,7 @@ import numpy as np
 
 from smemlint.analysis.simt.builtins.cute_functions import assign_data
 from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.class_operators import call_operator, operated
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
 from smemlint.analysis.simt.calls.unfollowed import forget_place
@@ -93,6 +94,9 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         place = pointed_to(ev, node)
         return place if isinstance(place, Unknown) else read_lvalue(ev, place, node)
     value = ev.evaluate(node.expr)
+    found = call_operator(ev, op, [(node.expr, value)], node)
+    if found is not None:
+        return operated(ev, found, node)
     if isinstance(value, FloatValue):
         return (
             Unknown.because(ReasonCode.DATA, "a condition on a floating-point number", is_data=True)
@@ -180,6 +184,9 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     if node.op == ">>" and isinstance(left, Unknown) and _is_read_from_stream(ev, node):
         return left
     right = ev.evaluate(node.right)
+    found = call_operator(ev, node.op, [(node.left, left), (node.right, right)], node)
+    if found is not None:
+        return operated(ev, found, node)
     if node.op not in COMPARISONS:
         left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
     if node.op in ("+", "-", "^"):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from smemlint.analysis.simt.builtins.containers import has_open_size
 from smemlint.analysis.simt.codegen.induction import mark_left_over
 from smemlint.analysis.simt.codegen.next_iterations import (
     mark_open_blocks,
@@ -16,12 +14,11 @@ from smemlint.analysis.simt.codegen.next_iterations import (
 from smemlint.analysis.simt.codegen.staggered import mark_staggered
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled
 from smemlint.analysis.simt.dispatch import executes
-from smemlint.analysis.simt.domain.ctypes import ArrayType, array_member
-from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
+from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import same
 from smemlint.analysis.simt.domain.trace import Event, Fence
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value, offset_of
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import LoopPlan
 from smemlint.analysis.simt.interpreter.names import find_binding
@@ -36,6 +33,7 @@ from smemlint.analysis.simt.loops.known_trips import (
     may_be_left,
 )
 from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks
+from smemlint.analysis.simt.loops.ranges import counted_loop, iterated_loop
 from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
 
@@ -58,13 +56,13 @@ def execute_for(ev: Evaluator, node: ir.For) -> None:
 
 @executes(ir.RangeFor)
 def execute_range_for(ev: Evaluator, node: ir.RangeFor) -> None:
-    """Executes a range-based `for`: by index over an array, else an unknown number of times."""
+    """Executes a range-based `for` as the loop it stands for, else an unknown number of times."""
     frame = ev.state.frame
     frame.enter_scope()
     try:
-        counted = counted_loop(ev, node)
-        if counted is not None:
-            execute_for(ev, counted)
+        loop = counted_loop(ev, node) or iterated_loop(ev, node)
+        if loop is not None:
+            execute_for(ev, loop)
             return
         ev.execute(node.decl)
         execute_loop(ev, LoopParts(node, None, None, node.stmt))
@@ -283,55 +281,3 @@ def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:
     else:
         total = end.base - begin.base
     return total // trips if total % trips == 0 else 0
-
-
-_INDEX, _LIST = "index of the range", "list of the range"  # no name of the source has blanks
-
-
-def counted_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
-    """Returns the loop over indexes that a range-based one stands for.
-
-    Args:
-        ev: in a scope of the loop's own, where host code declares the elements of a list.
-        node: the loop.
-
-    Returns:
-        None where the range is neither an array of known extent nor a list of numbers.
-    """
-    init = node.decl.init
-    over = init.range if isinstance(init, ir.RangeElement) else None
-    count = 0
-    if isinstance(over, ir.InitList | ir.BraceList) and ev.policy.follows_lists:
-        count, over = _declare_list(ev, over), ir.ID(_LIST, at=node.at)
-    elif isinstance(over, ir.ID | ir.StructRef):
-        place = ev.lvalue(over)
-        ctype = place.type if isinstance(place, LValue) else None
-        array = ctype if isinstance(ctype, ArrayType) or ctype is None else array_member(ctype)
-        count = array.count or 0 if array is not None else 0
-        if isinstance(place, LValue) and has_open_size(ev, place):
-            return None
-    if not count or over is None:
-        return None
-    at = node.at
-    index, number = ir.ID(_INDEX, at=at), ir.TypeDecl(ir.IdentifierType(("int",)))
-    begin = ir.Decl(_INDEX, number, ir.Constant("int", "0"), at=at)
-    goes_on = ir.BinaryOp("<", index, ir.Constant("int", str(count)), at=at)
-    element = replace(node.decl, init=ir.ArrayRef(over, index, at=at))
-    body = ir.Compound((element, node.stmt), at=at)
-    step = ir.UnaryOp("p++", index, at=at)
-    return ir.For(ir.DeclList((begin,), at=at), goes_on, step, body, at=at)
-
-
-def _declare_list(ev: Evaluator, node: ir.InitList | ir.BraceList) -> int:
-    """Declares the numbers of a list as an array; returns how many, 0 where one is no number."""
-    parts = node.exprs if isinstance(node, ir.InitList) else node.args
-    values = [ev.evaluate(part) for part in parts]
-    if not values or not all(isinstance(v, AffineInt) for v in values):
-        return 0
-    ctype = type_of(values[0])
-    array = ArrayType(ctype, len(values))
-    storage = ev.state.new_local(_LIST, array, ev.state.key(node, _LIST))
-    for k, value in enumerate(values):
-        ev.state.memory.write(storage, offset_of(k * ctype.size), ctype, value, ev.state.mask)
-    ev.state.bind(_LIST, Variable(storage, array))
-    return len(values)

@@ -1,0 +1,93 @@
+"""Operators that classes define whose objects hold addresses: iterators, and views of memory.
+
+Those of other classes compute numbers that no address is made of; they are not called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from smemlint.analysis.simt.calls.inlining import inline_member, inline_named
+from smemlint.analysis.simt.calls.unfollowed import is_shared_address
+from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
+from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Value
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.frontend import ir
+from smemlint.reasons import Reason, ReasonCode
+
+
+def call_operator(
+    ev: Evaluator, op: str, operands: Sequence[tuple[ir.Node, Value]], node: ir.Expression
+) -> Value | None:
+    """Returns what an operator gives that is defined for its operands; a reference as a pointer.
+
+    Args:
+        ev: the evaluator.
+        op: as the definition spells it.
+        operands: expressions, and what they gave.
+        node: the expression.
+
+    Returns:
+        None where no operand is an object that holds an address.
+    """
+    if not any(map(_holds_address, (value for _, value in operands))):
+        return None
+    name, frame = f"operator{op}", ev.state.frame
+    if any(ev.policy.functions(ev, name)):
+        frame.enter_scope()
+        try:
+            value = _call(ev, name, [_named(ev, *operand) for operand in operands], node)
+        finally:
+            frame.leave_scope()
+        if value is not None:
+            return value
+    if any(is_shared_address(ev.state, value) for _, value in operands):
+        text = f"operator `{op}` of an object that holds a shared address is not followed"
+        return ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
+    return None
+
+
+def operated(ev: Evaluator, value: Value, node: ir.Expression) -> Value:
+    """Returns the value of an operator that gives a reference."""
+    if isinstance(value, Pointer) and value.is_reference:
+        place = LValue(value.object, value.offset, value.target, value.is_volatile)
+        return read_lvalue(ev, place, node)
+    return value
+
+
+def _call(
+    ev: Evaluator, name: str, operands: Sequence[ir.Expression], node: ir.Expression
+) -> Value | None:
+    called = ir.ID(name, at=node.at)
+    place = ev.lvalue(operands[0])
+    if isinstance(place, LValue):
+        call = ir.FuncCall(called, tuple(operands[1:]), at=node.at)
+        value = inline_member(ev, name, place, call)
+        if value is not None:
+            return value
+    return inline_named(ev, name, None, ir.FuncCall(called, tuple(operands), at=node.at), None)
+
+
+def _named(ev: Evaluator, node: ir.Node, value: Value) -> ir.Expression:
+    """Returns a name for an operand that was evaluated, which is not evaluated again."""
+    if isinstance(node, ir.ID):
+        return node
+    name, ctype = f"operand at {node.at}", type_of(value)
+    content = ev.state.new_local(name, ctype, ev.state.key(node, name), value)
+    ev.state.bind(name, Variable(content, ctype))
+    return ir.ID(name, at=node.at)
+
+
+def _holds_address(value: Value) -> bool:
+    if not isinstance(value, Aggregate) or not isinstance(value.type, RecordType):
+        return False
+    return value.type.record is not None and _leads_on(value.cells.values())
+
+
+def _leads_on(values: Iterable[Value]) -> bool:
+    return any(
+        isinstance(v, Pointer) or (isinstance(v, Aggregate) and _leads_on(v.cells.values()))
+        for v in values
+    )

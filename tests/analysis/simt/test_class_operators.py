@@ -1,0 +1,84 @@
+"""Operators of classes that hold shared addresses, and loops over them.
+
+The figures are those of nvcc 13.0's SASS for sm_90 (`python -m tests.oracle.compiled`).
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of, facts_of
+
+from smemlint.reasons import ReasonCode
+
+SOURCE = """
+template <typename T, int LD> struct Mat {
+  T *p;
+  __device__ T &operator()(int r, int c) { return p[r * LD + c]; }
+  __device__ T &operator*() { return *p; }
+  __device__ Mat operator+(int n) const { return {p + n}; }
+  __device__ Mat &operator++() { ++p; return *this; }
+  __device__ T *operator->() { return p; }
+};
+struct It {
+  float *p;
+  __device__ float &operator*() { return *p; }
+  __device__ It &operator++() { p += 32; return *this; }
+  __device__ bool operator!=(const It &o) const { return p != o.p; }
+};
+__device__ It operator-(It it, int n) { it.p -= n; return it; }
+struct Range {
+  float *b;
+  __device__ It begin() { return {b}; }
+  __device__ It end() { return {b + 128}; }
+};
+struct Part { float *b; int n; __device__ float *begin() { return b; } __device__ float *end() { return b + n; } };
+struct V { float x, y; };
+__global__ void k(float *g, int n) {
+  __shared__ float s[4096];
+  int t = threadIdx.x;
+  Mat<float, 32> m{s};
+  %s
+  __syncthreads();
+  g[t] = s[(t + n) & 4095];
+}
+void run(float *g) { k<<<1, 32>>>(g, 3); }
+"""
+
+
+def stores(text):
+    """Returns the instructions and the wavefronts of each, of all places that are stored to."""
+    found = [a for a in accesses_of(SOURCE % text) if a.kind.value == "store"]
+    return [(a.instructions, a.wavefronts.mean) for a in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("*(m + t * 2) = 3;", (1, 2)),
+        ("++m; *m = 5;", (1, 1)),
+        ("*m = 5;", (1, 1)),
+        ("(m + 3)(t, 2) = 8;", (1, 32)),
+        ("Mat<V, 1> v{(V *)s + t}; v->y = 3;", (1, 2)),
+        ("It it{s + 2 * t}; ++it; *it = 4;", (1, 2)),
+        ("It it{s + 2 * t + 64}; *(it - 32) = 4;", (1, 2)),
+        ("for (float &x : Range{s + t}) x = 6;", (4, 1)),
+        ("Range r{s + 2 * t}; for (auto &x : r) x = 6;", (4, 2)),
+        ("for (float &x : Part{s + t * 4, 2}) x = t;", (1, 4)),
+        ("Range r{s + t}; for (auto it = r.begin(); it != r.end(); ++it) *it = 1;", (4, 1)),
+    ],
+)
+def test_what_an_operator_gives_is_followed(text, expected):
+    assert stores(text) == [expected]
+
+
+def notes_of(text):
+    return [n.reason.code for k in facts_of(text).kernels for n in k.not_analysed]
+
+
+@pytest.mark.parametrize("text", ["auto x = !m;", "auto x = -(m + t);"])
+def test_an_operator_that_is_not_defined_is_said(text):
+    assert notes_of(SOURCE % text) == [ReasonCode.NOT_MODELLED]
+
+
+def test_an_object_that_holds_a_shared_address_is_not_given_away_in_silence():
+    assert notes_of(SOURCE % "put(m);") == [ReasonCode.NOT_DECLARED]
