@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from smemlint.analysis.simt.analyze import Project
 from smemlint.config.settings import Settings
 from smemlint.driver.run import check
 from smemlint.facts import Certainty
@@ -171,3 +172,44 @@ def test_a_pack_is_expanded(tmp_path, call, line, ways):
     (kernel,) = check([Source(str(path))], Settings()).facts.kernels
     assert next((a.span.line, a.ways) for a in kernel.accesses) == (line, ways)
     assert kernel.not_analysed == ()
+
+
+BENCH = """
+#include "cutlass/device_kernel.h"
+#include "cutlass/kernel_launch.h"
+template <class K> bool bench(float *out) {
+  typename K::Params params{out};
+  cutlass::kernel_launch<K>(dim3(1), dim3(32), sizeof(typename K::SharedStorage), 0, params, false);
+  return true;
+}
+"""
+COLUMN = """
+#include "bench.h"
+template <int N> struct Column {
+  static constexpr int MaxThreadsPerBlock = 32;
+  static constexpr int MinBlocksPerMultiprocessor = 1;
+  struct SharedStorage { float tile[32][N]; };
+  struct Params { float *out; };
+  __device__ void operator()(Params const &params, char *smem_buf) {
+    params.out[threadIdx.x] = reinterpret_cast<SharedStorage *>(smem_buf)->tile[threadIdx.x][0];
+  }
+};
+"""
+
+
+def test_a_unit_that_launches_none_leaves_the_kernel_to_those_that_do(tmp_path):
+    """What another main file launches is that file's, and is not searched for in its header."""
+    texts = {
+        "bench.h": BENCH,
+        "asks.cu": COLUMN + 'static_assert(sizeof(Column<32>) > 0, "");\n',
+        "runs.cu": COLUMN + "bool go(float *out) { return bench<Column<32>>(out); }\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    sources = [Source(str(tmp_path / name)) for name in texts]
+    project = Project(sources, Settings())
+    found = {
+        name: project.alone(str(tmp_path / name))[0].kernels for name in ("asks.cu", "runs.cu")
+    }
+    assert found["asks.cu"] == ()
+    assert [[a.ways for a in kernel.accesses] for kernel in found["runs.cu"]] == [[32]]

@@ -43,7 +43,7 @@ from smemlint.analysis.simt.launches.passed_values import (
     listed_operands,
     numbers_passed,
 )
-from smemlint.analysis.simt.launches.repeated_calls import key_of_call
+from smemlint.analysis.simt.launches.repeated_calls import key_of_call, renew_numbers
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.facts import Span
@@ -51,7 +51,7 @@ from smemlint.frontend import ir
 from smemlint.frontend.heuristics import launches_kernel
 from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Assumption, Reason, ReasonCode
+from smemlint.reasons import Assumption, ReasonCode
 
 Extents = tuple[int | None, int | None, int | None]
 _UNKNOWN: Extents = (None, None, None)
@@ -180,9 +180,11 @@ class LaunchPolicy(HostPolicy):
         before = self._calls.setdefault(key, frame) if key is not None else frame
         if before is frame:
             return False
+        unknown = Unknown.because(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run again")
         if before.returns:
-            reason = Reason(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run again")
-            frame.returns = [(ev.state.mask, _known_result(before, Unknown(reason)), None)]
+            frame.returns = [(ev.state.mask, _known_result(before, unknown), None)]
+        if frame.this is not None:
+            renew_numbers(ev, frame.this.object, unknown)
         return True
 
     def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
 
 from smemlint.analysis.program.roots import MainFiles
 from smemlint.analysis.program.units import ProgramIndex, use_of
 from smemlint.analysis.simt.amd import is_for_amd
 from smemlint.analysis.simt.launches.instances import Instances
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.program import Function, Unit
 
 
@@ -66,15 +68,16 @@ class LaunchingUnits:
     def _is_left_to_callers(self, kernel: Function, unit: Unit) -> bool:
         """Returns whether another unit that evaluates a kernel calls a launcher of it."""
         asked = {unit.path}
-        worklist = self._callers(kernel, unit)
+        worklist = [self._callers(kernel, unit)]
         while worklist:
-            same, caller = worklist.pop()
-            if caller.path not in asked:
-                asked.add(caller.path)
-                further = self._callers(same, caller)
-                if not further:
-                    return True
-                worklist += further
+            for same, caller in worklist.pop():
+                if caller.path not in asked:
+                    asked.add(caller.path)
+                    further = self._callers(same, caller)
+                    first = next(further, None)
+                    if first is None:
+                        return True
+                    worklist.append(chain((first,), further))
         return False
 
     def _read_in(self, main: str, kernel: Function) -> list[Function]:
@@ -83,23 +86,24 @@ class LaunchingUnits:
         found = [f for f in unit.functions_named(kernel.name) if f.span == kernel.span]
         return [] if found and is_for_amd(unit, self._index) else found
 
-    def _callers(self, kernel: Function, unit: Unit) -> list[tuple[Function, Unit]]:
-        """Returns the other units that name a launcher of a kernel, which this one does not call.
+    def _callers(self, kernel: Function, unit: Unit) -> Iterator[tuple[Function, Unit]]:
+        """Yields the other units that name a launcher of a kernel, which this one does not call.
 
         With each stands the kernel as it was read there.
         """
         path = posixpath.normpath(kernel.span.path)
-        mains = [main for main in self._mains.evaluating(path) if main != unit.path]
+        mains = [main for main in self._evaluating(path) if main != unit.path]
         launchers = self.instances(unit).uncalled_launchers(kernel) if mains else []
-        if not launchers:
-            return []
-        own = {*map(posixpath.normpath, unit.files), *self._index.files_below(unit.path)}
-        naming = (main for main in mains if self._names_one(main, launchers, own))
-        return [
-            (same, self._index.unit(main))
-            for main in naming
-            for same in self._read_in(main, kernel)
-        ]
+        if launchers:
+            own = {*map(posixpath.normpath, unit.files), *self._index.files_below(unit.path)}
+            for main in mains:
+                if self._names_one(main, launchers, own):
+                    for same in self._read_in(main, kernel):
+                        yield same, self._index.unit(main)
+
+    def _evaluating(self, path: str) -> list[str]:
+        """Returns the main files whose units evaluate a file's kernels: of CUTLASS's, any may."""
+        return self._mains.paths if is_cutlass_header(path) else self._mains.evaluating(path)
 
     def _names_one(self, main: str, launchers: Sequence[Function], own: Collection[str]) -> bool:
         """Returns whether files below a main file that are not a unit's own use a launcher."""

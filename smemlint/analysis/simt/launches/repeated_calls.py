@@ -13,11 +13,13 @@ from smemlint.analysis.simt.domain.values import (
     Aggregate,
     CallableValue,
     FloatValue,
+    Object,
     Pointer,
     Space,
     Unknown,
     Value,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.types.overloads import parameters_of, target_qualifiers
 from smemlint.frontend import ir
@@ -33,7 +35,8 @@ def key_of_call(
     """Returns what two calls share that launch the same; None for one that may have effects.
 
     Such a call is given a place of its caller that it may write, or something that holds one. The
-    object of a method is one that holds no number, before as after: nothing that is known is lost.
+    object of a method holds no number that is known, before as after: nothing known is lost. Its
+    class tells what the class's own names mean.
 
     Args:
         function: that is called.
@@ -47,10 +50,12 @@ def key_of_call(
         this = keys.of_object_without_numbers(frame.this)
     if this is None:
         return None
-    bindings = {name: bound for scope in frame.scopes for name, bound in scope.items()}
+    own = frame.scopes[1:] if frame.record is not None else frame.scopes
+    bindings = {name: bound for scope in own for name, bound in scope.items()}
     read = _read_only(function)
     found = tuple((n, keys.of_binding(b, is_read=n in read)) for n, b in bindings.items())
-    return None if any(key is None for _, key in found) else (id(function), this, found)
+    is_none = any(key is None for _, key in found)
+    return None if is_none else (id(function), this, frame.record, found)
 
 
 def _read_only(function: Function) -> frozenset[str]:
@@ -63,6 +68,15 @@ def _read_only(function: Function) -> frozenset[str]:
         and "&" in (p.type.quals or ())
         and "const" in target_qualifiers(p.type)
     )
+
+
+def renew_numbers(ev: Evaluator, of: Object, unknown: Unknown) -> None:
+    """Makes the numbers that an object holds others: none is known, and a call may set them."""
+    for at, value in list(of.cells.items()):
+        if isinstance(value, AffineInt):
+            ev.state.memory.set_cell(of, at, ev.policy.convert_unknown(ev, unknown, value.type))
+        elif _holds_number(value):
+            ev.state.memory.set_cell(of, at, unknown)
 
 
 class _Keys:
@@ -100,7 +114,7 @@ class _Keys:
         return None if isinstance(bound, Lazy) else self._of(bound)
 
     def of_object_without_numbers(self, place: Pointer) -> Hashable | None:
-        """Returns the key of an object; None of one that holds a number, or lies elsewhere."""
+        """Returns the key of an object; None of one that holds a known number or lies elsewhere."""
         values = place.object.cells.values()
         if place.object.space is not Space.LOCAL or any(map(_is_known, values)):
             return None
@@ -146,7 +160,15 @@ class _Keys:
 
 
 def _is_known(value: Value) -> bool:
-    """Returns whether a value is a number or a function, or holds one."""
+    """Returns whether a value is a known number or a function, or holds one."""
     if isinstance(value, Aggregate):
         return any(map(_is_known, value.cells.values()))
-    return isinstance(value, AffineInt | CallableValue)
+    is_number = isinstance(value, AffineInt) and value.constant is not None
+    return is_number or isinstance(value, CallableValue)
+
+
+def _holds_number(value: Value) -> bool:
+    """Returns whether a value is a number, known or not, or holds one."""
+    if isinstance(value, Aggregate):
+        return any(map(_holds_number, value.cells.values()))
+    return isinstance(value, AffineInt)

@@ -127,7 +127,8 @@ def execute_widened(
     )
     before, misses = state.widened.get(node, (None, 0)) if state.open_loops else (None, 0)
     forms = _forms_of_before(ev, before or {}, trip)
-    is_tried = before is not None and misses < _MISSES and not state.trace.is_muted
+    is_kept = not ev.policy.tracks_scev and not state.trace.is_muted  # a run that changes nothing
+    is_tried = before is not None and misses < _MISSES and is_kept
     taken = _entered(state.source_text(cond)) if cond is not None else None
     assumed, gone = len(state.assumptions), state.none_active()
     if taken is not None:
@@ -145,13 +146,13 @@ def execute_widened(
     try:
         for attempt in range(MAX_WIDENINGS):
             del loop.breaks.jumps[broken:]
-            is_dry = not is_tried or attempt > 0
+            is_dry = not (is_kept if attempt else is_tried)
             run = _find_changes(ev, forms, trip, step, body, loop, mask, is_dry=is_dry)
             if not run.has_changed:
                 break
         _set_cells(ev, forms)
         if not ev.policy.tracks_scev:
-            state.widened[node] = forms, misses + (is_tried and is_dry)
+            state.widened[node] = forms, misses + (is_tried and attempt > 0)
         if not run.has_changed and (state.trace.is_muted or not is_dry):  # it stands for all
             for obj, offset, end in () if is_dry else run.ends.values():
                 state.memory.set_cell(obj, offset, end)

@@ -81,3 +81,9 @@ def test_a_block_of_constants_alone_is_looked_for_on_one_path(monkeypatch, block
     (function,) = unit.functions_named("all")
     launches_of(unit, (), function, frozenset())
     assert len(executed) == runs
+
+
+def test_the_run_that_finds_nothing_new_stands_for_all_of_an_outermost_loop():
+    once, loop = run_of("ok = b.run(m);"), run_of(nest(1, "ok = b.run(m);"), after="++w;")
+    assert {launch.block for launch in loop.launches} == {(64, 1, 1)}
+    assert loop.steps < 3.5 * once.steps  # to find the changes, and to find no further ones

@@ -88,3 +88,25 @@ def test_other_values_and_places_that_are_written_are_run_for(parameters, given,
 def test_an_object_that_holds_a_number_is_run_for_each_time():
     run = run_of(member="int n = 32;", before="b.n = 32;", block="n", after="n *= 2;")
     assert {launch.block[0] for launch in run.launches if launch.block} == {32, 64}
+
+
+@pytest.mark.parametrize(
+    "member", ["int seed = lib::get();", "static constexpr int kRows = 4 * 2;"]
+)
+def test_a_number_that_is_not_known_and_a_constant_of_the_class_run_nothing_again(member):
+    few = run_of(2, member=member, after="seed = lib::get();" if "seed" in member else "")
+    many = run_of(10, member=member, after="seed = lib::get();" if "seed" in member else "")
+    assert [launch.block for launch in many.launches] == [(64, 1, 1)] * len(few.launches)
+    assert many.steps < 2 * few.steps
+
+
+def test_what_a_call_that_is_not_run_again_sets_is_not_what_it_was():
+    """The grid of the last launch is one of the number that the second call leaves."""
+    run = run_of(
+        3,
+        member="int n = lib::get();",
+        after="n = lib::get(); if (n == at) { k<<<1, 32>>>(nullptr); }",
+        parameters="int at",
+        given="b.n",
+    )
+    assert {launch.block[0] for launch in run.launches if launch.block} == {32, 64}
