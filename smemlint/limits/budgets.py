@@ -203,6 +203,8 @@ MAX_LINKED_CHARACTERS = 30_000_000
 """Of units whose host code is looked through for launches: some 1 GB of memory."""
 MAX_CALLERS_UP = 7
 """Levels of callers above a function that launches."""
+MAX_LAUNCHING_BESIDE = 4
+"""Functions that launch and that one calls, which are run together for the kernels of each."""
 MAX_WRITTEN_CALL = 4_000
 """Characters of a call's arguments that are looked through for what they tell."""
 MAX_CALLED = 200

@@ -80,6 +80,7 @@ class _Climb:
         self._wanted = expected
         self._units = search.units_of(kernel)
         self._launching: frozenset[str] = frozenset()
+        self._beside: frozenset[str] = frozenset()  # that launch other kernels
         self._found: dict[Function, list[Launch]] = {}
         self._above: dict[Function, list[Function]] = {}
         self._cut: set[Function] = set()
@@ -94,6 +95,7 @@ class _Climb:
         """Returns what the functions launch that name the kernel, or callers of theirs."""
         nearest, givers = self._host.launchers_of(self._kernel.name)
         self._launching = self._host.launching_below(nearest) | givers
+        self._beside = self._host.launching_beside(nearest)
         for function in nearest:
             self._found[function] = self._run(function)
         self._steps = {} if self._wanted is Wanted.ARGUMENTS else None
@@ -194,7 +196,7 @@ class _Climb:
     def _run(self, function: Function, *, has_no_caller: bool = False) -> list[Launch]:
         is_alone = has_no_caller or self._is_instantiated(function)
         has_no_caller = is_alone and self._is_of_template(function)
-        launching = self._launching - {function.name}
+        launching = (self._launching | self._beside) - {function.name}
         name = self._kernel.name
         run = self._search.run(self._units, function, launching, name, has_no_caller=has_no_caller)
         if self._steps is not None:

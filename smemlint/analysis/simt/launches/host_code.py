@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
@@ -9,6 +10,7 @@ from functools import cached_property
 from smemlint.facts import Span
 from smemlint.frontend.heuristics import KERNEL_LAUNCHERS
 from smemlint.frontend.program import Function, Unit
+from smemlint.limits.budgets import MAX_LAUNCHING_BESIDE
 
 LAUNCH_WORDS = frozenset(
     (
@@ -43,9 +45,18 @@ class UnitHostCode:
                 self.by_word[name].append(function)
 
     def may_mean(self, function: Function) -> bool:
-        """Returns whether the unit may mean a function by its name: it defines no other one."""
+        """Returns whether the unit may mean a function by its name.
+
+        It reads the class of a method, and defines no other function of the name.
+        """
+        if function.owner is not None and home_of(function) not in self._files:
+            return False
         own = [f for f in self.by_name.get(function.name, ()) if f.scope == function.scope]
         return not own or any(f.span == function.span for f in own)
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        return frozenset(map(posixpath.normpath, self.unit.files))
 
     @cached_property
     def tables(self) -> dict[str, list[str]]:
@@ -175,6 +186,27 @@ class HostCode:
             found |= new
             worklist += (f for name in new for f in self.named(name))
         return frozenset(found)
+
+    def launching_beside(self, functions: Iterable[Function]) -> frozenset[str]:
+        """Returns the names of functions that launch and stand beside these, as few do.
+
+        A function of the same file calls both. Where all are run, one run of what calls that one
+        serves the kernels of all: `backward()` that calls `backward_dq()` and `backward_dk()`.
+        """
+        found: set[str] = set()
+        for function in functions:
+            path = function.span.path
+            own = {f.name for u in self._units for f in u.starters if f.span.path == path}
+            for caller in self.callers(function):
+                beside = own & caller.words if caller.span.path == path else frozenset()
+                if len(beside) <= MAX_LAUNCHING_BESIDE:
+                    found |= beside
+        return frozenset(found)
+
+
+def home_of(function: Function) -> str:
+    """Returns the file that makes a function known: of a method, that of its class."""
+    return posixpath.normpath((function.owner or function.span).path)
 
 
 def distinct(functions: Iterable[Function]) -> list[Function]:

@@ -8,7 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles
 from smemlint.analysis.program.units import ProgramIndex, reachable
-from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode
+from smemlint.analysis.simt.launches.host_code import (
+    LAUNCH_WORDS,
+    HostCode,
+    UnitHostCode,
+    home_of,
+)
 from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import is_instantiated
 from smemlint.analysis.simt.launches.open_parameters import Flows
@@ -174,11 +179,11 @@ class LaunchSearch:
         A template, and a class of which it is a method, is seen where its header is included.
         """
         found = self._index.mentioning((function.name,), self._unit.path)
-        home = function.owner.path if function.owner is not None else function.span.path
-        includers = self._mains.includers.get(posixpath.normpath(home), ())
-        if not includers or not (function.template or function.owner is not None):
+        home = home_of(function)
+        is_method = function.owner is not None and home in self._index.sources
+        if not is_method and not (function.template and self._mains.includers.get(home)):
             return found
-        seeing = reachable((posixpath.normpath(home),), lambda p: self._mains.includers.get(p, ()))
+        seeing = reachable((home,), lambda p: self._mains.includers.get(p, ()))
         others = [path for path in found if path not in seeing]
         for path in reachable(others, self._index.includes):
             self._index.read(path)  # another include in it would matter

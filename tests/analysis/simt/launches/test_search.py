@@ -15,6 +15,7 @@ from smemlint.analysis.simt.launches.open_parameters import open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.config.settings import Settings
 from smemlint.frontend.cuda.unit import LoadOptions, load_unit
+from smemlint.limits.budgets import MAX_LAUNCHING_BESIDE
 from smemlint.sources.source import Source
 
 BODY = "__shared__ float s[4096]; s[threadIdx.x] = g[threadIdx.x]; g[0] = s[threadIdx.x ^ 1];"
@@ -190,16 +191,16 @@ def test_a_caller_is_run_once_for_kernels_that_ask_the_same_of_it():
     assert blocks == {(64, 1, 1), (96, 1, 1)}
 
 
-def test_a_caller_is_run_again_for_a_kernel_that_it_launches_through_another_function():
-    other = K.replace(" k(", " j(")
-    host = (
-        "void a(int n, float *g) { k<<<1, n>>>(g); }\n"
-        "void b(int n, float *g) { j<<<1, n>>>(g); }\n"
-        "void c(float *g) { a(64, g); b(96, g); }\n"
+@pytest.mark.parametrize(("count", "runs"), [(2, 1), (MAX_LAUNCHING_BESIDE + 1, 5)])
+def test_a_caller_is_run_once_for_what_few_functions_beside_each_other_launch(count, runs):
+    kernels = "".join(K.replace(" k(", f" k{n}(") for n in range(count))
+    launchers = "".join(
+        f"void a{n}(int n, float *g) {{ k{n}<<<1, n>>>(g); }}\n" for n in range(count)
     )
-    names, blocks = run_functions(a_cu=K + other + host)
-    assert names == ["a", "c", "b", "c"]
-    assert blocks == {(64, 1, 1), (96, 1, 1)}
+    calls = "".join(f"a{n}({32 * n + 32}, g); " for n in range(count))
+    names, blocks = run_functions(a_cu=kernels + launchers + f"void c(float *g) {{ {calls}}}\n")
+    assert names.count("c") == runs
+    assert blocks == {(32 * n + 32, 1, 1) for n in range(count)}
 
 
 def test_what_others_instantiate_of_a_header_is_theirs(tmp_path):
@@ -523,6 +524,18 @@ def test_files_that_do_not_see_a_class_do_not_call_its_methods():
     names, blocks = run_functions(**files, **texts)
     assert blocks == {(96, 1, 1), (64, 1, 1), (32, 1, 1)}
     assert names.count("b") == 1
+
+
+def test_files_that_do_not_see_the_class_of_a_main_file_do_not_call_its_methods():
+    names, blocks = run_functions(
+        a_cu=K
+        + "struct A { void go(int n, float *g) { k<<<1, n>>>(g); } };\n"
+        + "void a(float *g) { A run; run.go(96, g); }\n",
+        b_cu="struct B { void go(int n, float *g); };\n"
+        + "void b(float *g) { B run; run.go(64, g); }\n",
+    )
+    assert names == ["go", "a"]
+    assert blocks == {(96, 1, 1)}
 
 
 TILED = """
