@@ -167,7 +167,25 @@ def call_lambda(
 
     Template arguments are those that the call spells: `f.template operator()<8>()`.
     """
-    operands = [operand_of(ev, a) for a in node.args]
+    return execute_closure(ev, closure, [operand_of(ev, a) for a in node.args], node, arguments)
+
+
+def execute_closure(
+    ev: Evaluator,
+    closure: Closure,
+    operands: list[Operand],
+    node: ir.FuncCall,
+    arguments: tuple[str, ...] = (),
+) -> Value:
+    """Executes the body of a lambda, and returns its value.
+
+    Args:
+        ev: the evaluator.
+        closure: the lambda.
+        operands: what its parameters are given.
+        node: the call, or that of the function which calls it.
+        arguments: template arguments that the call spells.
+    """
     label = f"lambda:{node.at}"
     names = [f.name for f in ev.state.frames]
     if names.count(label) >= MAX_CALL_RECURSION or len(names) > MAX_CALLS:

@@ -301,7 +301,7 @@ def _fill(call: Call) -> Value:
     return _DONE
 
 
-@function("axpby", "transform", "for_each")
+@function("axpby")
 def _elementwise(call: Call) -> Value:
     tensors = [tensor for value in call.values if (tensor := tensor_of(value)) is not None]
     if any(tensor.is_shared for tensor in tensors):

@@ -17,6 +17,7 @@ from smemlint.analysis.simt.types.template_arguments import type_argument, value
 from smemlint.facts import LayoutUse, Span
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
+from smemlint.limits.budgets import MAX_COPY_INSTRUCTIONS
 from smemlint.reasons import Assumption, Topic
 
 Maker = Callable[[Evaluator, tuple[str, ...]], Value | None]
@@ -162,6 +163,15 @@ def _integer(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
 def _tuple(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     values = _items(ev, arguments)
     return Cute(tuple(values)) if values is not None else None
+
+
+def _sequence(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    """Returns `make_seq<N>` and `make_range<B, E>`: a tuple of static numbers."""
+    values = [AffineInt(0), *(_integer(ev, (argument,)) for argument in arguments)]
+    first, end = (v.constant if isinstance(v, AffineInt) else None for v in values[-2:])
+    if first is None or end is None or end - first > MAX_COPY_INSTRUCTIONS:
+        return None
+    return Cute(tuple(map(static_number, range(first, end))))
 
 
 def _swizzle(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
@@ -391,6 +401,7 @@ def _tuple_element(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
 _TEMPLATES: dict[str, Maker] = {
     **dict.fromkeys(STATIC_INTEGERS, _integer),
     **dict.fromkeys(("Shape", "Stride", "Step", "Coord", "Tile", "IntTuple", "tuple"), _tuple),
+    **dict.fromkeys(("make_seq", "make_int_sequence", "make_range"), _sequence),
     "tuple_element_t": _tuple_element,
     "Swizzle": _swizzle,
     "Layout": _layout,
