@@ -32,6 +32,7 @@ from smemlint.layout.cute.blackwell import (
     accumulator_load,
     accumulator_store,
     epilogue_tile,
+    matching_load,
     warps_of,
 )
 from smemlint.layout.cute.block_scaled import (
@@ -182,7 +183,8 @@ __all__ = [
     "leaves", "left_inverse", "local_partition", "local_tile", "logical_divide",
     "logical_product", "make_cotiled_copy", "make_fragment_like", "make_layout", "make_layout_like",
     "make_ordered_layout", "make_register_tensor", "make_tensor_memory_copy", "make_tiled_copy",
-    "make_tiled_copy_c_atom", "make_tiled_copy_for", "make_tiled_copy_like", "max_alignment",
+    "make_tiled_copy_c_atom", "make_tiled_copy_for", "make_tiled_copy_like", "matching_load",
+    "max_alignment",
     "max_common_layout", "max_common_vector", "mma_op", "named_tensor_memory_mma", "nullspace",
     "outer_partition", "partition_for_tma", "prepend", "product", "product_each", "raked_product",
     "recast_layout", "recast_swizzle", "right_inverse", "scale_factor_fragment",

@@ -1,8 +1,8 @@
 """What CUTLASS chooses for the epilogues of tcgen05 kernels: tiles, loads and stores.
 
 Source: CUTLASS 4.7, `cutlass/epilogue/collective/builders/sm100_builder.inl`
-(`sm100_get_tmem_load_op`, `sm100_get_smem_store_op_for_accumulator`), and the functions of the same
-purpose in nvidia-cutlass-dsl 4.8.1, `cutlass/utils/blackwell_helpers.py`.
+(`sm100_get_tmem_load_op`, `sm100_get_smem_store_op`, `sm100_get_smem_load_op`), and the functions
+of the same purpose in nvidia-cutlass-dsl 4.8.1, `cutlass/utils/blackwell_helpers.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from smemlint.layout.cute.algebra import coalesce
 from smemlint.layout.cute.copy_traits import (
     AUTO_VECTORIZING_COPY,
     CopyOp,
+    Mechanism,
     TensorMemoryShape,
+    ldmatrix,
+    ldmatrix_transposed_bytes,
     stmatrix,
     stmatrix_transposed_bytes,
 )
@@ -154,3 +157,14 @@ def accumulator_store(load: TensorMemoryShape, accumulator_bits: int, d: Output)
     if by_8 and load.repeat <= 32:
         return stmatrix_transposed_bytes(min(load.repeat, 4))
     return AUTO_VECTORIZING_COPY
+
+
+def matching_load(store: CopyOp) -> CopyOp:
+    """Returns what loads from shared memory the values that a store of an epilogue writes."""
+    if store.mechanism is not Mechanism.STMATRIX:
+        return AUTO_VECTORIZING_COPY
+    if not store.name.startswith("SM100_"):
+        return ldmatrix(store.matrices, is_transposed=store.is_transposed)
+    if store.matrices == 1:
+        return AUTO_VECTORIZING_COPY
+    return ldmatrix_transposed_bytes(store.matrices // 2)

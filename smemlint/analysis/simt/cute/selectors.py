@@ -1,8 +1,8 @@
 """Functions of CUTLASS's builders that choose a layout or an operation for a tile.
 
-Source: CUTLASS 4.7, `cutlass/gemm/collective/builders/sm90_common.inl`,
-`cutlass/epilogue/collective/builders/sm90_common.inl`, `cutlass/detail/layout.hpp` and
-`cute/arch/mma_sm90.hpp`.
+Source: CUTLASS 4.7, `cutlass/gemm/collective/builders/sm90_common.inl` and `sm100_common.inl`,
+`cutlass/epilogue/collective/builders/sm90_common.inl` and `sm100_builder.inl`,
+`cutlass/detail/layout.hpp` and `cute/arch/mma_sm90.hpp`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _select_wgmma(call: Call) -> Value:
     return Cute(op)
 
 
-@function("ss_smem_selector", "rs_smem_selector")
+@function("ss_smem_selector", "rs_smem_selector", "sm100_smem_selector")
 def _select_smem_atom(call: Call) -> Value:
     """Evaluates `ss_smem_selector<Major, T, BLK_MN, BLK_K>()`: the widest that divides."""
     major = value_argument(call.ev, call.types[0])
@@ -41,7 +41,17 @@ def _select_smem_atom(call: Call) -> Value:
     bits = call.type_bits(1)
     mn, k = (_extent(cute.wrap(_static_tuple(call, i))[0]) for i in (2, 3))
     is_narrow = call.name[0] == "r" and bits % 32 == 0
+    if call.name.startswith("sm100") and bits == 32 and major.constant:
+        return _smem_atom(_WORDS_ATOM, bits)
     name = cute.select_smem_atom("K" if not major.constant else "MN", bits, mn, k, is_narrow)
+    return _smem_atom(name, bits)
+
+
+_WORDS_ATOM = "Layout_MN_SW128_32B_Atom"
+"""What sm_100 takes for words whose rows are contiguous."""
+
+
+def _smem_atom(name: str | None, bits: int) -> Value:
     atom = cute.smem_atom(name, bits) if name is not None else None
     if atom is None:
         raise cute.CuteError("no layout atom divides this tile")
@@ -60,6 +70,58 @@ def _select_epilogue_copy(call: Call) -> Value:
         raise cute.CuteError("no matrices divide this tile")
     choose = cute.stmatrix if "store" in call.name else cute.ldmatrix
     return Cute(choose(2 if columns % 16 else 4, is_transposed=unit == 0))
+
+
+@function("sm100_get_epilogue_smem_swizzle_layout_atom")
+def _select_epilogue_atom(call: Call) -> Value:
+    """Evaluates `..<GmemStride, T, EpilogueTile>()`: the widest that divides what lies together."""
+    bits, output = call.type_bits(1), _output(call, 1)
+    tile = static_argument(call.ev, call.types[2])
+    modes = call.convert.tiler(tile) if tile is not None else None
+    if not isinstance(modes, tuple) or len(modes) != 2:
+        raise cute.CuteError("the tile of an epilogue is not known")
+    m, n = map(_contiguous, modes)
+    if output.is_m_major and bits == 32:
+        return _smem_atom(_WORDS_ATOM, bits)
+    return _smem_atom(cute.select_smem_atom("MN" if output.is_m_major else "K", bits, m, n), bits)
+
+
+@function("sm100_get_tmem_load_op")
+def _select_tmem_load(call: Call) -> Value:
+    """Evaluates `..<GmemStride, Accumulator, T, WarpTile, bool>()`."""
+    rows, columns = map(_extent, cute.wrap(_static_tuple(call, 3)))
+    output = _output(call, 2)
+    if (rows, output.bits) == (32, 8):
+        output = cute.Output(8, is_m_major=False)  # bytes are loaded by whole lanes; not in the DSL
+    shape = cute.accumulator_load((rows, columns), (1, 1), call.type_bits(1), output)
+    return Cute(cute.tensor_memory_copy(shape))
+
+
+@function("sm100_get_smem_store_op", "sm100_get_smem_load_op")
+def _select_register_copy(call: Call) -> Value:
+    """Evaluates `..<GmemStride, T, Accumulator, TmemLoad>()`: what fits the values of that load."""
+    load = static_argument(call.ev, call.types[3])
+    op = load.payload if isinstance(load, Cute) else None
+    if not isinstance(op, cute.CopyOp) or op.tensor_memory is None:
+        raise cute.CuteError("a load of tensor memory that is not known")
+    store = cute.accumulator_store(op.tensor_memory, call.type_bits(2), _output(call, 1))
+    return Cute(cute.matching_load(store) if "load" in call.name else store)
+
+
+def _contiguous(mode: cute.Tiler) -> int:
+    """Returns how many coordinates of a tile's mode are neighbours."""
+    if not isinstance(mode, int | cute.Layout):
+        raise cute.CuteError("the tile of an epilogue is not known")
+    layout = mode if isinstance(mode, cute.Layout) else cute.Layout(mode)
+    return _extent(cute.coalesce(cute.right_inverse(layout)).mode(0).shape)
+
+
+def _output(call: Call, element: int) -> cute.Output:
+    """Returns the matrix whose stride is the first template argument."""
+    unit = _unit_mode(call)
+    if unit is None:
+        raise cute.CuteError("neither rows nor columns of a matrix are contiguous")
+    return cute.Output(call.type_bits(element), is_m_major=unit == 0)
 
 
 def _unit_mode(call: Call) -> int | None:

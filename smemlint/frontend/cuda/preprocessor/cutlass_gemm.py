@@ -14,6 +14,7 @@ Source: CUTLASS 4.7, `cutlass/gemm/dispatch_policy.hpp`, `gemm/collective/collec
 from __future__ import annotations
 
 from smemlint.frontend.cuda.preprocessor.cutlass_builders import BUILDERS
+from smemlint.frontend.cuda.preprocessor.cutlass_sm100 import SM100_BUILDERS
 
 _GEMM = """\
 #pragma once
@@ -131,7 +132,7 @@ struct GemmUniversalAdapter {
 _WHERE = "cutlass/gemm/kernel/gemm_universal.hpp"
 _SAME = f'#pragma once\n#include "{_WHERE}"\n'
 GEMM_TEXTS = {
-    _WHERE: _GEMM + BUILDERS,
+    _WHERE: _GEMM + BUILDERS + SM100_BUILDERS,
     **dict.fromkeys(
         (
             "cutlass/gemm/dispatch_policy.hpp",

@@ -1,0 +1,225 @@
+"""What CUTLASS's `CollectiveBuilder` makes of a GEMM of sm_100 whose epilogue stores by TMA.
+
+Operands reach tcgen05 by descriptors, without lane addresses; four warps load the accumulators from
+tensor memory, write D into shared memory and read C from it, in a layout and by operations that
+follow from the element types, the major mode and the tile. Elements narrower than a byte, sparse
+operands, operands that are converted and schedules that are not listed have no definition: these
+are noted.
+
+Source: CUTLASS 4.7, `epilogue/collective/builders/sm100_builder.inl`,
+`epilogue/collective/sm100_epilogue{,_array}_tma_warpspecialized.hpp` and
+`gemm/kernel/sm100_gemm{,_array}_tma_warpspecialized.hpp`.
+"""
+
+from __future__ import annotations
+
+_EPILOGUE = """\
+namespace cutlass {
+namespace arch { struct OpClassBlockScaledTensorOp {}; }
+namespace smemlint {
+template <class Given, int M, int N, int WarpsM, int WarpsN, int Columns>
+struct Sm100Tile { using type = Given; };
+template <int M, int N, int WarpsM, int WarpsN, int Columns>
+struct Sm100Tile<epilogue::collective::EpilogueTileAuto, M, N, WarpsM, WarpsN, Columns> {
+  static constexpr int Rows = M < 32 * WarpsM ? M : 32 * WarpsM;
+  static constexpr int Most = N < Columns ? N : Columns;
+  static constexpr int Each = (N % Most == 0 ? Most : N) / WarpsN;
+  using type = decltype(cute::make_tile(
+      cute::Layout<cute::Int<Rows>>{},
+      cute::coalesce(cute::Layout<cute::Shape<cute::Int<Each>, cute::Int<WarpsN>>,
+                                  cute::Stride<cute::_1, cute::Int<N / WarpsN>>>{})));
+};
+template <int M, int N, int WarpsM, int WarpsN>
+struct Sm100Tile<epilogue::collective::EpilogueTileAuto, M, N, WarpsM, WarpsN, 0> {
+  static constexpr int Rows = M < 32 * WarpsM ? M : 32 * WarpsM;
+  using type = decltype(cute::make_tile(cute::Int<Rows>{}, cute::Int<128>{}));
+};
+template <class T> struct Sm100Bits { static constexpr int value = cute::sizeof_bits_v<T>; };
+template <> struct Sm100Bits<void> { static constexpr int value = 0; };
+template <int Ctas, int Rows, int Columns> struct Sm100Mma {
+  using type = cute::SM100_MMA_F16BF16_SS<cutlass::half_t, cutlass::half_t, float, Rows, Columns,
+                                          cute::UMMA::Major::K, cute::UMMA::Major::K>;
+};
+template <int Rows, int Columns> struct Sm100Mma<2, Rows, Columns> {
+  using type = cute::SM100_MMA_F16BF16_2x1SM_SS<cutlass::half_t, cutlass::half_t, float, Rows,
+                                                Columns, cute::UMMA::Major::K,
+                                                cute::UMMA::Major::K>;
+};
+template <bool IsScaled, int Ctas, class Tile, class Given, class Accumulator, class C,
+          class LayoutC, class D, class LayoutD>
+struct Sm100TmaEpilogue {
+  struct SharedStorage { alignas(128) char bytes[1024]; };
+  struct Arguments {};
+  struct Params {};
+  using StrideC = typename OutputStride<LayoutC>::type;
+  using StrideD = typename OutputStride<LayoutD>::type;
+  static constexpr int Rows = CUTE_STATIC_V(cute::size<0>(Tile{})), M = Rows / Ctas;
+  static constexpr int N = CUTE_STATIC_V(cute::size<1>(Tile{}));
+  static constexpr int WarpsN = Ctas == 2 && M == 64 ? 2 : 1, WarpsM = 4 / WarpsN;
+  static constexpr int BitsC = Sm100Bits<C>::value, BitsD = Sm100Bits<D>::value;
+  static constexpr int Bits = BitsC < BitsD ? BitsD : BitsC;
+  static constexpr int Preferred = BitsC == 0 ? 4096 / (M < 32 * WarpsM ? M : 32 * WarpsM)
+      : Bits == 32 ? (M > 64 && N <= 128 ? 16 : 32) : Bits == 16 ? (N <= 128 ? 32 : 64) : 64;
+  static constexpr int LeastC =
+      BitsC == 0 || !OutputStride<LayoutC>::is_row_major ? 8 * WarpsN : 128 / BitsC * WarpsN;
+  static constexpr int LeastD =
+      !OutputStride<LayoutD>::is_row_major ? 8 * WarpsN : 128 / BitsD * WarpsN;
+  static constexpr int Least = LeastC < LeastD ? LeastD : LeastC;
+  static constexpr int Columns =
+      IsScaled && N == 256 ? 0 : Preferred < Least ? Least : Preferred;
+  using EpiTile = typename Sm100Tile<Given, M, N, WarpsM, WarpsN, Columns>::type;
+  using EpiShape = decltype(cute::product_each(cute::shape(EpiTile{})));
+  using WarpTile = decltype(cute::shape_div(EpiShape{}, cute::Shape<cute::Int<WarpsM>,
+                                                                    cute::Int<WarpsN>>{}));
+  using Load = decltype(cutlass::epilogue::collective::detail::sm100_get_tmem_load_op<
+                        StrideD, Accumulator, D, WarpTile, false>());
+  template <class Element, class Stride, bool IsRowMajor>
+  __device__ static auto staged(char* bytes) {
+    using namespace cute;
+    using Atom = decltype(cutlass::epilogue::collective::detail::
+                              sm100_get_epilogue_smem_swizzle_layout_atom<Stride, Element,
+                                                                          EpiTile>());
+    return as_position_independent_swizzle_tensor(make_tensor(
+        make_smem_ptr(reinterpret_cast<Element*>(bytes)),
+        tile_to_shape(Atom{}, EpiShape{},
+                      conditional_t<IsRowMajor, Step<_1, _2>, Step<_2, _1>>{})));
+  }
+  __device__ void store(int thread, char* bytes) {
+    using namespace cute;
+    auto mma = make_tiled_mma(typename Sm100Mma<Ctas, Rows, N>::type{}).get_slice(0);
+    Accumulator* nowhere = nullptr;
+    Tensor whole = make_tensor(make_gmem_ptr(nowhere), Layout<Shape<Int<Rows>, Int<N>>>{});
+    Tensor accumulators = mma.make_fragment_C(mma.partition_C(whole));
+    Tensor tiles = flat_divide(accumulators(make_coord(_, _), _0{}, _0{}), EpiTile{});
+    auto t2r = make_tmem_copy(Load{}, tiles(_, _, _0{}, _0{}));
+    Tensor sD = staged<D, StrideD, OutputStride<LayoutD>::is_row_major>(bytes);
+    Tensor rD = make_tensor<D>(shape(t2r.get_slice(thread).partition_D(sD)));
+    using OpR2S = decltype(cutlass::epilogue::collective::detail::sm100_get_smem_store_op<
+                           StrideD, D, Accumulator, Load>());
+    auto r2s = make_tiled_copy_D(Copy_Atom<OpR2S, D>{}, t2r);
+    auto thread_r2s = r2s.get_slice(thread);
+    for (int i = 0; i < M * N / size(EpiShape{}); ++i) {
+      if constexpr (HasSource<C>::value) {
+        load(t2r, rD, thread, bytes);
+      }
+      copy(r2s, thread_r2s.retile_S(rD), thread_r2s.partition_D(sD));
+      __syncthreads();
+    }
+  }
+  template <class TmemCopy, class Registers>
+  __device__ void load(TmemCopy t2r, Registers rD, int thread, char* bytes) {
+    using namespace cute;
+    using OpS2R = decltype(cutlass::epilogue::collective::detail::sm100_get_smem_load_op<
+                           StrideC, C, Accumulator, Load>());
+    Tensor sC = staged<C, StrideC, OutputStride<LayoutC>::is_row_major>(bytes);
+    auto s2r = make_tiled_copy_D(Copy_Atom<OpS2R, C>{}, t2r);
+    auto thread_s2r = s2r.get_slice(thread);
+    Tensor rC = make_tensor<C>(rD.layout());
+    copy(s2r, thread_s2r.partition_S(sC), thread_s2r.retile_D(rC));
+  }
+};
+template <class Class, int Ctas, class Tile, class EpiTile, class Accumulator, class C,
+          class LayoutC, class D, class LayoutD, bool IsWhole>
+struct Sm100Builder {};
+template <int Ctas, class Tile, class EpiTile, class Accumulator, class C, class LayoutC, class D,
+          class LayoutD>
+struct Sm100Builder<arch::OpClassTensorOp, Ctas, Tile, EpiTile, Accumulator, C, LayoutC, D,
+                    LayoutD, true> {
+  using CollectiveOp =
+      Sm100TmaEpilogue<false, Ctas, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD>;
+};
+template <int Ctas, class Tile, class EpiTile, class Accumulator, class C, class LayoutC, class D,
+          class LayoutD>
+struct Sm100Builder<arch::OpClassBlockScaledTensorOp, Ctas, Tile, EpiTile, Accumulator, C, LayoutC,
+                    D, LayoutD, true> {
+  using CollectiveOp =
+      Sm100TmaEpilogue<true, Ctas, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD>;
+};
+template <class Class, int M, int Cluster> struct Sm100Auto {
+  static constexpr int ctas = Cluster % 2 == 0 && (M == 256 || M == 128) ? 2 : 1;
+};
+template <int M, int Cluster> struct Sm100Auto<arch::OpClassBlockScaledTensorOp, M, Cluster> {
+  static constexpr int ctas = Cluster % 2 == 0 && M == 256 ? 2 : 1;
+};
+template <bool IsDirect> struct Sm100Mainloop {};
+template <class Class, class A, class B> struct Sm100Operands {};
+template <class A, class B> struct Sm100Operands<arch::OpClassTensorOp, A, B> {
+  using CollectiveOp = Sm100Mainloop<sizeof(A) == sizeof(B)>;
+};
+template <class A, class B> struct Sm100Operands<arch::OpClassBlockScaledTensorOp, A, B> {
+  using CollectiveOp = Sm100Mainloop<true>;
+};
+}
+namespace gemm { namespace kernel {
+template <class Problem, class Epilogue_, class Scheduler>
+struct GemmUniversal<Problem, smemlint::Sm100Mainloop<true>, Epilogue_, Scheduler> {
+  static constexpr int MaxThreadsPerBlock = 256;
+  static constexpr int MinBlocksPerMultiprocessor = 1;
+  struct Arguments {};
+  struct Params {};
+  __device__ void operator()(Params const& params, char* bytes) {
+    if (threadIdx.x >= 128) {
+      Epilogue_ epilogue;
+      epilogue.store(threadIdx.x % 128, bytes);
+    }
+  }
+};
+} }
+}
+"""
+_EPILOGUE_BUILDER = """\
+namespace cutlass { namespace epilogue {
+DECLARATIONnamespace collective {
+template <class Class, class Tile, class Cluster, class EpiTile, class Accumulator, class Compute,
+          class C, class LayoutC, int AlignmentC, class D, class LayoutD, int AlignmentD,
+          class Fusion>
+struct CollectiveBuilder<arch::Sm100, Class, Tile, Cluster, EpiTile, Accumulator, Compute, C,
+                         LayoutC, AlignmentC, D, LayoutD, AlignmentD, SCHEDULE, Fusion>
+    : smemlint::Sm100Builder<Class, CTAS, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD,
+                             smemlint::Sm100Bits<D>::value % 8 == 0 &&
+                                 smemlint::Sm100Bits<C>::value % 8 == 0> {};
+} } }
+"""
+_MAINLOOP_BUILDER = """\
+namespace cutlass { namespace gemm {
+DECLARATIONnamespace collective {
+template <class Class, class A, class LayoutA, int AlignmentA, class B, class LayoutB,
+          int AlignmentB, class Accumulator, class Tile, class Cluster, class Stages>
+struct CollectiveBuilder<arch::Sm100, Class, A, LayoutA, AlignmentA, B, LayoutB, AlignmentB,
+                         Accumulator, Tile, Cluster, Stages, SCHEDULE>
+    : smemlint::Sm100Operands<Class, A, B> {};
+} } }
+"""
+_AUTO = """smemlint::Sm100Auto<Class, CUTE_STATIC_V(cute::size<0>(Tile{})),
+                             CUTE_STATIC_V(cute::size<0>(Cluster{}))>::ctas"""
+_ALL = ("", "PtrArray")
+_EPILOGUES = {
+    "EpilogueScheduleAuto": _AUTO,
+    **{f"{kind}TmaWarpSpecialized{n}Sm": str(n) for kind in _ALL for n in (1, 2)},
+}
+_SCALED = ("", "Mxf8f6f4", "Nvf4", "Mxf4")
+_MAINLOOPS = (
+    "KernelScheduleAuto",
+    *(
+        f"Kernel{kind}TmaWarpSpecialized{n}Sm{scaled}Sm100"
+        for kind in _ALL
+        for n in (1, 2)
+        for scaled in _SCALED
+    ),
+)
+
+
+def _specialized(builder: str, schedule: str, ctas: str = "") -> str:
+    declaration = "" if schedule.endswith("Auto") else f"struct {schedule} {{}};\n"
+    text = builder.replace("DECLARATION", declaration).replace("SCHEDULE", schedule)
+    return text.replace("CTAS", ctas)
+
+
+SM100_BUILDERS = "".join(
+    (
+        _EPILOGUE,
+        *(_specialized(_EPILOGUE_BUILDER, name, ctas) for name, ctas in _EPILOGUES.items()),
+        *(_specialized(_MAINLOOP_BUILDER, name) for name in _MAINLOOPS),
+    )
+)
+"""Read behind what is defined for sm_90."""

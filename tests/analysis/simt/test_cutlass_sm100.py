@@ -1,0 +1,114 @@
+"""GEMMs that CUTLASS's `CollectiveBuilder` makes for sm_100, without its headers.
+
+What the four warps of an epilogue touch was logged by CUTLASS 4.7's own builder and CuTe's own
+`copy`, compiled with g++ 12 as `tests/oracle/record_cute_copies.py` does, for one tile of the
+epilogue (the tile beside each row); a block has as many as divide its own. None has a conflict.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import facts_of
+
+from smemlint.reasons import ReasonCode
+
+GEMM = """#include <cute/tensor.hpp>
+#include "cutlass/gemm/collective/collective_builder.hpp"
+#include "cutlass/epilogue/collective/collective_builder.hpp"
+#include "cutlass/gemm/device/gemm_universal_adapter.h"
+#include "cutlass/gemm/kernel/gemm_universal.hpp"
+using namespace cute;
+using half = cutlass::half_t;
+using Tile = Shape<TILE>;
+using Cluster = Shape<CLUSTER, _1, _1>;
+using Layout_ = cutlass::layout::MAJOR;
+using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
+    cutlass::arch::Sm100, cutlass::arch::CLASS, Tile, Cluster, EPI, float, float, SOURCE, Layout_, 4,
+    OUTPUT, Layout_, 4, cutlass::epilogue::STORE>::CollectiveOp;
+using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
+    cutlass::arch::Sm100, cutlass::arch::CLASS, OPERAND, cutlass::layout::RowMajor, 8, half,
+    cutlass::layout::ColumnMajor, 8, float, Tile, Cluster, cutlass::gemm::collective::StageCountAuto,
+    cutlass::gemm::SCHEDULE>::CollectiveOp;
+using Kernel = cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int>, Mainloop, Epilogue>;
+using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
+int main() {
+  typename Gemm::Arguments arguments{};
+  Gemm gemm;
+  return gemm.run() == 0;
+}
+"""
+PARTS = {
+    "TILE": "_256, _128, _64",
+    "CLUSTER": "_2",
+    "CLASS": "OpClassTensorOp",
+    "EPI": "cutlass::epilogue::collective::EpilogueTileAuto",
+    "MAJOR": "RowMajor",
+    "SOURCE": "float",
+    "OUTPUT": "float",
+    "OPERAND": "half",
+    "STORE": "collective::EpilogueScheduleAuto",
+    "SCHEDULE": "collective::KernelScheduleAuto",
+}
+HALF = {"SOURCE": "half", "OUTPUT": "half"}
+ALONE = {"CLUSTER": "_1", "STORE": "TmaWarpSpecialized1Sm"}
+COLUMNS = {"MAJOR": "ColumnMajor"}
+PAIR = {"TILE": "_128, _128, _64"}
+BYTES = {"SOURCE": "void", "OUTPUT": "int8_t"}
+
+
+def facts_with(parts: dict[str, str]):
+    text = GEMM
+    for name, replacement in (PARTS | parts).items():
+        text = text.replace(name, replacement)
+    return facts_of(text)
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [  # kind, width, instructions of a block, wavefronts
+        ({}, {("store", 16, 8 * 16, 4), ("load", 16, 8 * 16, 4)}),  # 128x16
+        ({"SCHEDULE": "KernelTmaWarpSpecialized2SmSm100", "STORE": "PtrArrayTmaWarpSpecialized2Sm"},
+         {("store", 16, 8 * 16, 4), ("load", 16, 8 * 16, 4)}),
+        (ALONE | PAIR | {"SOURCE": "void"}, {("store", 16, 4 * 32, 4)}),  # 128x32
+        (ALONE | PAIR | COLUMNS, {("store", 4, 8 * 64, 1), ("load", 4, 8 * 64, 1)}),  # 128x16
+        (HALF | {"TILE": "_256, _256, _64"},
+         {("store", 16, 4 * 32, 4), ("load", 16, 4 * 32, 4)}),  # 128x64
+        (ALONE | HALF | COLUMNS | {"TILE": "_128, _64, _64"},
+         {("stmatrix", 16, 2 * 16, 4), ("ldmatrix", 16, 2 * 16, 4)}),  # 128x32
+        (PAIR | {"SOURCE": "void", "OUTPUT": "half"}, {("store", 16, 2 * 16, 4)}),  # 64x(32,2)
+        (ALONE | HALF | {"TILE": "_64, _128, _64"},
+         {("stmatrix", 16, 4 * 8, 4), ("ldmatrix", 16, 4 * 8, 4)}),  # 64x32
+        (ALONE | BYTES | COLUMNS | {"TILE": "_64, _128, _64"},
+         {("stmatrix", 16, 2 * 8, 4)}),  # 64x64
+        (ALONE | BYTES | {"TILE": "_128, _96, _64"}, {("store", 16, 3 * 8, 4)}),  # 128x32
+        (HALF | {"TILE": "_256, _256, _256", "CLASS": "OpClassBlockScaledTensorOp"},
+         {("store", 16, 2 * 64, 4), ("load", 16, 2 * 64, 4)}),  # 128x128
+        ({"SOURCE": "half", "EPI": "Shape<_128, _64>"},
+         {("store", 16, 2 * 64, 4), ("load", 16, 2 * 32, 4)}),
+    ],
+)  # fmt: skip
+def test_an_epilogue_is_priced_where_the_kernel_is_made(parts, expected):
+    (kernel,) = facts_with(parts).kernels
+    assert kernel.instance.block == (256, 1, 1)
+    found = {
+        (str(a.kind), a.width_bytes, a.instructions, a.wavefronts.max) for a in kernel.accesses
+    }
+    assert found == expected
+    assert all(a.certainty.is_decided and a.ways == 1.0 for a in kernel.accesses)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"STORE": "NoSmemWarpSpecialized2Sm"},
+        {"CLASS": "OpClassSparseTensorOp"},
+        {"OPERAND": "int8_t"},
+        {"OUTPUT": "cutlass::float_e2m1_t"},
+        {"SCHEDULE": "KernelTmaWarpSpecialized2SmOfTomorrow"},
+    ],
+)
+def test_what_is_not_followed_is_noted(parts):
+    facts = facts_with(parts)
+    assert not [a for kernel in facts.kernels for a in kernel.accesses]
+    left_out = [n for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
+    assert {n.span.line for n in left_out} >= {11, 19}
