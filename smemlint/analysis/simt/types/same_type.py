@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from typing import cast
 
-from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, PointerType, RecordType
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    CType,
+    PointerType,
+    RecordType,
+    StaticIntType,
+    StaticType,
+)
 from smemlint.analysis.simt.domain.environment import CTYPES
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Cute
 from smemlint.frontend.program import Record
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
@@ -26,7 +33,23 @@ def same_type(one: CType, other: CType, depth: int = 0) -> bool:
         return is_alike and same_type(one.target, other.target, depth + 1)
     if isinstance(one, ArrayType) and isinstance(other, ArrayType):
         return one.count == other.count and same_type(one.element, other.element, depth + 1)
+    if isinstance(one, StaticType) and isinstance(other, StaticType):
+        return one == other or _same_value(one.value, other.value)
     return one == other
+
+
+def _same_value(one: object, other: object) -> bool:
+    """Returns whether two values of CuTe's are of one type: numbers, tuples, layouts, atoms."""
+    if isinstance(one, AffineInt) and isinstance(other, AffineInt):
+        if isinstance(one.type, StaticIntType) and isinstance(other.type, StaticIntType):
+            return one.constant is not None and one.constant == other.constant
+        return one.type == other.type
+    if not isinstance(one, Cute) or not isinstance(other, Cute):
+        return False
+    mine, its = one.payload, other.payload
+    if isinstance(mine, tuple) and isinstance(its, tuple):
+        return len(mine) == len(its) and all(map(_same_value, mine, its))
+    return type(mine) is type(its) and str(mine) == str(its)
 
 
 def _same_class(one: RecordType, other: RecordType, depth: int) -> bool:

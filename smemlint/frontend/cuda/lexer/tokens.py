@@ -246,18 +246,27 @@ def split_commas(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def spelling_of(tokens: Sequence[Token]) -> str:
-    """Returns the tokens as text, with blanks between words and behind commas only."""
+    """Returns the tokens as text, with blanks between words, behind commas and in `a<b> == c`.
+
+    Without a blank there, two operators would be read as others: `>=` and `=`.
+    """
     out: list[str] = []
     previous = ""
     for token in tokens:
         text = token.text
         if previous and (
-            previous == "," or ((previous[-1].isalnum() or previous[-1] in '_"') and _is_word(text))
+            previous == ","
+            or previous[-1] + text[0] in _FUSING
+            or ((previous[-1].isalnum() or previous[-1] in '_"') and _is_word(text))
         ):
             out.append(" ")
         out.append(text)
         previous = text
     return "".join(out)
+
+
+_FUSING = frozenset((">=", "++", "--"))
+"""Ends and beginnings of operators that would be one; brackets of templates close as `>>`, too."""
 
 
 def _is_word(text: str) -> bool:
