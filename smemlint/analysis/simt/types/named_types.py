@@ -209,7 +209,8 @@ def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:
     named = ev.state.lookup(node.name) if isinstance(node, ir.ID) else None
     if isinstance(named, Variable) and not is_opaque(named.type):
         return named.type  # of an object that need not hold anything
-    return type_of(ev.evaluate(node))
+    found = type_of(ev.evaluate(node))
+    return OpaqueType(spelling) if is_opaque(found) else found
 
 
 def _resolve_alias(

@@ -66,7 +66,7 @@ class Resolver:
             target = self.resolve(node.type)
             if reference and isinstance(target, PointerType) and target.is_reference:
                 return target
-            if not reference and target == _AUTO:
+            if not reference and target == _AUTO and _is_placeholder(node.type):
                 return _AUTO  # `auto*` takes the pointer that it is given
             return PointerType(target, reference, is_volatile=is_volatile(node.type))
         if isinstance(node, ir.ArrayDecl):
@@ -137,3 +137,10 @@ def _known_argument(argument: Argument) -> CType | int | None:
     if argument is None or isinstance(argument, Value):
         return None
     return None if is_opaque(argument) and not argument.size else argument
+
+
+def _is_placeholder(node: ir.Node) -> bool:
+    """Returns whether it is spelled `auto`: what is deduced of an unknown value has that name."""
+    while isinstance(node, (*_WRAPPERS, ir.PtrDecl)):
+        node = node.type
+    return isinstance(node, ir.IdentifierType) and "auto" in node.names
