@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _HELP = (
     "combine the values of a warp first, e.g. with `__reduce_add_sync` or shuffles, and let one "
-    "lane update the word; where all lanes write one value, let one lane write it"
+    "lane update the word; a lane that uses the result adds what lanes before it contribute to it; "
+    "where all lanes write one value, let one lane write it"
 )
 
 
