@@ -12,12 +12,12 @@ __global__ void padded(const half *in, half *out) {
   out[threadIdx.x] = tile[threadIdx.x / 32][threadIdx.x % 32];
 }
 
-// Short rows in global memory, whatever the pitch: every line is read in parts.
+// Columns of a matrix, whatever its pitch: every line is read in parts.
 __global__ void short_rows(const half *in, half *out, int pitch) {
   __shared__ __align__(128) half tile[64 * 32];
   int row = threadIdx.x / 4, chunk = threadIdx.x % 4;
   unsigned to = (unsigned)__cvta_generic_to_shared(&tile[threadIdx.x * 8]);
-  const half *from = in + row * pitch + chunk * 8;
+  const half *from = in + row * pitch + blockIdx.x * 32 + chunk * 8;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from));  //~ SML103 8/4
   asm volatile("cp.async.wait_all;");
   __syncthreads();

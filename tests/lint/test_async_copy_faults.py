@@ -61,7 +61,8 @@ def test_what_is_at_fault(to, source, expected):
 )
 def test_a_pitch_that_is_assumed_is_named_as_the_source_writes_it(pitch, subject):
     text = KERNEL.replace("float4 *out)", "float4 *out, int n, int m)")
-    text = text.replace("(in, out)", "(in, out, n, m)") % ("lane", f"lane / 4 * {pitch} + lane % 4")
+    source = f"lane / 4 * {pitch} + lane % 4 + 8 * blockIdx.x"  # rows are longer than 64 bytes
+    text = text.replace("(in, out)", "(in, out, n, m)") % ("lane", source)
     (copy,) = (f for f in check([Source("k.cu", text)], Settings()).findings if f.code == "SML103")
     numbers = [a.subject for a in copy.access.assumptions if a.topic is Topic.NUMBER]
     assert numbers == [subject]

@@ -21,6 +21,7 @@ from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.spelling import abbreviated
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Conditional, Symbol, Unknown
+from smemlint.analysis.simt.kernel.packed_rows import packed
 from smemlint.hardware.arch import BANKS, LANES, WORD
 from smemlint.hardware.async_copies import async_wavefronts
 from smemlint.lazy_dataclasses import dataclass
@@ -41,15 +42,22 @@ class Copy:
         to: bytes of shared memory that the threads write, int64 of shape (threads,).
         source: bytes that they read, from a multiple of 128 bytes.
         assumptions: what was taken for granted.
+        is_open: it is cheaper where rows lie one behind the other, which nothing rules out.
     """
 
     to: NDArray[np.int64]
     source: NDArray[np.int64]
     assumptions: tuple[Assumption, ...]
+    is_open: bool = False
 
 
-def copy_of(event: Event) -> Copy | Unknown:
-    """Returns the addresses of an asynchronous copy, or why they are not known."""
+def copy_of(event: Event, columns: Mapping[str, tuple[int, int]]) -> Copy | Unknown:
+    """Returns the addresses of an asynchronous copy, or why they are not known.
+
+    Args:
+        event: the copy.
+        columns: what all copies read of rows, see `packed_rows.columns_read`.
+    """
     if isinstance(event.offset, Unknown):
         return event.offset
     source, taken = event.source, event.source_assumptions
@@ -68,8 +76,11 @@ def copy_of(event: Event) -> Copy | Unknown:
         return Copy(written, read, taken)
     costs = _costs(classes[is_aligned], event)
     first = costs[0]
+    behind = packed(event, source, columns)
+    rows = np.array([[written, read if behind is None else behind]])
+    is_open = behind is not None and bool((_costs(rows, event)[0] < first).any())
     if (costs == first).all():
-        return Copy(written, read, taken)
+        return Copy(written, read, taken, is_open)
     is_cheapest = (costs >= first).all()
     if not is_cheapest or not is_aligned[0]:
         return Unknown.because(ReasonCode.RESIDUES, "the cost of the copy hangs on unknown numbers")
@@ -78,7 +89,7 @@ def copy_of(event: Event) -> Copy | Unknown:
     named = [*_pitches_named(event.offset), *_pitches_named(source)]
     if not is_by_pitch:
         named += [*_shifts_named(event.offset), *_shifts_named(source)]
-    return Copy(written, read, (*taken, *named))
+    return Copy(written, read, (*taken, *named), is_open)
 
 
 def _classes(event: Event, to: AffineInt, source: AffineInt) -> NDArray[np.int64] | None:

@@ -18,6 +18,7 @@ from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.analysis.simt.kernel.data_lanes import data_addresses, lanes_of_any_data
 from smemlint.analysis.simt.kernel.fusion_bounds import fusion_bounds
 from smemlint.analysis.simt.kernel.library_accesses import at_users_call, is_of_cub
+from smemlint.analysis.simt.kernel.packed_rows import columns_read
 from smemlint.facts import (
     Access,
     AccessKind,
@@ -38,7 +39,7 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -81,6 +82,7 @@ class _Site:
     may_sink: bool = False
     may_stagger: bool = False
     may_thin: bool = False
+    may_be_packed: bool = False
     data: DataAddresses | None = None
     is_of_library: bool = False
     whole: int = 0
@@ -129,10 +131,13 @@ class AccessSummary:
         self._sites: dict[tuple[Span, AccessKind, str], _Site] = {}
         self._traces = 0
         self._of_cub: dict[ir.Node, bool] = {}
+        self._columns: Mapping[str, tuple[int, int]] = {}
 
     def add(self, events: Iterable[Event]) -> None:
         """Adds the events of one evaluation."""
         self._traces += 1
+        events = tuple(events)
+        self._columns = columns_read(events)
         for event in events:
             event = within_array(event)
             node = event.node
@@ -224,10 +229,11 @@ class AccessSummary:
             self._add_lanes(site, event, base)
 
     def _add_copy(self, site: _Site, event: Event) -> None:
-        copy = copy_of(event)
+        copy = copy_of(event, self._columns)
         if isinstance(copy, Unknown):
             site.undecided = site.undecided or copy
             return
+        site.may_be_packed |= copy.is_open
         for assumption in copy.assumptions:
             site.taken.setdefault(assumption)
         self._add_lanes(site, event, copy.to, copy.source)
@@ -269,7 +275,7 @@ class AccessSummary:
         taken = (*self._assumptions, *site.conditions(), *site.taken)
         if site.may_thin and any(_hangs_on_threads(p, site.kind) for p in priced):
             site.may_stagger = True
-        is_one_of_several = turns_vary or site.may_stagger
+        is_one_of_several = turns_vary or site.may_stagger or site.may_be_packed
         is_sample = site.may_part or is_one_of_several or _may_fuse(site, priced)
         certainty = _certainty(undecided, is_sample=is_sample, has_assumptions=bool(taken))
         widths = [g.width for g in site.groups.values()]
@@ -292,9 +298,7 @@ class AccessSummary:
             ideal=stat_of([(p.profiler_ideal, p.count) for p in priced]) if has_figure else None,
             certainty=certainty,
             assumptions=taken,
-            reason=_why_open(
-                undecided, certainty, turns_vary=turns_vary, may_stagger=site.may_stagger
-            ),
+            reason=_why_open(site, undecided, certainty, turns_vary=turns_vary),
             patterns=kept,
             omitted=len(patterns) - len(kept),
             matrices=site.matrices,
@@ -401,7 +405,7 @@ def _certainty(undecided: Unknown | None, *, is_sample: bool, has_assumptions: b
 
 
 def _why_open(
-    undecided: Unknown | None, certainty: Certainty, *, turns_vary: bool, may_stagger: bool
+    site: _Site, undecided: Unknown | None, certainty: Certainty, *, turns_vary: bool
 ) -> Reason | None:
     """Returns why an access has no figure, or one that may be another."""
     if undecided is not None:
@@ -409,7 +413,12 @@ def _why_open(
     if turns_vary:
         text = "how often warps that meet on a word try again is a matter of their timing"
         return Reason(ReasonCode.NOT_MODELLED, text)
-    if may_stagger:
+    if site.may_be_packed:
+        text = (
+            "rows of global memory may lie one behind the other, and are read as whole lines then"
+        )
+        return Reason(ReasonCode.UNKNOWN_VALUE, text)
+    if site.may_stagger:
         text = "in which iterations threads of a warp are at a time is not modelled"
         return Reason(ReasonCode.COMPILER, text)
     if certainty is Certainty.SAMPLED:
