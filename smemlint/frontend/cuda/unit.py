@@ -443,19 +443,37 @@ class CudaUnit:
         return {name: frozenset(found) for name, found in scopes.items() if len(found) > 1}
 
     @cached_property
+    def _in_classes(self) -> frozenset[str]:
+        """Names of variables, aliases, enumerators and classes that are members of a class."""
+        classes = self._found.scopes.classes
+        members = (d for d in self._found.declarations if d.scope in classes)
+        names = {name for d in members for name in (d.name, *d.enumerators)}
+        return frozenset(names | {r.name for r in self._found.records if r.scope in classes})
+
+    def _is_in_class(self, place: tuple[str, ...]) -> bool:
+        classes = self._found.scopes.classes
+        return any(place[:n] in classes for n in range(1, len(place) + 1))
+
+    @cached_property
     def _scopes(self) -> Scopes:
         in_blocks = tuple(dict.fromkeys(block_directives(self._source.tokens)))
         found = self._found.scopes
         return replace(found, in_blocks=in_blocks, known=found.known | _LIBRARIES)
 
     def is_scattered(self, name: str) -> bool:
-        """Returns whether several scopes define variables, aliases or classes of a name."""
-        return name in self._scattered
+        """Returns whether it hangs on the place what variable, alias or class a name means."""
+        return name in self._scattered or name in self._in_classes
 
     def visible(
         self, found: Sequence[_Scoped], name: tuple[str, ...], here: tuple[str, ...]
     ) -> Sequence[_Scoped]:
-        """Returns those definitions that a qualified name means in a scope."""
+        """Returns those definitions that a qualified name means in a scope.
+
+        Outside of all classes a name without a qualifier means no member of one.
+        """
+        classes = self._found.scopes.classes
+        if len(name) == 1 and name[0] in self._in_classes and not self._is_in_class(here):
+            found = [d for d in found if d.scope not in classes]
         scopes = self._scattered.get(name[-1])
         if scopes is None:
             return found

@@ -29,7 +29,7 @@ def enumerator_named(ev: Evaluator, prefix: str, name: str) -> Value | None:
             value = _values(ev, declaration).get(name)
             if value is not None:
                 return value
-    return _of_any(ev).get(name)
+    return _of_any(ev).get(name) if prefix else None
 
 
 def _of_any(ev: Evaluator) -> dict[str, Value | None]:

@@ -31,6 +31,7 @@ class Scopes:
         directives: by the path of the namespace or class that they stand in.
         in_blocks: directives of function bodies, for code that is evaluated out of them.
         resolved: what qualifiers name where they stand, as far as it was asked; None for nothing.
+        classes: those among the known paths that are classes.
     """
 
     known: set[Path] = field(default_factory=set)
@@ -38,6 +39,7 @@ class Scopes:
     directives: dict[Path, dict[str, None]] = field(default_factory=dict)
     in_blocks: tuple[str, ...] = ()
     resolved: dict[tuple[Path, Path], Path | None] = field(default_factory=dict)
+    classes: set[Path] = field(default_factory=set)
 
     def open_namespace(self, around: Path, names: Path, is_inline: bool) -> None:
         """Takes in that `namespace a::b {` stands in a scope."""

@@ -228,6 +228,7 @@ class _Scanner:
         (self.found.local_records if scope.is_function else self.found.records).append(record)
         if name and not scope.is_function:
             self.found.scopes.known.add((*place, name))
+            self.found.scopes.classes.add((*place, name))
             self.found.types.add(name)
             if head.heads:
                 self.found.templates.add(name)
