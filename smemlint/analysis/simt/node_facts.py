@@ -34,6 +34,7 @@ class NodeFacts:
         singles_out: of conditions, whether they test for one value.
         going_on: branches on the condition of the one before them.
         without_jumps: the statements of blocks, those that jump forward as branches.
+        chosen_stores: of branches, the store that both ways make of other values.
     """
 
     members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
@@ -45,6 +46,7 @@ class NodeFacts:
     singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     without_jumps: dict[ir.Node, Sequence[ir.BlockItem]] = field(default_factory=dict)
     going_on: set[ir.Node] = field(default_factory=set)
+    chosen_stores: dict[ir.Node, ir.Assignment | None] = field(default_factory=dict)
     _blocks: set[ir.Node] = field(default_factory=set)
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _operands: dict[tuple[ir.Node, str, bool], dict[ir.Node, list[Sunk]]] = field(

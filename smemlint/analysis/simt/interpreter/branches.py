@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from smemlint.analysis.simt.codegen.chosen_stores import chosen_store
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.if_conversion import keeps_blocks
 from smemlint.analysis.simt.codegen.kept_branches import leave_out_untaken, settled
@@ -57,6 +58,10 @@ class End:
 def execute_if(ev: Evaluator, node: ir.If) -> None:
     """Executes the branch that the condition picks, or both."""
     state = ev.state
+    store = chosen_store(ev, node)
+    if store is not None:
+        ev.evaluate(store)
+        return
     value = to_condition(ev.evaluate(node.cond))
     mask = state.mask
     if isinstance(value, AffineInt) and not value.terms:
