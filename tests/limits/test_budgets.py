@@ -31,11 +31,11 @@ NO_BUDGETS = {
     "smemlint/analysis/python/gluon/accesses.py": {"_MOST_WARPS": "of a block of the hardware"},
     "smemlint/analysis/python/interpreter/arguments.py": {"LARGEST_INTEGER": "number of 32 bits"},
     "smemlint/analysis/python/triton/offset_model.py": {"_LARGEST": "number of 32 bits"},
-    "smemlint/analysis/simt/codegen/arm_costs.py": {
+    "smemlint/analysis/simt/codegen/branches/arm_costs.py": {
         "MAX_COST": "of LLVM",
         "_MAX_DEPTH": "of calls",
     },
-    "smemlint/analysis/simt/codegen/kept_branches.py": {"_MAX_COST": "of LLVM"},
+    "smemlint/analysis/simt/codegen/branches/kept_branches.py": {"_MAX_COST": "of LLVM"},
     "smemlint/analysis/simt/codegen/unroll.py": {
         "MOST_OF_A_TRIANGLE": "of LLVM",
         "_MOST_DIGITS": "of a factor that LLVM reads",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
+from smemlint.analysis.simt.codegen.branches.same_conditions import branches_that_go_on
 from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.narrowing import filled_by_members, members_read
 from smemlint.analysis.simt.codegen.parts_read import PartsRead, parts_read
-from smemlint.analysis.simt.codegen.same_conditions import branches_that_go_on
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads, sunk_operand
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names

@@ -15,7 +15,7 @@ import numpy as np
 
 from smemlint.analysis.simt.builtins import intrinsics, math_functions, warp_functions
 from smemlint.analysis.simt.builtins.table import BUILTINS, KEEPING_STORES
-from smemlint.analysis.simt.codegen.inlined_branches import keeps_branch
+from smemlint.analysis.simt.codegen.branches.inlined_branches import keeps_branch
 from smemlint.analysis.simt.codegen.slow_paths import NAMES, SlowPath
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,

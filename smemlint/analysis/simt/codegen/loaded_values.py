@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smemlint.analysis.simt.codegen.branch_shapes import PLACES, is_counted, statements
+from smemlint.analysis.simt.codegen.branches.branch_shapes import PLACES, is_counted, statements
 from smemlint.analysis.simt.codegen.slow_paths import NAMES
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass

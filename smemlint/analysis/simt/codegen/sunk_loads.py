@@ -69,7 +69,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from smemlint.analysis.simt.codegen.branch_shapes import (
+from smemlint.analysis.simt.codegen.branches.branch_shapes import (
     LOOPS,
     are_equal,
     assigned,

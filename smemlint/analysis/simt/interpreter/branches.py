@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from smemlint.analysis.simt.codegen.chosen_stores import chosen_store
+from smemlint.analysis.simt.codegen.branches.chosen_stores import chosen_store
+from smemlint.analysis.simt.codegen.branches.if_conversion import keeps_blocks
+from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.common_loads import load_once
-from smemlint.analysis.simt.codegen.if_conversion import keeps_blocks
-from smemlint.analysis.simt.codegen.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from smemlint.analysis.simt.codegen.branches.if_conversion import stays_a_branch
+from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.common_loads import load_once
-from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
-from smemlint.analysis.simt.codegen.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import evaluates

@@ -12,8 +12,8 @@ without a loop, nvcc 13.0.88, -O3, sm_90:
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.codegen.branch_shapes import PLACES, are_equal
-from smemlint.analysis.simt.codegen.if_conversion import stays_a_branch
+from smemlint.analysis.simt.codegen.branches.branch_shapes import PLACES, are_equal
+from smemlint.analysis.simt.codegen.branches.if_conversion import stays_a_branch
 from smemlint.analysis.simt.codegen.sunk_loads import is_near
 from smemlint.analysis.simt.domain.ctypes import PointerType
 from smemlint.analysis.simt.domain.environment import Variable

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smemlint.analysis.simt.codegen.branch_shapes import PLACES, statements
+from smemlint.analysis.simt.codegen.branches.branch_shapes import PLACES, statements
 from smemlint.analysis.simt.codegen.loaded_values import MATH_FUNCTIONS, variable_of
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, is_near, leave_out_loads
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType

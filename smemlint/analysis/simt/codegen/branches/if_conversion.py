@@ -15,7 +15,7 @@ blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.codegen.arm_costs import ArmCosts, Name, Names, stays
+from smemlint.analysis.simt.codegen.branches.arm_costs import ArmCosts, Name, Names, stays
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import Pointer, Space

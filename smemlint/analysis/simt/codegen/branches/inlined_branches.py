@@ -11,7 +11,7 @@ Of `s[4 * t + i] = f(..)` in a loop that is unrolled by four, nvcc 13.0.88, -O3,
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.codegen.arm_costs import ArmCosts, names_of, stays
+from smemlint.analysis.simt.codegen.branches.arm_costs import ArmCosts, names_of, stays
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
 
