@@ -82,8 +82,8 @@ def analyze(
     if any(map(needs_analysis, cuda)):
         from smemlint.analysis.simt.analyze import Project
 
-        needs_passed = any(map(is_compiled, sources))
-        program = Project(cuda, settings, crashes.append, scope, memo, notes_passed=needs_passed)
+        binaries = [s for s in sources if is_compiled(s)]
+        program = Project(cuda, settings, crashes.append, scope, memo, compiled=binaries)
         parts.insert(0, program.facts())
     paths = [s.path for s in sources]
     launches = source_launches(kernel for part in parts for kernel in part.kernels)
@@ -199,7 +199,7 @@ class Analyzer:
                 settings,
                 self._crashed,
                 memo=self._memo,
-                notes_passed=bool(self._compiled),
+                compiled=tuple(self._compiled.values()),
                 document=self._document,
             )
             self._programs[id(settings)] = program

@@ -63,7 +63,7 @@ class Project:
         crashed: called with each internal error; without it, they are raised.
         scope: what to evaluate; everything by default.
         memo: what is known from before; everything is done anew without it.
-        notes_passed: whether to note what launches pass, for the compiled code of the run.
+        compiled: code of the run whose arguments launches tell; of other kernels none are noted.
         document: the only file of interest; empty for all. Kernels of other files that cannot
             come to its code are not evaluated, unless it is the main file.
         reads_strings: whether kernels in strings of the files are evaluated, too.
@@ -82,13 +82,13 @@ class Project:
         scope: AnalysisScope | None = None,
         memo: Memo | None = None,
         *,
-        notes_passed: bool = False,
+        compiled: Sequence[Source] = (),
         document: str = "",
         reads_strings: bool = True,
     ) -> None:
         self._scope = scope
         self._document = posixpath.normpath(document) if document else ""
-        self._notes_passed = notes_passed
+        self._compiled = compiled
         self._reads_strings = reads_strings
         self._memo = memo or DIRECT
         self._seen: set[tuple[Span, object, object]] = set()
@@ -321,7 +321,7 @@ class Project:
             with self.guard.protect(function.span, function.name, leave), budget.measured():
                 facts = self._evaluated(unit, tasks)
                 kernel = consensus(facts)
-                if self._notes_passed:
+                if any(function.name in source.text for source in self._compiled):
                     kernel = replace(kernel, passed=tasks[0].passed())
                 found.kernels.append(kernel)
                 budget.add(tasks[0], kernel, sum(f.steps for f in facts))
