@@ -94,7 +94,7 @@ def analyze_run(
 ) -> tuple[Facts, bool]:
     """Returns the facts of the sources, and whether an internal error cost some of them."""
     request = Request(sources, configuration, settings.jobs, keep_facts=True)
-    merged = find(request).merged
+    merged = evaluate(request).merged
     notes = (*unreadable_sources(sources), *merged.facts.not_analysed)
     return replace(merged.facts, not_analysed=notes), merged.crashed
 
