@@ -38,8 +38,7 @@ class HostRun:
         is_cut: it was not executed to the end, and may launch more.
         asked: names of functions, and whether they launch: what else does makes no difference.
         steps: statements that were executed to find it.
-        enough_for: names of kernels of which nothing else is to be found; None of all, where
-            no way through open choices was left out.
+        left_open: kernels that it launches of which ways through open choices may tell more.
         unnamed: see `LaunchPolicy`; at places where no kernel is known.
         unfollowed: see `LaunchPolicy`.
     """
@@ -48,9 +47,14 @@ class HostRun:
     is_cut: bool
     asked: Mapping[str, bool] = field(default_factory=dict)
     steps: int = 0
-    enough_for: frozenset[str] | None = None
+    left_open: frozenset[str] = frozenset()
     unnamed: Mapping[Span, int | None] = field(default_factory=dict)
     unfollowed: frozenset[str] = frozenset()
+
+    def is_enough_for(self, kernel: str) -> bool:
+        """Returns whether no way through open choices tells more of a kernel's launches."""
+        may_be_named = bool(self.unnamed) and all(n.kernel != kernel for n in self.launches)
+        return not self.left_open or not (kernel in self.left_open or may_be_named)
 
 
 def launches_of(
@@ -65,7 +69,7 @@ def launches_of(
 
     Of open choices between known numbers all alternatives are taken where these are a few ways, and
     of one between a known and an unknown number the known one: the default path. Single paths are
-    not run where every path says all of the launches of the kernel that is asked for.
+    not run where every path says all of the launches of the kernel that is asked for, or has none.
 
     Args:
         unit: of the function.
@@ -139,9 +143,10 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
         return policy
 
     strict = run()
-    settled = _settled(strict.launches)
-    if host.kernel in settled:
-        return replace(_joined_runs(strict.launches, [strict]), enough_for=settled)
+    left_open = _open_kernels(strict.launches)
+    on_every_path = replace(_joined_runs(strict.launches, [strict]), left_open=left_open)
+    if host.kernel and on_every_path.is_enough_for(host.kernel):
+        return on_every_path
     runs, latest = [strict], strict.launches
     found = [launch for launch in latest if launch.block is not None]
     is_open = any(launch.block is None and not launch.has_constant_block for launch in latest)
@@ -168,15 +173,14 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
     return _joined_runs(_marked(found, [n for n in latest if n not in kept]), runs)
 
 
-def _settled(launches: Sequence[Launch]) -> frozenset[str]:
-    """Returns the kernels of which every launch has a known block and template arguments."""
-    is_open = {
+def _open_kernels(launches: Sequence[Launch]) -> frozenset[str]:
+    """Returns the kernels with a launch whose block or template arguments are not known."""
+    return frozenset(
         launch.kernel
         for launch in launches
         if not (launch.block is not None or launch.has_constant_block)
         or not is_known(launch.scope, launch.function)
-    }
-    return frozenset(launch.kernel for launch in launches) - is_open
+    )
 
 
 def _marked(found: Iterable[Launch], latest: Iterable[Launch]) -> Iterator[Launch]:
@@ -201,15 +205,13 @@ def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPoli
     runs = tuple(runs)
     asked = {name: answer for run in runs for name, answer in run.asked.items()}
     steps = sum(run.steps for run in runs)
-    parts = [
-        run.enough_for for run in runs if isinstance(run, HostRun) and run.enough_for is not None
-    ]
-    enough = frozenset.intersection(*parts) if parts else None
+    left_open = frozenset().union(*(run.left_open for run in runs if isinstance(run, HostRun)))
+    is_cut = any(run.is_cut for run in runs)
     found = tuple(launches)
     named = {launch.span for launch in found}
     places = {place: n for run in runs for place, n in run.unnamed.items() if place not in named}
     unfollowed = frozenset().union(*(run.unfollowed for run in runs))
-    return HostRun(found, any(run.is_cut for run in runs), asked, steps, enough, places, unfollowed)
+    return HostRun(found, is_cut, asked, steps, left_open, places, unfollowed)
 
 
 def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:

@@ -223,8 +223,8 @@ class LaunchSearch:
         """
         known = self._runs.setdefault((tuple(map(id, units)), id(function), has_no_caller), [])
         for run in known:
-            is_enough = run.enough_for is None or kernel in run.enough_for
-            if is_enough and all((n in launching) == answer for n, answer in run.asked.items()):
+            is_alike = all((n in launching) == answer for n, answer in run.asked.items())
+            if is_alike and run.is_enough_for(kernel):
                 return run
         owner = self.host_code(units).owner(function)
         found = self._memo.launches(owner, units, function, launching, has_no_caller, kernel)

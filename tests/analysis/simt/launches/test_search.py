@@ -601,11 +601,12 @@ void a(int given, float *g) {{
     unit = load_unit("a.cu", text, LoadOptions())
     function = unit.functions_named("a")[0]
     runs = {
-        name: launches_of(unit, (), function, frozenset(), False, name) for name in ("k", "other")
+        name: launches_of(unit, (), function, frozenset(), False, name)
+        for name in ("k", "other", "elsewhere")
     }
-    assert runs["k"].enough_for == {"k"}
-    assert runs["other"].enough_for is None
-    assert runs["k"].steps < runs["other"].steps
+    assert runs["k"].left_open == runs["elsewhere"].left_open == {"other"}
+    assert runs["other"].left_open == frozenset()
+    assert runs["k"].steps == runs["elsewhere"].steps < runs["other"].steps
     assert {launch.block for launch in runs["other"].launches} == {(96, 1, 1), (64, 1, 1)}
     _, blocks = run_functions(a_cu=text)
     assert blocks == {(96, 1, 1)}
