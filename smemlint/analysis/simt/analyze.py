@@ -63,7 +63,7 @@ class Project:
         crashed: called with each internal error; without it, they are raised.
         scope: what to evaluate; everything by default.
         memo: what is known from before; everything is done anew without it.
-        compiled: code of the run whose arguments launches tell; of other kernels none are noted.
+        compiled: compiled code of the run; what launches pass is noted of kernels that it names.
         document: the only file of interest; empty for all. Kernels of other files that cannot
             come to its code are not evaluated, unless it is the main file.
         reads_strings: whether kernels in strings of the files are evaluated, too.

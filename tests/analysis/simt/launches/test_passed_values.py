@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from conftest import facts_of
 
+from smemlint.analysis.simt.analyze import Project
+from smemlint.config.settings import Settings
 from smemlint.facts import Certainty
+from smemlint.sources.source import Source
 
 KERNEL = """
 struct Shape { int rows, stride; };
@@ -71,3 +74,15 @@ def test_a_copy_of_a_struct_has_the_members_that_were_passed():
     (store,) = stores_of(text + "void run() { Params p; p.shape = Shape{3, 4}; k<<<1, 32>>>(p); }")
     assert store.wavefronts is not None
     assert store.wavefronts.mean == 4
+
+
+def test_what_launches_pass_is_noted_of_kernels_of_compiled_code_alone():
+    text = "".join(
+        f"__global__ void {name}(float *g, int n) {{ __shared__ float s[64];"
+        f" s[threadIdx.x] = n; g[0] = s[0]; }}\nvoid run_{name}(float *g) {{"
+        f" {name}<<<1, 64>>>(g, 7); }}\n"
+        for name in ("named", "other")
+    )
+    compiled = Source("k.ptx", ".visible .entry _Z5namedPfi() { ret; }")
+    kernels = Project([Source("k.cu", text)], Settings(), compiled=(compiled,)).facts().kernels
+    assert [[a.value for a in k.passed] for k in kernels] == [[7], []]
