@@ -241,7 +241,7 @@ def _(node: ir.Requires) -> str:
 
 @_text.register
 def _(node: ir.New) -> str:
-    return "new"
+    return f"new({_list(node.args)})" if node.args else "new"
 
 
 @_text.register

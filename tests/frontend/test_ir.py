@@ -45,6 +45,8 @@ def only(body: str, kind: type[ir.Node]) -> tuple[ir.Node, str]:
         ("n = T{n};", ir.Construct, "T{n}"),
         ("n = (float4){n, n};", ir.Construct, "(float4){n, n}"),
         ("n = new int[3];", ir.New, "new"),
+        ("n = new (p) T(n);", ir.New, "new (p) T(n)"),
+        ("n = new (p + 1) T;", ir.New, "new (p + 1)"),
         ("f(p...);", ir.PackExpansion, "p"),
         ("n = sizeof...(p);", ir.SizeofPack, "sizeof"),
         ("n = requires { p->x; n; };", ir.Requires, "requires { p->x; n; }"),

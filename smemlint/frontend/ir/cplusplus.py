@@ -130,7 +130,14 @@ class Requires(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class New(Expression):
-    """`new T[n]`: memory that no rule asks about."""
+    """`new T[n]`: memory that no rule asks about.
+
+    Attributes:
+        args: of `new (p) T(x)`, where it makes an object: the place, and `T(x)`, which is left out
+            where nothing initializes it, or it is an array.
+    """
+
+    args: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

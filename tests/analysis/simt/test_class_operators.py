@@ -82,3 +82,48 @@ def test_an_operator_that_is_not_defined_is_said(text):
 
 def test_an_object_that_holds_a_shared_address_is_not_given_away_in_silence():
     assert notes_of(SOURCE % "put(m);") == [ReasonCode.NOT_DECLARED]
+
+
+PLACED = """
+struct Acc {
+  float x, y;
+  __device__ Acc(float a) : x(a), y(1) {}
+  __device__ void add(float v) { x += v; }
+};
+struct Pod { float x, y; };
+__device__ void use(Pod *p);
+__global__ void k(float *g, int n) {
+  __shared__ __align__(16) char raw[8192];
+  int t = threadIdx.x;
+  %s
+  __syncthreads();
+  g[t] = raw[(t + n) & 4095];
+}
+void run(float *g) { k<<<1, 32>>>(g, 3); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "wavefronts"),
+    [
+        ("new (raw + t * sizeof(Acc)) Acc(2.f);", 8, 2),
+        ("Pod *p = ::new ((void *)(raw + 16 * t)) Pod{1, 2}; n += p->x;", 8, 4),
+        ("new (&raw[t * 4]) float(3);", 4, 1),
+        ("auto *p = new (raw) Pod{g[0], 2}; p += t; p->y = 3;", 4, 2),
+    ],
+)
+def test_what_a_placement_makes_is_stored(text, width, wavefronts):
+    *_, last = (a for a in accesses_of(PLACED % text) if a.kind.value == "store")
+    assert (last.width_bytes, last.wavefronts.mean) == (width, wavefronts)
+
+
+@pytest.mark.parametrize("text", ["new (raw) Pod;", "new (raw) float[4];", "new (raw) Unread(n);"])
+def test_a_placement_that_is_not_followed_is_said(text):
+    assert len(notes_of(PLACED % text)) == 1
+
+
+def test_a_method_that_was_not_read_is_not_given_a_shared_address_in_silence():
+    text = (
+        "struct Arena { char *p; int at; float *take(int n); } arena{raw, 0}; arena.take(3)[t] = 1;"
+    )
+    assert notes_of(PLACED % text) == [ReasonCode.NOT_DECLARED]

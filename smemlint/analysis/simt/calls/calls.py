@@ -40,7 +40,6 @@ from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
 from smemlint.analysis.simt.domain.ctypes import (
     I64,
     OpaqueType,
-    PointerType,
     RecordType,
     StaticType,
     array_member,
@@ -386,13 +385,9 @@ def _forget_object(
 
 def _refers_to_shared(ev: Evaluator, place: LValue) -> bool:
     """Returns whether an object or a member of it refers or points to shared memory."""
-    if isinstance(place.type, PointerType) and place.object.space is Space.LOCAL:
-        return any(is_shared_address(ev.state, held) for held in place.object.cells.values())
-    if not isinstance(place.type, RecordType) or place.object.space is not Space.LOCAL:
+    if place.object.space is not Space.LOCAL:
         return False
-    names = [m.name for m in place.type.members if isinstance(m.type, PointerType)]
-    members = (member_lvalue(ev, place.pointer(), place.type, name) for name in names)
-    return any(isinstance(m, LValue) and m.object.space is Space.SHARED for m in members)
+    return any(is_shared_address(ev.state, held) for held in place.object.cells.values())
 
 
 def _receiver(ev: Evaluator, callee: ir.StructRef, name: str) -> LValue | Pointer | Unknown:

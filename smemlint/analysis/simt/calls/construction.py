@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from smemlint.analysis.simt.calls.class_deduction import deduced_class
@@ -11,8 +12,10 @@ from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.calls.unfollowed import (
     given_values,
+    is_shared_address,
     note_shared_argument,
     unfollowed_call,
+    unfollowed_construct,
     unfollowed_values,
 )
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates
@@ -85,6 +88,23 @@ def construct(
     place = LValue(obj, offset_of(0), ctype)
     construct_at(ev, place, arguments, node)
     return read_lvalue(ev, place, node)
+
+
+@evaluates(ir.New)
+def evaluate_new(ev: Evaluator, node: ir.New) -> Value:
+    """Returns where `new (p) T(x)` makes its object; of memory that `new` itself takes, nothing."""
+    if len(node.args) < 2:
+        return unfollowed_construct(ev, "what `new` makes", node.args, node)
+    given, made = (ev.evaluate(operand) for operand in node.args)
+    ctype = type_of(made)
+    if not isinstance(given, Pointer) or is_opaque(ctype):
+        if is_shared_address(ev.state, given):
+            note_shared_argument(ev, "new", node)
+        return Unknown.because(ReasonCode.NOT_MODELLED, "what `new` makes is not followed")
+    pointer = replace(given, target=ctype, is_reference=False)
+    place = LValue(pointer.object, pointer.offset, ctype, pointer.is_volatile)
+    write_lvalue(ev, place, made, node)
+    return pointer
 
 
 def _array_of(values: Sequence[Value]) -> Aggregate | None:

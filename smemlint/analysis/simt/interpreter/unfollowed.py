@@ -13,7 +13,6 @@ from smemlint.reasons import Reason, ReasonCode
 _WITHOUT_VALUE = {
     ir.Unparsed: Reason(ReasonCode.SYNTAX, "a part of the expression could not be parsed"),
     ir.TypeArgument: Reason(ReasonCode.NO_VALUE, "a type is no value"),
-    ir.New: Reason(ReasonCode.NOT_MODELLED, "memory of `new` is not followed"),
 }
 _WITH_OPERANDS = {
     ir.BraceList: "a braced list",

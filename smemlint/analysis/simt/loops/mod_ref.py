@@ -19,7 +19,7 @@ _PLAIN = (
     ir.Compound, ir.If, ir.DeclList, ir.EmptyStatement, ir.Using, ir.BinaryOp,
     ir.ArrayRef, ir.Constant, ir.Cast, ir.TernaryOp, ir.ExprList, ir.ID,
     ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.ArrayDecl, ir.IdentifierType,
-    ir.InitList, ir.Case, ir.Default, ir.TypeArgument, ir.SizeofPack, ir.New, ir.Unparsed,
+    ir.InitList, ir.Case, ir.Default, ir.TypeArgument, ir.SizeofPack, ir.Unparsed,
     ir.UnparsedType, ir.Requires, ir.FloorDivision, ir.FloorModulo, ir.WrappedIndex, ir.Extent,
 )  # fmt: skip
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile, ir.Switch)
@@ -151,6 +151,8 @@ class _Reader:
         match node:
             case ir.Construct() | ir.Opaque() | ir.DirectInit() | ir.BraceList() | ir.Fold():
                 return self._passes("", node.args, inside_loop)
+            case ir.New(args=given):
+                return self._passes("", given, inside_loop)
             case ir.PackExpansion() | ir.BindingElement() | ir.RangeElement():
                 return self._passes("", node.children(), inside_loop)
             case ir.Assembly():

@@ -78,19 +78,27 @@ def desugar_requires(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """Desugars `new T[n]` as `<new>()`: memory that no rule asks about."""
+    """Desugars `new T[n]` as `<new>()`, memory that no rule asks about; `new (p) T(x)` names both.
+
+    It is `<new>(p, T(x))`, and `<new>(p)` where nothing initializes what is made.
+    """
     word = words[i]
     g.name(markers.NEW, word)
     g.op("(", word)
-    g.op(")", word)
     i += 1
-    if text_at(words, i) == "(":
-        i = closing(words, i) + 1
-    while i < len(words) and (words[i].kind == "identifier" or words[i].text == "*"):
-        i += 1
-    while text_at(words, i) in ("(", "[", "{"):
-        i = closing(words, i) + 1
-    return i
+    begin = behind = closing(words, i) + 1 if text_at(words, i) == "(" else i
+    if behind > i:
+        g.expression(words[i + 1 : behind - 1])
+    while behind < len(words) and (words[behind].kind == "identifier" or words[behind].text == "*"):
+        behind += 1
+    is_made = begin > i and behind > begin and text_at(words, behind) in ("(", "{")
+    while text_at(words, behind) in ("(", "[", "{"):
+        behind = closing(words, behind) + 1
+    if is_made:
+        g.op(",", word)
+        g.expression(words[begin:behind])
+    g.op(")", word)
+    return behind
 
 
 def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:

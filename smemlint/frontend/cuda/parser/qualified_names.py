@@ -131,7 +131,8 @@ class Names:
         is_decltype = False
         if tokens[i].text == "::":
             i += 1
-            if _text(tokens, i + 1) == "(":  # `::min(a, b)` is no `min` of the namespace around it
+            is_called = _text(tokens, i + 1) == "(" and tokens[i].text != "new"
+            if is_called:  # `::min(a, b)` is no `min` of the namespace around it
                 return i + 1, f"::{tokens[i].text}", False
             text = "::" if tokens[i].text in self._hidden else ""
         while i < len(tokens):

@@ -101,6 +101,7 @@ def _literal(node: c_ast.Node) -> str:
 
 
 _OF_ARGUMENTS: dict[str, Callable[..., ir.Node]] = {
+    markers.NEW: ir.New,
     markers.BRACES: ir.BraceList,
     markers.DIRECT_INIT: ir.DirectInit,
     markers.REQUIRES: ir.Requires,
@@ -130,11 +131,6 @@ def _from_operand(node: c_ast.FuncCall) -> ir.Node:
     found = arguments(node)
     operand = found[0] if len(found) == 1 else ir.ExprList(found, at=place_of(node))
     return _OF_OPERAND[node.name.name](operand, at=place_of(node))
-
-
-@converts_marked(markers.NEW)
-def _new(node: c_ast.FuncCall) -> ir.Node:
-    return ir.New(at=place_of(node))
 
 
 @converts_marked(markers.SIZEOF_PACK)
