@@ -443,6 +443,7 @@ TYPES = """
 MAP = {
     getattr(torch, "float16", None): getattr(cutlass, "Float16", None),
     getattr(torch, "float32", None): getattr(cutlass, "Float32", None),
+    getattr(torch, "float4_e2m1fn_x2", None): getattr(cutlass, "Float4E2M1FN", None),
 }
 KNOWN = {t: c for t, c in MAP.items() if t is not None and c is not None}
 
@@ -463,3 +464,4 @@ def test_element_types_are_looked_up_by_the_names_that_a_library_has(tmp_path):
     facts, _ = analysed(tmp_path, {"kernels.py": TYPES})
     (access,) = (a for k in facts.kernels for a in k.accesses)
     assert (access.ways, access.width_bytes) == (1, 4)
+    assert not any("torch" in assumption.text for assumption in access.assumptions)

@@ -30,7 +30,10 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
     outside,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.guesses import Guess
-from smemlint.analysis.python.cute_dsl.execution.outside.switches import switches_to
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import (
+    names_on_the_way,
+    switches_to,
+)
 from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value, is_known
 from smemlint.analysis.simt.kernel.consensus import as_sample, consensus
@@ -140,11 +143,19 @@ class _File:
         self.left_out.add("choices of options are not executed", len(choices) - MAX_DSL_VARIANTS)
         for name, value in choices[:MAX_DSL_VARIANTS]:
             self._run_with_option(name, value, first)
-        flags = _flags(first) if first.state.finished else []
+        flags = _flags(first, self._named_on_the_way()) if first.state.finished else []
         for name, value in flags[: max(MAX_DSL_VARIANTS - len(choices), 0)]:
             if not leaves_copies(self.text, self.found.reached):
                 return
             self._run_with_option(name, value, first)
+
+    def _named_on_the_way(self) -> frozenset[str]:
+        """Returns what the conditions name that lead to copies which are not executed."""
+        return names_on_the_way(self.text.tree, self._unreached_calls())
+
+    def _unreached_calls(self) -> set[ast.Call]:
+        left = with_unreached_copies(self.text, self.found.reached)
+        return {call for _, calls in left for call in calls}
 
     def _run_with_option(self, name: str, value: Value, first: Run) -> None:
         """Adds what the program does with another option, unless it then refuses to go on."""
@@ -266,11 +277,9 @@ class _File:
         """Adds what flags lead to that do not have their defaults, where copies are left."""
         if run.interpreter.steps > MAX_DSL_STEPS_TO_SWITCH:
             return
-        left = with_unreached_copies(self.text, self.found.reached)
-        calls = {call for _, calls in left for call in calls}
         owners = {instance.type for instance in run.state.constructed}
         functions = [f for owner in owners for f in guesses.constructors(owner)]
-        switches = switches_to(self.text.tree, calls, [entry.function, *functions])
+        switches = switches_to(self._named_on_the_way(), [entry.function, *functions])
         for switch in list(switches.items())[:MAX_DSL_SWITCHES]:
             other = replace(guess, switched=(switch,))
             tried = self._guessed(entry, other)
@@ -418,14 +427,18 @@ def _choices(run: Run) -> list[tuple[str, Value]]:
     ]
 
 
-def _flags(run: Run) -> list[tuple[str, Value]]:
-    """Returns flags of the command line, by name, that are not at their defaults."""
-    return [
+def _flags(run: Run, named: Set[str]) -> list[tuple[str, Value]]:
+    """Returns flags of the command line, by name, that are not at their defaults.
+
+    Those come first that conditions name which lead to copies.
+    """
+    found = [
         (name, not parser.options.get(name))
         for parser in run.program.parsers
         for name in parser.options
-        if name in parser.flags and names_flag(name)
+        if name in parser.flags and (names_flag(name) or name in named)
     ]
+    return sorted(found, key=lambda flag: flag[0] not in named)
 
 
 def _identity(facts: KernelFacts) -> object:

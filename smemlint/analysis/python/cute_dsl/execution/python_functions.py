@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, Call, executed
@@ -39,6 +40,8 @@ from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUES
 from smemlint.limits.sizes import require_tree
 from smemlint.reasons import Assumption, Topic
 
+_ELEMENT_TYPE = re.compile(r"b?float\d\w*|u?int\d+|complex\d+")
+"""Names of element types of libraries, those that are not modelled among them."""
 _CLASSES = {
     "Layout": cute.Layout, "ComposedLayout": cute.ComposedLayout, "Tensor": cute.Tensor,
     "Pointer": Pointer, "TiledCopy": cute.TiledCopy, "TiledMma": cute.TiledMma,
@@ -185,7 +188,9 @@ def _getattr(
         return owner.attributes.get(attribute, arguments[2] if len(arguments) > 2 else UNKNOWN)
     if isinstance(owner, Symbol) and owner.path.partition(".")[0] in ("cutlass", "torch"):
         found = interpreter.model.symbol(Symbol(f"{owner.path}.{attribute}"), node)
-        if isinstance(found, DType) or owner.path.startswith("cutlass."):
+        if isinstance(found, DType) or _ELEMENT_TYPE.fullmatch(attribute):
+            return True if name == "hasattr" else found
+        if owner.path.startswith("cutlass."):
             text = f"`{owner.path}` has `{attribute}`, as newer versions do"
             run.guessed.setdefault(Assumption(Topic.BUILD, text))
             return True if name == "hasattr" else found

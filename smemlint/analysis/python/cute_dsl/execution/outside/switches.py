@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.lazy_dataclasses import dataclass
@@ -19,19 +19,13 @@ class _Guarded:
     names: frozenset[str]
 
 
-def switches_to(
-    tree: ast.Module, calls: Collection[ast.Call], functions: Collection[ast.FunctionDef]
-) -> dict[str, bool]:
+def switches_to(named: Set[str], functions: Collection[ast.FunctionDef]) -> dict[str, bool]:
     """Returns parameters that are flags with a default, each with its other value.
 
-    Only those that a condition on the way to one of the calls names.
-
     Args:
-        tree: the file.
-        calls: of the file, that were not executed.
+        named: what conditions name whose outcomes may be others then.
         functions: whose parameters are looked at.
     """
-    named = _names_on_the_way(tree, calls) if calls else frozenset()
     return {
         p.name: not p.default.value
         for function in functions
@@ -42,8 +36,10 @@ def switches_to(
     }
 
 
-def _names_on_the_way(tree: ast.Module, calls: Collection[ast.Call]) -> frozenset[str]:
+def names_on_the_way(tree: ast.Module, calls: Collection[ast.Call]) -> frozenset[str]:
     """Returns what conditions around calls name, and around calls of the functions with them."""
+    if not calls:
+        return frozenset()
     guarded = list(_guarded(tree))
     found = [g for g in guarded if g.call in calls]
     named = frozenset().union(*(g.names for g in found))
