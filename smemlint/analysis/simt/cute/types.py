@@ -9,7 +9,13 @@ from typing import Any
 
 from smemlint.analysis.simt.cute.run_time import STATIC
 from smemlint.analysis.simt.cute.user_traits import user_copy_op, user_mma_op
-from smemlint.analysis.simt.cute.values import Converter, Origin, payload_of, value_of
+from smemlint.analysis.simt.cute.values import (
+    Converter,
+    Origin,
+    payload_of,
+    plain_layout_of,
+    value_of,
+)
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, StaticType, TupleType
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -163,6 +169,13 @@ def _integer(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
 def _tuple(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     values = _items(ev, arguments)
     return Cute(tuple(values)) if values is not None else None
+
+
+def _cosize(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
+    """Returns `cosize_t<Layout>`."""
+    layout = plain_layout_of(static_argument(ev, arguments[0]) or AffineInt(0))
+    cosize = layout.cosize if layout is not None else None
+    return static_number(cosize) if isinstance(cosize, int) else None
 
 
 def _sequence(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
@@ -402,6 +415,7 @@ _TEMPLATES: dict[str, Maker] = {
     **dict.fromkeys(STATIC_INTEGERS, _integer),
     **dict.fromkeys(("Shape", "Stride", "Step", "Coord", "Tile", "IntTuple", "tuple"), _tuple),
     **dict.fromkeys(("make_seq", "make_int_sequence", "make_range"), _sequence),
+    "cosize_t": _cosize,
     "tuple_element_t": _tuple_element,
     "Swizzle": _swizzle,
     "Layout": _layout,

@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 
 from smemlint.analysis.simt.domain.bounded import ADDRESS, bounded
-from smemlint.analysis.simt.domain.ctypes import BOOL, I32, I64, IntType, common, promoted
+from smemlint.analysis.simt.domain.ctypes import (
+    BOOL,
+    I32,
+    I64,
+    IntType,
+    StaticIntType,
+    common,
+    promoted,
+)
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
 from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
@@ -340,7 +348,9 @@ class AffineDomain:
             left, right = a.base, b.base
             if not (a.type.signed and b.type.signed):
                 left, right = _as_compared(a, b)
-            return AffineInt(settled(plain(_COMPARE[op](left, right))), BOOL)
+            truth = settled(plain(_COMPARE[op](left, right)))
+            is_static = isinstance(a.type, StaticIntType) and isinstance(b.type, StaticIntType)
+            return AffineInt(truth, a.type if is_static else BOOL)
         difference = added(a, b, -1, I32)
         if not difference.terms:
             return AffineInt(settled(plain(_COMPARE[op](difference.base, 0))), BOOL)
