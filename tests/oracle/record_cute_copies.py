@@ -3,9 +3,11 @@ r"""Records what CuTe's copies touch and its layout algebra answers, compiled on
     python tests/oracle/record_cute_copies.py CUTLASS/include CUDA/include fixtures/cute/random.xz
     python tests/oracle/record_cute_copies.py CUTLASS/include CUDA/include \
         fixtures/cute/random_half.xz --type half --seed 20261123 --copies 150 --algebra 0
+    python tests/oracle/record_cute_copies.py CUTLASS/include CUDA/include \
+        fixtures/cute/random_more.xz --forms more --seed 20261128 --copies 20 --algebra 0
 
 CuTe's own `copy` runs for every thread; the two places where it executes an instruction log it
-instead. Cases are drawn by `tests/layout/cute/random_cases.py`; needs no GPU.
+instead. Cases are drawn by `tests/layout/cute/random_cases.py` and `more_cases.py`; needs no GPU.
 """
 
 from __future__ import annotations
@@ -22,15 +24,20 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "layout" / "cute")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "layout" / "cute"), str(ROOT / "tests" / "oracle")]
 
+import more_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import random_cases  # noqa: E402
 from cute_recordings import Recorded, write  # noqa: E402
+from cute_statements import algebra_statement, copy_statement  # noqa: E402
 
+FORMS = {
+    "first": (random_cases.Draw.copy_case, random_cases.build),
+    "more": (more_cases.MoreDraw.more_case, more_cases.build),
+}
 SEED, COPIES, ALGEBRA, CHUNK = 20261122, 240, 620, 10
 """Each copy costs g++ some seconds."""
-TYPES = {8: "int8_t", 16: "recorded::half", 32: "float", 64: "double", 128: "uint128_t"}
 
 PATCHES = {
     "cute/algorithm/copy.hpp": [
@@ -42,6 +49,13 @@ PATCHES = {
     "cute/algorithm/cooperative_copy.hpp": [
         ("dst[tid] = src[tid];", "LOG_ELEMENT(src, dst, tid);"),
         ("dst[tid + i] = src[tid + i];", "LOG_ELEMENT(src, dst, tid + i);"),
+    ],
+    "cute/atom/copy_traits_sm80.hpp": [
+        (
+            f"SM80_CP_ASYNC_CACHE{where}_ZFILL<S,D>::copy(rS[0], rD[0], traits.pred);",
+            f"using Op = SM80_CP_ASYNC_CACHE{where}_ZFILL<S,D>; LOG_ATOM(Op, rS, rD);",
+        )
+        for where in ("ALWAYS", "GLOBAL")
     ],
     "cute/atom/copy_traits.hpp": [
         (
@@ -78,127 +92,6 @@ COPY_NAMES = [
 ]
 
 
-# ---- C++ text
-
-
-def cpp(tree: Any) -> str:
-    if isinstance(tree, list | tuple):
-        return f"cute::tuple<{','.join(map(cpp, tree))}>"
-    return f"Int<{tree}>"
-
-
-def layout(pair: Any) -> str:
-    return f"Layout<{cpp(pair[0])},{cpp(pair[1])}>"
-
-
-def smem(data: dict[str, Any], bits: int) -> str:
-    if data["swizzle"] is None:
-        return f"{layout(data['layout'])}{{}}"
-    swizzle = "Swizzle<{},{},{}>".format(*data["swizzle"])
-    offset = f"smem_ptr_flag_bits<{bits}>" if data["pointer"] else "Int<0>"
-    return f"ComposedLayout<{swizzle},{offset},{layout(data['layout'])}>{{}}"
-
-
-def copy_op(name: str, bits: int) -> str:
-    if name == "UniversalCopy":
-        return f"UniversalCopy<uint_bit_t<{bits}>>"
-    if name == "AutoVectorizingCopyWithAssumedAlignment":
-        return f"{name}<{bits}>"
-    return name
-
-
-def atom(data: dict[str, Any], type_: str) -> str:
-    return f"Copy_Atom<{copy_op(data['op'], data['op_bits'])}, {type_}>{{}}"
-
-
-def tiled(data: dict[str, Any], type_: str) -> str:
-    return (
-        f"make_tiled_copy({atom(data, type_)}, {layout(data['threads'])}{{}}, "
-        f"{layout(data['values'])}{{}})"
-    )
-
-
-def mma_op(name: str, type_: str = "float") -> str:
-    if name == "UniversalFMA":
-        return f"UniversalFMA<{type_},{type_},{type_},{type_}>"
-    if "_SS" in name or "_RS" in name:
-        if "S32" in name:
-            return name
-        return f"{name}<>" if name.endswith("_TN") else f"{name}<GMMA::Major::K,GMMA::Major::K>"
-    return name
-
-
-def mma(data: dict[str, Any], type_: str = "float") -> str:
-    modes = ",".join(
-        "Underscore" if p is None else f"Int<{p}>" if isinstance(p, int) else layout(p)
-        for p in data["permutation"]
-    )
-    return f"make_tiled_mma({mma_op(data['op'], type_)}{{}}, {layout(data['atoms'])}{{}}, Tile<{modes}>{{}})"
-
-
-def copy_statement(name: str, case: dict[str, Any]) -> str:
-    type_ = {"half": "recorded::half"}.get(case["type"], case["type"])
-    bits = random_cases.BITS[case["type"]]
-    head = f'"{name}", {type_}{{}}'
-    match case["form"]:
-        case "stores":
-            return f"stores({head}, {smem(case['smem'], bits)}, {tiled(case['tiled'], type_)});"
-        case "operands" | "partitions":
-            pair = f"{smem(case['a'], bits)}, {smem(case['b'], bits)}"
-            if case["form"] == "operands":
-                pair += f", {atom(case['atom_a'], type_)}, {atom(case['atom_b'], type_)}"
-            return f"{case['form']}({head}, {pair}, {mma(case['mma'], type_)});"
-        case "locals":
-            threads = f"{layout(case['threads'])}{{}}"
-            return (
-                f"locals({head}, {smem(case['smem'], bits)}, {threads}, {cpp(case['tile'])}{{}});"
-            )
-        case "results":
-            store = atom(case["atom"], type_)
-            return (
-                f"results({head}, {smem(case['smem'], bits)}, {store}, {mma(case['mma'], type_)});"
-            )
-    vector = f"{case['threads']}, {case['vector']}"
-    outside = f"{layout(case['gmem'])}{{}}"
-    return f"cooperative<{vector}>({head}, {smem(case['smem'], bits)}, {outside});"
-
-
-def algebra_statement(operation: str, arguments: list[Any]) -> str:
-    match operation:
-        case "copy_traits":
-            type_ = f"Copy_Atom<{arguments[0]}, {TYPES[arguments[2]]}>"
-            names = ("ValLayoutSrc", "ValLayoutDst", "ValLayoutRef")
-            return show(*(f"typename {type_}::{n}{{}}" for n in names))
-        case "mma_traits":
-            type_ = f"MMA_Traits<{mma_op(arguments[0])}>"
-            return show(
-                *(f"typename {type_}::{n}{{}}" for n in ("ThrID", "ALayout", "BLayout", "CLayout"))
-            )
-        case "thread_value":
-            return f"auto m = {mma(arguments[0])}; " + show(
-                *(f"m.get_layout{x}_TV()" for x in "ABC")
-            )
-        case "tiled_copy":
-            text = f"auto c = {tiled(arguments[0], TYPES[arguments[0]['bits']])}; "
-            return text + show(
-                "typename decltype(c)::TiledLayout_TV{}", "c.get_layoutS_TV()", "c.get_layoutD_TV()"
-            )
-    name = {"filter_layout": "filter"}.get(operation, operation)
-    if operation in ("upcast", "downcast"):
-        return show(f"{name}<{arguments[1]}>({value(arguments[0])})")
-    return show(f"{name}({', '.join(map(value, arguments))})")
-
-
-def value(argument: Any) -> str:
-    if isinstance(argument, dict):
-        return f"{layout(argument['layout'])}{{}}"
-    return f"{cpp(argument)}{{}}"
-
-
-def show(*expressions: str) -> str:
-    return ' printf(" ");'.join(f" print({e});" for e in expressions) + ' printf("\\n");'
-
-
 # ---- compiling
 
 
@@ -207,7 +100,8 @@ class Host:
 
     def __init__(self, cutlass: Path, cuda: Path, folder: Path) -> None:
         self._folder = folder
-        forms = (ROOT / "tests/oracle/cute_copies/forms.hpp").read_text()
+        names = ("hooks.hpp", "forms.hpp", "more_forms.hpp")
+        forms = [(ROOT / "tests/oracle/cute_copies" / name).read_text() for name in names]
         self.key = [str(cutlass), forms, PATCHES]
         for name, edits in PATCHES.items():
             text = (cutlass / name).read_text()
@@ -224,7 +118,7 @@ class Host:
             cuda,
             cuda / "cccl",
         )
-        self._command = ["nice", "g++", "-std=c++17", "-O0", "-w", "-DNDEBUG", "-fmax-errors=0"]
+        self._command = ["g++", "-std=c++17", "-O0", "-w", "-DNDEBUG", "-fmax-errors=0"]
         self._command += [f"-I{root}" for root in roots]
 
     def run(self, statements: list[str], name: str = "one") -> tuple[str, set[int]]:
@@ -233,7 +127,7 @@ class Host:
         while True:
             functions = [f"void case{i}() {{ {statements[i]} }}" for i in good]
             calls = "".join(f'printf("@ {i}\\n"); case{i}();' for i in good)
-            lines = ['#include "forms.hpp"', "using namespace recorded;", *functions,
+            lines = ['#include "more_forms.hpp"', "using namespace recorded;", *functions,
                      f"int main() {{ {calls} }}", ""]  # fmt: skip
             source = self._folder / name / "cases.cpp"
             source.parent.mkdir(exist_ok=True)
@@ -317,6 +211,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     for name in ("cutlass", "cuda", "target"):
         parser.add_argument(name, type=Path)
+    parser.add_argument("--forms", choices=FORMS, default="first", help="which kernels to draw")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--type", choices=random_cases.BITS, help="draw copies of this type only")
     parser.add_argument("--copies", type=int, default=COPIES)
@@ -327,12 +222,13 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     given = arguments()
-    draw = random_cases.Draw(given.seed)
+    draw = more_cases.MoreDraw(given.seed)
+    draw_case, build = FORMS[given.forms]
     copies: list[dict[str, Any]] = []
     while len(copies) < given.copies:
-        case = draw.copy_case()
+        case = draw_case(draw)
         is_wanted = given.type in (None, case["type"])
-        if is_wanted and random_cases.accepted(lambda case=case: random_cases.build(case)):
+        if is_wanted and random_cases.accepted(lambda case=case: build(case)):
             copies.append(case)
     questions = questions_of(draw, copies, given.algebra)
     with tempfile.TemporaryDirectory() as folder:

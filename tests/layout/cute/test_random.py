@@ -11,11 +11,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import more_cases
 import random_cases
 from cute_recordings import read
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "cute"
-FILES = {name: read(FOLDER / f"{name}.xz") for name in ("random", "random_half")}
+NAMES = ("random", "random_half", "random_more")
+FILES = {name: read(FOLDER / f"{name}.xz") for name in NAMES}
 COPIES = [(name, index) for name, (_, recorded) in FILES.items() for index in range(len(recorded))]
 QUESTIONS = [question for header, _ in FILES.values() for question in header["algebra"]]
 
@@ -35,6 +37,10 @@ def test_what_was_recorded() -> None:
     assert (header["cutlass"], header["refused"]) == ("4.7.0", 2)
     assert (len(header["algebra"]), len(recorded)) == (103, 148)
     assert sum(case.addresses.size for case in recorded) == 1_225_184
+    header, recorded = FILES["random_more"]  # one of 20 multiplies halves into float
+    assert (header["cutlass"], header["refused"]) == ("4.7.0", 1)
+    assert (len(header["algebra"]), len(recorded)) == (15, 19)
+    assert sum(case.addresses.size for case in recorded) == 143_872
     assert len(QUESTIONS) + len(COPIES) > 1_000
 
 
@@ -63,7 +69,8 @@ def test_algebra_and_traits_print_as_cute_prints_them() -> None:
 def test_every_lane_of_a_copy(name: str, index: int) -> None:
     header, cases = FILES[name]
     recorded = cases[index]
-    threads, instructions = random_cases.build(header["copies"][index])
+    build = more_cases.build if name == "random_more" else random_cases.build
+    threads, instructions = build(header["copies"][index])
     runs, addresses = random_cases.addresses_of((threads, instructions))
     assert (threads, runs) == (recorded.threads, recorded.runs)
     # Threads beyond a remainder log nothing where the engine says that lanes may be left out.
