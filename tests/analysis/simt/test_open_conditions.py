@@ -54,7 +54,8 @@ def test_threads_for_which_it_may_hold_do(text: str) -> None:
 
 
 def test_the_other_way_leaves_out_the_threads_for_which_it_is_known_to_hold() -> None:
-    text = f"if (threadIdx.x > 0 || i >= n)\n {HALO} else\n {HALO}"
+    other = "tile[threadIdx.y][threadIdx.x] = in[i];"
+    text = f"if (threadIdx.x > 0 || i >= n)\n {HALO} else\n {other}"
     assert ways_of(TILE % text) == [*WHOLE_ROWS, (8, "store", 1.0)]
 
 

@@ -60,7 +60,7 @@ def test_calls_with_other_constants_are_others(monkeypatch):
 
 def test_what_threads_decide_is_decided_anew(monkeypatch):
     before = "__device__ constexpr int f(int x) { if (threadIdx.x < 32) return x; return 2 * x; }"
-    body = "if (t < 32) { s[t * f(2)] = 1; } else { s[t * f(2)] = 1; }"
+    body = "if (t < 32) { s[t * f(2)] = 1; } else { s[t * f(2) + 1] = 1; }"
     figures, _, _ = run(monkeypatch, body, before=before, block=64)
     assert sorted(ways for _, ways in figures) == [2, 4]
 
@@ -99,6 +99,6 @@ def test_sums_of_two_unknowns_are_computed_each_time(monkeypatch):
 
 def test_threads_numbers_are_those_of_the_threads_that_call(monkeypatch):
     before = "__device__ int f(int x) { if (threadIdx.x < 32) return x * threadIdx.x; return 2 * x * threadIdx.x; }"
-    body = "if (t < 32) { s[f(2)] = 1; } else { s[f(2)] = 1; }"
+    body = "if (t < 32) { s[f(2)] = 1; } else { s[f(2) + 1] = 1; }"
     figures, _, _ = run(monkeypatch, body, before=before, block=64)
     assert sorted(ways for _, ways in figures) == [2, 4]

@@ -7,7 +7,9 @@ without a loop, nvcc 13.0.88, -O3, sm_90:
 | --- | --- |
 | `x`, `0.f` | one STS.128; one STS behind the branch |
 | `p[i]`, `q[i]` of global memory | the address is chosen, one STS behind the branch |
-| `p[i]`, `0.f` | four STS; two STS, one on each way, or three of `else if` |
+| `p[i]`, `0.f` | four STS; two STS, one on each way |
+
+On a way of another branch, as in `else if`, each way keeps its store, whatever it stores.
 """
 
 from __future__ import annotations
@@ -29,17 +31,14 @@ def chosen_store(ev: Evaluator, branch: ir.If) -> ir.Assignment | None:
     if branch not in known:
         known[branch] = _as_choice(branch)
     store = known[branch]
-    if store is not None and _is_chosen(ev, branch, store):
-        return store
-    if isinstance(branch.iffalse, ir.If):
-        known[branch.iffalse] = None  # of a chain of branches that stay
-    return None
+    return store if store is not None and _is_chosen(ev, branch, store) else None
 
 
 def _is_chosen(ev: Evaluator, branch: ir.If, store: ir.Assignment) -> bool:
     assert isinstance(store.rvalue, ir.TernaryOp)
     return (
         ev.policy.tracks_scev
+        and not ev.state.trace.scope
         and leads_to_shared(ev, store.lvalue)
         and not _is_volatile(ev, store.lvalue)
         and not any(is_near(ev.state.trace, each) for each in ev.state.sunk_at(branch))
@@ -65,8 +64,6 @@ def _only(way: ir.Node | None) -> ir.Assignment | None:
             return _only(only)
         case ir.Assignment(op="="):
             return way
-        case ir.If():
-            return _as_choice(way)
     return None
 
 

@@ -49,6 +49,17 @@ def test_a_value_that_one_way_loads_is_stored_on_each_way() -> None:
     assert stores(body) == [(4, 16), (4, 16)]
 
 
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("if (n > l) { if (v[i] > 3) s[l & 511] = 1; else s[l & 511] = 0; }", 2),
+        ("if (n > l) s[l & 511] = 2; else if (v[i] > 3) s[l & 511] = 1; else s[l & 511] = 0;", 3),
+    ],
+)
+def test_ways_of_a_branch_in_another_one_keep_their_stores(body: str, count: int) -> None:
+    assert len(stores(body)) == count
+
+
 def test_other_places_are_stored_to_on_each_way() -> None:
     body = "if (l < n) s[threadIdx.x * 4 + i] = v[i]; else s[threadIdx.x + 128 * i] = v[i];"
     assert len(stores(body)) == 2
