@@ -22,8 +22,8 @@ from smemlint.analysis.simt.builtins.table import (
 )
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.construction import construct
-from smemlint.analysis.simt.calls.operands import argument_values
-from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType
+from smemlint.analysis.simt.calls.operands import argument_values, operand_of
+from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType, unreferenced
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -33,8 +33,10 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.builtin_types import NAMED
+from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
+from smemlint.frontend.program import Function
 from smemlint.reasons import Reason, ReasonCode
 
 TABLES = (
@@ -76,7 +78,8 @@ def call_builtin(
         _may_be_meant(name, f.scope) for f in ev.policy.functions(ev, last)
     )
     is_own = found.is_scoped and name == last and bool(find_candidates(ev, last, None, node))
-    if is_overloaded and (is_own or state.frame.name.split(":", 1)[0] != last):
+    is_elsewhere = is_own or state.frame.name.split(":", 1)[0] != last
+    if is_overloaded and is_elsewhere and not _takes_numbers(ev, last, node):
         return None  # an overload for vectors calls the built-in one for scalars
     if len(node.args) < found.least:
         argument_values(ev, node)
@@ -100,6 +103,32 @@ def _may_be_meant(name: str, scope: tuple[str, ...]) -> bool:
     return not scope if qualifier == [""] else "std" not in qualifier or "std" in scope
 
 
+def _takes_numbers(ev: Evaluator, name: str, node: ir.FuncCall) -> bool:
+    """Returns whether a call passes a number, and all definitions of its name take vectors.
+
+    No number becomes a `float3`. Types are asked of arguments that are places, which no read tells.
+    """
+    found = find_candidates(ev, name, None, node)
+    if not found or not all(_takes_vector(ev, f) for f in found):
+        return False
+    types = (unreferenced(operand_of(ev, a).type) for a in node.args if _is_plain_place(a))
+    return isinstance(next(types, None), IntType | FloatType)
+
+
+def _takes_vector(ev: Evaluator, function: Function) -> bool:
+    classes = map(ev.types.spelled, filter(None, signature_of(function).classes))
+    return any(isinstance(c, RecordType) and c.record is None for c in classes)
+
+
+def _is_plain_place(node: ir.Node) -> bool:
+    """Returns whether an argument is a place that is found without reading another element."""
+    parts = list(node.walk())
+    elements = sum(isinstance(part, ir.ArrayRef) for part in parts)
+    plain = all(isinstance(part, (*_PLACES, ir.BinaryOp, ir.Constant)) for part in parts)
+    return isinstance(node, _PLACES) and plain and elements <= 1
+
+
+_PLACES = (ir.ID, ir.ArrayRef, ir.StructRef)
 _MEMBERS = frozenset(("max", "min", "lowest", "epsilon", "infinity", "quiet_NaN", "denorm_min"))
 
 

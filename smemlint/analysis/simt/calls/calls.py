@@ -384,8 +384,11 @@ def _forget_object(
 
 
 def _refers_to_shared(ev: Evaluator, place: LValue) -> bool:
-    """Returns whether an object or a member of it refers or points to shared memory."""
-    if place.object.space is not Space.LOCAL:
+    """Returns whether an object or a member of it refers or points to shared memory.
+
+    Of an object whose class was not read, what constructs it is said already.
+    """
+    if place.object.space is not Space.LOCAL or is_opaque(place.type):
         return False
     return any(is_shared_address(ev.state, held) for held in place.object.cells.values())
 

@@ -6,6 +6,8 @@ import pytest
 from conftest import accesses_of
 from figures import kernel
 
+from smemlint.facts import AccessKind
+
 MINE = """
 namespace mine {
 constexpr __host__ __device__ int gcd(int a, int b) { while (b) { int c = a % b; a = b; b = c; } return a; }
@@ -41,3 +43,25 @@ void run(float *g, int n) {{ switch (std::gcd(4, n)) {{ {launches} }} }}
 """
     found = {a.instance.template: a.wavefronts.mean for a in accesses_of(MINE + text)}
     assert sorted(found.values()) == [1, 2, 4]
+
+
+VECTORS = """
+__device__ float3 fmaxf({q}float3 {r}a, {q}float3 {r}b) {{
+  return make_float3(fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z));
+}}
+__device__ int3 max({q}int3 {r}a, {q}int3 {r}b) {{
+  return make_int3(max(a.x, b.x), max(a.y, b.y), max(a.z, b.z));
+}}
+"""
+
+
+@pytest.mark.parametrize("how", [("", ""), ("const ", "&")], ids=["values", "references"])
+@pytest.mark.parametrize("value", ["fmaxf(m, s[t + 32])", "max(s[t], s[t + 32])"])
+def test_overloads_for_vectors_take_no_numbers(how, value):
+    """The last lanes read a float each, not the three of a float3, which leave the array."""
+    before = VECTORS.format(q=how[0], r=how[1])
+    body = f"float m = s[t]; __syncthreads(); s[t] = {value};"
+    found = accesses_of(kernel(body, shared="float s[64]", before=before))
+    assert {a.width_bytes for a in found} == {4}
+    loads = [a for a in found if a.kind is AccessKind.LOAD]
+    assert max(p.addresses.max() for a in loads for p in a.patterns) == 4 * 63
