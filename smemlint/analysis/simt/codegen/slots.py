@@ -60,10 +60,8 @@ def slot_size(width: int, offset: AffineInt, base: int) -> int:
         offset: its place in the array.
         base: place of the array.
     """
-    form, most = scev_of(offset), SLOT.get(width, width)
-    if not form.terms:
-        return max(most, width)  # the whole address is a number
-    return max(min(most, form.ptxas_alignment, power_of_two(base)), width)
+    most = SLOT.get(width, width)
+    return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), width)
 
 
 def largest_slot(width: int, offset: AffineInt, base: int) -> int:
