@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from smemlint.analysis.simt.builtins import intrinsics, math_functions, warp_functions
 from smemlint.analysis.simt.builtins.table import BUILTINS, KEEPING_STORES
 from smemlint.analysis.simt.codegen.branches.inlined_branches import keeps_branch
@@ -97,11 +95,9 @@ def value_without_running(
 def _varies(binding: object) -> bool:
     """Returns whether a parameter is a number that threads have of their own."""
     value = binding.object.cells.get(0) if isinstance(binding, Variable) else None
-    if isinstance(value, AffineInt):
-        return isinstance(value.base, np.ndarray) or any(
-            isinstance(factor, np.ndarray) for _, factor in value.terms
-        )
-    return isinstance(value, FloatValue) or (isinstance(value, Unknown) and not value.is_uniform)
+    if isinstance(value, AffineInt | Unknown):
+        return not value.is_uniform
+    return isinstance(value, FloatValue)
 
 
 def _floating_value(ctype: CType) -> Value | None:

@@ -154,14 +154,21 @@ class ArmCosts:
             case None | ir.EmptyStatement() | ir.Using():
                 return _FREE
             case ir.Compound():
-                found = [self.of_statement(item) for item in node.block_items or ()]
-                known = [cost for cost in found if cost is not None]
-                return total(known) if len(known) == len(found) else None
+                return self._of_block(node.block_items or ())
             case ir.Assignment(lvalue=ir.ID(name=name)) if self._is_register(name):
                 return self.of(node.rvalue) + (_FREE if node.op == "=" else _operator(node.op[:-1]))
             case ir.UnaryOp(expr=ir.ID(name=name)) if node.op in _STEPS and self._is_register(name):
                 return _ONE
         return None
+
+    def _of_block(self, items: Iterable[ir.Node]) -> Cost | None:
+        together = _FREE
+        for item in items:
+            cost = self.of_statement(item)
+            if cost is None:
+                return None
+            together += cost
+        return together
 
     def of_body(self, node: ir.Node | None) -> Cost:
         """Returns the cost of statements of a function that is inlined, and returns a value."""

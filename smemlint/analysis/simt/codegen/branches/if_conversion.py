@@ -15,7 +15,7 @@ blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.codegen.branches.arm_costs import ArmCosts, Name, Names, stays
+from smemlint.analysis.simt.codegen.branches.arm_costs import ArmCosts, Cost, Name, Names, stays
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import Pointer, Space
@@ -30,25 +30,30 @@ def keeps_blocks(ev: Evaluator, cond: ir.Node, *arms: ir.Node | None) -> bool | 
 
     Those that are cheap arithmetic on variables become selects.
     """
-    costs = [_costs(ev).of_condition(cond), *map(_costs(ev).of_statement, arms)]
-    known = [cost for cost in costs if cost is not None]
-    return len(known) < len(costs) or stays(*known)
+    costs = _costs(ev)
+    known = [costs.of_condition(cond)]
+    for arm in arms:
+        cost = costs.of_statement(arm)
+        if cost is None:
+            return True
+        known.append(cost)
+    return stays(*known)
 
 
 def stays_a_branch(ev: Evaluator, node: ir.TernaryOp) -> bool | None:
     """Returns whether an operand of `?:` stays a block of its own; None if that is not known."""
-    arms = node.iftrue, node.iffalse
     costs = _costs(ev)
-    if all(_is_load(ev, arm) for arm in arms):
-        return stays(costs.of_condition(node.cond))
-    return stays(costs.of_condition(node.cond), *map(costs.of, arms))
+    condition = costs.of_condition(node.cond)
+    arms = [(arm, costs.of(arm)) for arm in (node.iftrue, node.iffalse)]
+    if all(_is_load(costs, *arm) for arm in arms):
+        return stays(condition)  # the address is selected
+    return stays(condition, *(cost for _, cost in arms))
 
 
-def _is_load(ev: Evaluator, node: ir.Node) -> bool:
-    """Returns whether an expression is one load: of two, the address is selected."""
-    while isinstance(node, ir.Cast):
-        node = node.expr
-    cost = _costs(ev).of(node)
+def _is_load(costs: ArmCosts, node: ir.Node, cost: Cost) -> bool:
+    """Returns whether an expression is one load, perhaps converted."""
+    if isinstance(node, ir.Cast):
+        return _is_load(costs, node.expr, costs.of(node.expr))
     is_place = isinstance(node, ir.ArrayRef | ir.StructRef) or (
         isinstance(node, ir.UnaryOp) and node.op == "*"
     )
