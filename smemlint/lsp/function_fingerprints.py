@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from smemlint.digests import blake2b
-from smemlint.frontend.cuda.unit import CudaFunction, CudaUnit
+from smemlint.frontend.cuda.definitions import CudaFunction
+from smemlint.frontend.cuda.unit import CudaUnit
 from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lsp.token_text import TokenText, VisibleText

@@ -23,8 +23,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from smemlint.frontend.cuda.definitions import CudaFunction
 from smemlint.frontend.cuda.parser import error_recovery, token_stream
-from smemlint.frontend.cuda.unit import CudaFunction, CudaUnit, LoadOptions, load_unit
+from smemlint.frontend.cuda.unit import CudaUnit, LoadOptions, load_unit
 
 SUFFIXES = frozenset((".cu", ".cuh", ".h", ".hpp", ".hxx", ".inl", ".cpp", ".cc"))
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from smemlint.frontend.cuda.lexer.keywords import STATEMENT_WORDS
-from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token, lex
+from smemlint.frontend.cuda.definitions import CudaDeclaration, CudaFunction, CudaRecord
+from smemlint.frontend.cuda.lexer.tokens import Token, lex
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
 from smemlint.frontend.cuda.scanner.declarators import prototype
-from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
+from smemlint.frontend.cuda.scanner.definition_tokens import KnownNames
 from smemlint.frontend.cuda.scanner.definitions import (
     FoundDeclaration,
-    FoundFunction,
     FoundRecord,
     Scanned,
 )
@@ -29,9 +28,7 @@ from smemlint.frontend.cuda.scanner.template_ids import (
     template_ids,
 )
 from smemlint.frontend.cuda.scanner.written_names import assigned_once
-from smemlint.frontend.heuristics import names_device, names_host, names_kernel
-from smemlint.frontend.program import Enclosing, Scoped
-from smemlint.lazy_dataclasses import dataclass
+from smemlint.frontend.program import Scoped
 from smemlint.limits.steps import TOKENS_A_STEP, spend
 
 if TYPE_CHECKING:
@@ -40,11 +37,10 @@ if TYPE_CHECKING:
     from smemlint.facts import Span
     from smemlint.frontend import ir
     from smemlint.frontend.cuda.parser.spans import SpanTable
-    from smemlint.frontend.program import Dropped, ParsedFunction, Prototype, TemplateParameter
+    from smemlint.frontend.program import Dropped, Prototype
 
 __all__ = ["LoadOptions", "load_unit"]
 
-_Found = TypeVar("_Found", FoundRecord, FoundDeclaration)
 _Scoped = TypeVar("_Scoped", bound=Scoped)
 _DEVICE_WORDS = frozenset(("threadIdx", "blockIdx", "__shared__"))
 _LIBRARIES = frozenset((("cute",),))
@@ -60,302 +56,6 @@ def load_unit(path: str, text: str, options: LoadOptions) -> CudaUnit:
     return CudaUnit(path, source)
 
 
-@dataclass(eq=False)
-class CudaFunction:
-    """A function definition; see `unit.Function`."""
-
-    _unit: CudaUnit = field(repr=False)
-    _found: FoundFunction = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """The last component of the name."""
-        return self._found.pieces.name
-
-    @property
-    def scope(self) -> tuple[str, ...]:
-        """Names of the enclosing namespaces and records, outermost first."""
-        return self._found.scope
-
-    @property
-    def record(self) -> str | None:
-        """The enclosing record's name."""
-        return self.pieces.record
-
-    @cached_property
-    def owner(self) -> Span | None:
-        """Of the name of the record in whose body the definition stands."""
-        record = self._found.owner
-        return self._unit.token_span(record.name_token) if record is not None else None
-
-    @property
-    def template(self) -> tuple[TemplateParameter, ...]:
-        """The function's own template parameters."""
-        return self.pieces.template
-
-    @property
-    def specialization(self) -> str | None:
-        """The arguments of an explicit specialization."""
-        return self._found.specialization
-
-    @property
-    def specifiers(self) -> frozenset[str]:
-        """The words before the name."""
-        return self._found.specifiers
-
-    @property
-    def launch_bounds(self) -> tuple[str, ...]:
-        """The arguments of `__launch_bounds__`."""
-        return self._found.launch_bounds
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Identifiers and strings of the body, `<<<` if it launches, `/` if it divides."""
-        kinds, marks = ("identifier", "string"), ("<<<", "/", "/=")
-        return frozenset(t.text for t in self.pieces.body if t.kind in kinds or t.text in marks)
-
-    @cached_property
-    def member_words(self) -> frozenset[str]:
-        """Those identifiers of the body that stand behind `.` or `->` only."""
-        found: set[str] = set()
-        others: set[str] = set()
-        before = ""
-        for token in self.pieces.body:
-            if token.kind == "identifier":
-                (found if before in (".", "->") else others).add(token.text)
-            before = token.text
-        return frozenset(found - others)
-
-    @cached_property
-    def parameter_words(self) -> frozenset[str]:
-        """Identifiers of the parameters' declarations."""
-        return frozenset(t.text for t in self.pieces.params if t.kind == "identifier")
-
-    @cached_property
-    def called_objects(self) -> frozenset[str]:
-        """Names that the body calls and that may be of objects: parameters, variables, members."""
-        body = self.pieces.body
-        objects = {*self.parameter_words, *(p.name for p in self.template)}
-        called: set[str] = set()
-        for before, token, after in zip(body, body[1:], body[2:], strict=False):
-            if token.kind == "identifier":
-                if before.kind == "identifier" or before.text in (">", ".", "->"):
-                    objects.add(token.text)
-                if after.text in ("(", "{"):
-                    called.add(token.text)
-        return frozenset(called & objects) | self._called_temporaries
-
-    @cached_property
-    def _called_temporaries(self) -> frozenset[str]:
-        """Classes an object of which is made and called: `Op()(x)`, `Op{n}(x)`."""
-        body = self.pieces.body
-        found: set[str] = set()
-        opened: list[int] = []
-        for i, token in enumerate(body[:-1]):
-            if token.kind != "operator":
-                continue
-            if token.text in OPENING:
-                opened.append(i)
-            elif token.text in CLOSING and opened:
-                maker = body[opened.pop() - 1]
-                if body[i + 1].text == "(" and token.text != "]" and _may_make(maker):
-                    found.add(maker.text)
-        return frozenset(found)
-
-    def qualifiers(self, name: str) -> frozenset[str]:
-        """Returns what stands before `::` in front of a name in the body, empty for nothing."""
-        body = self.pieces.body
-        places = (k for k, token in enumerate(body) if token.text == name)
-        return frozenset(body[k - 2].text if body[k - 1].text == "::" else "" for k in places)
-
-    @property
-    def pieces(self) -> FunctionTokens:
-        """The tokens."""
-        return self._found.pieces
-
-    @cached_property
-    def span(self) -> Span:
-        """Of the name."""
-        return self._unit.token_span(self.pieces.name_token)
-
-    @property
-    def is_kernel(self) -> bool:
-        """Whether it can be launched, as its specifiers or a macro of that sense say."""
-        if "__global__" in self.specifiers:
-            return True
-        is_named_so = any(map(names_kernel, self.specifiers))
-        return is_named_so and not self.words.isdisjoint(_DEVICE_WORDS)
-
-    @property
-    def is_device(self) -> bool:
-        """Whether device code can call it, as its specifiers or macros of that sense say."""
-        return "__device__" in self.specifiers or any(map(names_device, self.specifiers))
-
-    @property
-    def is_host(self) -> bool:
-        """Whether host code, a constant expression of it or a `decltype` can call it."""
-        if self.is_kernel:
-            return False
-        is_said = not self.specifiers.isdisjoint(("__host__", "constexpr"))
-        return is_said or not self.is_device or any(map(names_host, self.specifiers))
-
-    @cached_property
-    def _parsed(self) -> ParsedFunction:
-        from smemlint.frontend.cuda.parser.parse import parse_function
-
-        return parse_function(self.pieces, self._unit.names, self._unit.table)
-
-    def parse(self) -> ParsedFunction:
-        """Returns the tree, parsed at the first call."""
-        return self._parsed
-
-    @cached_property
-    def _parsed_head(self) -> ParsedFunction:
-        from smemlint.frontend.cuda.parser.parse import parse_function
-
-        if not self.pieces.body or "_parsed" in self.__dict__:
-            return self._parsed
-        frame = [self.pieces.body[0], self.pieces.body[-1]]
-        pieces = replace(self.pieces, body=frame, initializers=[])
-        return parse_function(pieces, self._unit.names, self._unit.table)
-
-    def parse_head(self) -> ParsedFunction:
-        """Returns the tree without its body: many overloads are read to choose one."""
-        return self._parsed_head
-
-
-@dataclass(eq=False)
-class _Definition(Generic[_Found]):
-    """What records and declarations have in common."""
-
-    _unit: CudaUnit = field(repr=False)
-    _found: _Found = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """Its name: of a record perhaps its typedef's, of an enum perhaps none."""
-        return self._found.name
-
-    @property
-    def scope(self) -> tuple[str, ...]:
-        """Names of the enclosing namespaces and records, outermost first."""
-        return self._found.scope
-
-    @property
-    def template(self) -> tuple[TemplateParameter, ...]:
-        """Its template parameters."""
-        return self._found.template
-
-    @cached_property
-    def span(self) -> Span:
-        """Of the name."""
-        return self._unit.token_span(self._found.name_token)
-
-
-def _may_make(token: Token) -> bool:
-    """Returns whether a word in front of a bracket may name a class."""
-    return token.kind == "identifier" and token.text not in STATEMENT_WORDS
-
-
-@dataclass(eq=False)
-class CudaRecord(_Definition[FoundRecord]):
-    """A record definition; see `unit.Record`."""
-
-    @property
-    def kind(self) -> Literal["struct", "class", "union"]:
-        """The keyword."""
-        return cast("Literal['struct', 'class', 'union']", self._found.kind)
-
-    @property
-    def specialization(self) -> str | None:
-        """The arguments of a specialization."""
-        return self._found.specialization
-
-    @cached_property
-    def around(self) -> tuple[Enclosing, ...]:
-        """The classes and functions that it stands in; namespaces where another has the name."""
-        found = self._found.around
-        outermost = found[0].name if found else self.name
-        alike = self._unit.records.get(outermost, ())
-        scopes = {r.scope for r in alike if r.specialization is None and not r._found.around}
-        if len(scopes) < 2:
-            return found
-        namespaces = self.scope[: len(self.scope) - len(found)]
-        return (*map(Enclosing, namespaces), *found)
-
-    @cached_property
-    def owner(self) -> Span | None:
-        """Of the name of the record in whose body it stands."""
-        record = self._found.owner
-        return self._unit.token_span(record.name_token) if record is not None else None
-
-    @property
-    def bases(self) -> tuple[str, ...]:
-        """Spelling of the base classes."""
-        return self._found.bases
-
-    @property
-    def members(self) -> list[Token]:
-        """Tokens of the data members, constants, aliases and nested records."""
-        return self._found.members()
-
-    @cached_property
-    def _parsed(self) -> ir.Struct | ir.Union | None:
-        from smemlint.frontend.cuda.parser.parse import parse_members
-
-        found = self._found
-        outer = (p for enclosing in found.around for p in enclosing.template)
-        names = self._unit.names.within((*outer, *self.template))
-        table = self._unit.table
-        around = found.attributes
-        return parse_members(self.members, names, table, self.kind, self.name, around, found.pack)
-
-    def parse(self) -> ir.Struct | ir.Union | None:
-        """Returns the data members in order, parsed at the first call."""
-        return self._parsed
-
-
-@dataclass(eq=False)
-class CudaDeclaration(_Definition[FoundDeclaration]):
-    """A declaration outside of functions; see `unit.Declaration`."""
-
-    @property
-    def kind(self) -> Literal["variable", "alias", "enum"]:
-        """What it declares."""
-        return cast("Literal['variable', 'alias', 'enum']", self._found.kind)
-
-    @property
-    def outer(self) -> tuple[TemplateParameter, ...]:
-        """Those of the classes around it."""
-        return self._found.outer
-
-    @cached_property
-    def specifiers(self) -> frozenset[str]:
-        """The words of the declaration: `__shared__`, `const`, `extern`, ..."""
-        return frozenset(t.text for t in self.tokens if t.kind == "identifier")
-
-    @property
-    def tokens(self) -> list[Token]:
-        """The tokens before the `;`."""
-        return self._found.tokens
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """The assumed `#if` conditions around it."""
-        return self._unit.conditions_at(self._found.name_token)
-
-    @cached_property
-    def _parsed(self) -> ir.Declaration | ir.Enum | None:
-        from smemlint.frontend.cuda.parser.parse import parse_declaration
-
-        names = self._unit.names.within((*self._found.outer, *self.template))
-        return parse_declaration(self.tokens, names, self._unit.table)
-
-    def parse(self) -> ir.Declaration | ir.Enum | None:
-        """Returns `Decl`, `Typedef` or `Enum`, parsed at the first call."""
-        return self._parsed
-
-
 def _values(declarations: Sequence[FoundDeclaration]) -> frozenset[str]:
     """Returns the names of variables and enumerators."""
     names = {d.name for d in declarations if d.kind == "variable" and not d.template}
@@ -363,7 +63,7 @@ def _values(declarations: Sequence[FoundDeclaration]) -> frozenset[str]:
 
 
 class CudaUnit:
-    """A translation unit; see `unit.Unit`. It is scanned when its definitions are asked for."""
+    """A translation unit; see `program.Unit`. It is scanned when its definitions are asked for."""
 
     def __init__(self, path: str, source: Preprocessed) -> None:
         self.path = path
