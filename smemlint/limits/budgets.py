@@ -403,13 +403,17 @@ MAX_DSL_VARIANTS = 6
 MAX_DSL_STEPS_TO_SWITCH = 150_000
 """Nodes that an execution may take which is tried with other flags than the defaults."""
 MAX_DSL_SWITCHES = 4
-"""Such flags of one entry, each tried by itself."""
+"""Such arguments of one entry, each tried by themselves."""
 MAX_DSL_CALLERS_UP = 3
-"""Functions above one whose copies are not executed, in which flags are looked for."""
+"""Functions above one whose copies are not executed, whose conditions are looked at."""
+MAX_WAYS_TO_A_CALL = 8
+"""Through such functions, with all that begin alike."""
+MAX_DEFINITIONS_BACK = 12
+"""Variables, attributes and parameters from a condition to the argument that it hangs on."""
 MAX_DSL_KERNELS = 24
 """Of one file."""
-MAX_REFUSED_MODES = 4
-"""Times that a program is executed again, which refused the contiguous mode of a tensor."""
+MAX_REFUSED_GUESSES = 8
+"""Times that a program is executed again, which refused a contiguous mode or an element type."""
 MAX_UNIFORM_OBJECTS = 64
 """Objects that an argument of a launch leads to, of which all threads share what is not known."""
 MAX_DSL_EVENTS = 40_000

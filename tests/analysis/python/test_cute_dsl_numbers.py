@@ -91,13 +91,30 @@ cute.compile(run)
         ("Int32(32) + address(s.iterator) + 4 * tx", "ld.shared.f32 $0, [$1+8];", "=f,r", (4, 1)),
         ("s.iterator.toint() + tx * 8", "st.shared.s32 [$0], 0;", "r", (4, 2)),
         ("address(s.iterator + tx * 8)", "{ st.shared.v4.f32 [$0], {a, a, a, a}; }", "r", (16, 2)),
+        (
+            "s.iterator.toint() + tx % 16 * 128 + tx // 16 * 16",
+            "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4];",
+            "=r,=r,=r,=r,r",
+            (16, 8),
+        ),
+        (
+            "s.iterator.toint() + tx * 16",
+            "cp.async.cg.shared.global [$0], [$1], 16;",
+            "r,l",
+            (16, 1),
+        ),
+        ("s.iterator.toint() + tx * 32", "cp.async.ca.shared.global [$0], [$1], 4;", "r,l", (4, 8)),
     ],
 )
 def test_inline_ptx_accesses_what_it_is_given(tmp_path, offset, text, constraints, expected):
-    """Addresses of ptrtoint are bytes; 32 rows of 16 bytes, 32 apart, take 8 wavefronts, not 4."""
+    """Addresses of ptrtoint are bytes; 32 rows of 16 bytes, 32 apart, take 8 wavefronts, not 4.
+
+    Of rows of 128 bytes the eight of a matrix lie in the same banks.
+    """
     program = ASSEMBLY.replace("OFFSET", offset).replace("TEXT", text)
     found = facts_of(program.replace("CONSTRAINTS", constraints), tmp_path)
-    kind = AccessKind.LOAD if text.startswith("ld") else AccessKind.STORE
+    kinds = {"ldm": AccessKind.LDMATRIX, "ld.": AccessKind.LOAD, "cp.": AccessKind.ASYNC_COPY}
+    kind = kinds.get(text[:3], AccessKind.STORE)
     assert ways(found) == [(kind, *expected)]
 
 
@@ -108,6 +125,11 @@ def test_inline_ptx_accesses_what_it_is_given(tmp_path, offset, text, constraint
         ("mbarrier.arrive.shared.b64 _, [$1];", 0),
         ("atom.shared.add.s32 $0, [$1], 1;", 1),
         ("@p ld.shared.f32 $0, [$1];", 1),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$1], [$2], 8, [$3];",
+            1,
+        ),
+        ("cp.async.cg.shared.global [$1], [$2], bytes;", 1),
         ("ld.shared.f32 $0, [other];", 1),
         ("@p bra END; ld.shared.f32 $0, [$1]; END: ret;", 1),
     ],

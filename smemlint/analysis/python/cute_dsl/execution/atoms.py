@@ -36,6 +36,8 @@ _MMA_TYPES = {
     "Float64": "F64", "Float32": "F32", "TFloat32": "TF32", "Float16": "F16", "BFloat16": "BF16",
     "Float8E4M3FN": "E4M3", "Float8E5M2": "E5M2", "Int32": "S32", "Int8": "S8", "Uint8": "U8",
 }  # fmt: skip
+_NARROWEST_ASYNCHRONOUS = 32
+"""Bits of a copy by cp.async."""
 _WARP_SHAPES = {(16, 8, 8), (16, 8, 16), (16, 8, 32)}
 _BLOCK_SCALED = {
     "MmaMXF4Op": "SM80_16x8x64_S32S4S4S32_TN", "MmaMXF4NVF4Op": "SM80_16x8x64_S32S4S4S32_TN",
@@ -59,6 +61,8 @@ def make_copy_atom(call: Call) -> Value:
             return Cute(WithoutLanes(mechanism))
     known = call.dtype(1, "copy_internal_type")
     bits = call.static(2, "num_bits_per_copy", 0)
+    if op.name == "CopyG2SOp" and not bits:
+        call.run.types.learn_width(known, _NARROWEST_ASYNCHRONOUS)
     return Cute(cute.CopyAtom(copy_op(op, known, bits), known.bits, known.name))
 
 

@@ -13,6 +13,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Cute,
     Number,
     Opaque,
+    ThreadSlice,
     UnknownTensor,
     WithoutLanes,
     array_of,
@@ -85,12 +86,12 @@ class Call:
         return needed_tensor(self.value(at, name))
 
     def tiled_copy(self, at: int, name: str) -> cute.TiledCopy:
-        """Returns a tiled copy.
+        """Returns a tiled copy, also that of a thread's slice.
 
         Raises:
             CuteError: it is none.
         """
-        found = payload_of(self.value(at, name))
+        found = _whole(payload_of(self.value(at, name)))
         if isinstance(found, WithoutLanes) and found.reason:
             raise cute.CuteError(found.reason)
         if not isinstance(found, cute.TiledCopy):
@@ -98,12 +99,12 @@ class Call:
         return found
 
     def tiled_mma(self, at: int, name: str) -> cute.TiledMma:
-        """Returns a tiled MMA.
+        """Returns a tiled MMA, also that of a thread's slice.
 
         Raises:
             CuteError: it is none.
         """
-        found = payload_of(self.value(at, name))
+        found = _whole(payload_of(self.value(at, name)))
         if not isinstance(found, cute.TiledMma):
             raise cute.CuteError(reason_of(self.value(at, name), "a tiled MMA is not known"))
         return found
@@ -114,7 +115,7 @@ class Call:
         Raises:
             CuteError: it is none.
         """
-        found = payload_of(self.value(at, name))
+        found = _whole(payload_of(self.value(at, name)))
         if isinstance(found, cute.TiledCopy):
             return found.atom
         if not isinstance(found, cute.CopyAtom):
@@ -175,6 +176,11 @@ class Call:
     def result(self, tree: object) -> Value:
         """Returns a result of the engine as a value."""
         return numbers.value_of(self.run, tree)
+
+
+def _whole(payload: object) -> object:
+    """Returns the tiled copy or MMA of which a slice is a thread's part; others as they are."""
+    return payload.tiled if isinstance(payload, ThreadSlice) else payload
 
 
 def reason_of(value: Value, otherwise: str) -> str:

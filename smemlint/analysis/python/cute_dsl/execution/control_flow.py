@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.conditions import learn, learn_behind
+from smemlint.analysis.python.cute_dsl.execution.guessed_types import RefutedGuess
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import LoopRange, Number, Opaque
@@ -84,6 +85,7 @@ class ControlFlow:
         if isinstance(test, bool):
             if test and isinstance(node.body[-1], ast.Raise) and not interpreter.open_paths:
                 self.run.refused.append(node.test)
+                self._learn_types(interpreter, node.test, scopes, holds=False)
             return interpreter.run(node.body if test else node.orelse, scopes)
         kernel, scope = self.run.kernel, scopes[-1]
         before = dict(scope)
@@ -188,9 +190,25 @@ class ControlFlow:
 
     def execute_assert(self, interpreter: Interpreter, node: ast.Assert, scopes: Scopes) -> bool:
         """Takes what the condition says of its variables as known from here on."""
-        if isinstance(self.condition(interpreter, node.test, scopes), UnknownNumber):
+        test = self.condition(interpreter, node.test, scopes)
+        if isinstance(test, UnknownNumber):
             learn(self.run, interpreter, node.test, scopes, holds=True)
+        elif test is False and not interpreter.open_paths:
+            self._learn_types(interpreter, node.test, scopes, holds=True)
         return True
+
+    def _learn_types(
+        self, interpreter: Interpreter, test: ast.expr, scopes: Scopes, *, holds: bool
+    ) -> None:
+        """Takes note of guessed element types that keep a condition from its only outcome.
+
+        Raises:
+            RefutedGuess: there is one, and the execution is to end there.
+        """
+        types, evaluate = self.run.types, partial(interpreter.evaluate, scopes=scopes)
+        types.learn(test, evaluate, holds=holds)
+        if types.refuted and types.stops and self.run.kernel is None:
+            raise RefutedGuess
 
     # ---- loops
 

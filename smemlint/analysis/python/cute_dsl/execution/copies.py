@@ -104,6 +104,7 @@ def copy_by(
     try:
         issued = cute.copy(source, destination, policy, is_predicated=is_predicated)
     except cute.CuteError as error:
+        call.run.types.learn_from_copy(sides)
         return _undecided(call, sides, str(error))
     issue(call.run, issued, call.node)
     return None
@@ -151,6 +152,7 @@ def copy_plainly(
     try:
         issued = copied(source, destination)
     except cute.CuteError as error:
+        call.run.types.learn_from_copy(sides)
         return _undecided(call, sides, str(error))
     issue(call.run, issued, call.node)
     return None
@@ -351,31 +353,57 @@ def _offset_of_element(
     return offset
 
 
-def access_pointer(
-    run: Execution,
-    pointer: Pointer,
-    kind: AccessKind,
-    node: ast.AST,
-    *,
-    is_assembly: bool = False,
-) -> None:
-    """Records `pointer.load()` or `pointer.store(value)`, or what inline PTX does there.
+def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast.AST) -> None:
+    """Records `pointer.load()` or `pointer.store(value)`.
 
     Args:
         run: the execution.
         pointer: to what is accessed.
         kind: a load or a store.
         node: where.
-        is_assembly: the program writes the instruction itself.
     """
-    if pointer.space is not cute.Space.SHARED or run.kernel is None:
-        return
-    bits = pointer.origin.dtype.bits
+    if pointer.space is cute.Space.SHARED:
+        bits, (tensor, offset) = pointer.origin.dtype.bits, _element_at(pointer)
+        emit(run, tensor, kind, max(bits // 8, 1), offset, node)
+
+
+def issue_assembly(
+    run: Execution,
+    pointer: Pointer,
+    op: str,
+    width: int,
+    node: ast.AST,
+    *,
+    matrices: int = 0,
+    copied: CopiedFrom | None = None,
+) -> None:
+    """Records an instruction that the program writes itself.
+
+    Args:
+        run: the execution.
+        pointer: to the shared memory that it names.
+        op: what it does, a key of `KINDS`.
+        width: bytes that a lane names.
+        node: where.
+        matrices: of ldmatrix and stmatrix.
+        copied: of an asynchronous copy, what it reads.
+    """
+    tensor, offset = _element_at(pointer)
+    instruction = Instruction(op, width, None, tensor, matrices, copied=copied, is_assembly=True)
+    emit(run, tensor, KINDS[op], width, offset, node, instruction=instruction, is_assembly=True)
+
+
+def _element_at(pointer: Pointer) -> tuple[cute.Tensor, AffineInt | UnknownNumber]:
+    """Returns the element that a pointer points to, and its offset in bytes."""
     tensor = cute.Tensor(
-        pointer.space, bits, cute.Layout(1), pointer.base, pointer.swizzle, pointer.origin
+        pointer.space,
+        pointer.origin.dtype.bits,
+        cute.Layout(1),
+        pointer.base,
+        pointer.swizzle,
+        pointer.origin,
     )
-    offset = byte_offset(cute.lanes_of(tensor.address_of(0)), tensor)
-    emit(run, tensor, kind, max(bits // 8, 1), offset, node, is_assembly=is_assembly)
+    return tensor, byte_offset(cute.lanes_of(tensor.address_of(0)), tensor)
 
 
 # ---- recording

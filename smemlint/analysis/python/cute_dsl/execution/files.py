@@ -30,10 +30,8 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
     outside,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.guesses import Guess
-from smemlint.analysis.python.cute_dsl.execution.outside.switches import (
-    names_on_the_way,
-    switches_to,
-)
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import Switch, switches_to
+from smemlint.analysis.python.cute_dsl.execution.outside.ways import ways_of
 from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value, is_known
 from smemlint.analysis.simt.kernel.consensus import as_sample, consensus
@@ -48,12 +46,13 @@ from smemlint.limits.budgets import (
     MAX_DSL_STEPS_TO_SWITCH,
     MAX_DSL_SWITCHES,
     MAX_DSL_VARIANTS,
-    MAX_REFUSED_MODES,
+    MAX_REFUSED_GUESSES,
 )
 from smemlint.limits.steps import current
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 _DIFFERS = Reason(ReasonCode.UNKNOWN_VALUE, "the figure depends on arguments that are not known")
+_REFUSED = Reason(ReasonCode.UNKNOWN_VALUE, "an element type was guessed that does not fit")
 DEFAULTS = Assumption(Topic.ARGUMENT, "arguments are those of the file's own `__main__`")
 
 
@@ -151,7 +150,7 @@ class _File:
 
     def _named_on_the_way(self) -> frozenset[str]:
         """Returns what the conditions name that lead to copies which are not executed."""
-        return names_on_the_way(self.text.tree, self._unreached_calls())
+        return ways_of(self.text.tree).names_on_the_way(self._unreached_calls())
 
     def _unreached_calls(self) -> set[ast.Call]:
         left = with_unreached_copies(self.text, self.found.reached)
@@ -215,7 +214,7 @@ class _File:
                 break
             entry = Entry(site.function, site.owner, site)
             guess = Guess(dtype=self._types[0])
-            guess, run = self._better(entry, guess, self._guessed(entry, guess))
+            guess, run = self._better(entry, *self._guessed(entry, guess))
             known = [*self.found.kernels, *(f for _, kernels in called for f in kernels)]
             if _gains(run.facts(assumptions_of(entry, run)), known):
                 runs, agreed = self._agreed(entry, guess, run)
@@ -256,7 +255,7 @@ class _File:
         rank: int | None = None
         for dtype in self._types:
             guess = Guess(dtype=dtype, is_declared=is_declared, rank=rank or 0)
-            run = self._guessed(entry, guess)
+            guess, run = self._guessed(entry, guess)
             if not any(map(_is_mostly_decided, run.facts(assumptions_of(entry, run)))):
                 self._call_from_outside()  # before further guesses spend the steps
             if rank is None and guesses.asks_for_tensors(run.state):
@@ -268,51 +267,66 @@ class _File:
             leaves = leaves_copies(self.text, self.found.reached)
             if guesses.asks_for_flags(run.state) and leaves:
                 other = replace(guess, flags=True)
-                self._add_guesses(entry, other, self._guessed(entry, other))
+                self._add_guesses(entry, *self._guessed(entry, other))
             self._switch(entry, guess, run)
             if not guesses.asks_for_type(run.state):
                 return
 
     def _switch(self, entry: Entry, guess: Guess, run: Run) -> None:
-        """Adds what flags lead to that do not have their defaults, where copies are left."""
+        """Adds what arguments lead to that are not the defaults, where copies are left."""
         if run.interpreter.steps > MAX_DSL_STEPS_TO_SWITCH:
             return
         owners = {instance.type for instance in run.state.constructed}
         functions = [f for owner in owners for f in guesses.constructors(owner)]
-        switches = switches_to(self._named_on_the_way(), [entry.function, *functions])
-        for switch in list(switches.items())[:MAX_DSL_SWITCHES]:
-            other = replace(guess, switched=(switch,))
-            tried = self._guessed(entry, other)
-            is_refused = tried.state.refusals - run.state.refusals
-            if is_refused or tried.state.reached <= self.found.reached:
-                continue
-            runs, agreed = self._agreed(entry, other, tried)
-            known = {(a.span, a.kind) for k in self.found.kernels for a in k.accesses}
-            reached = frozenset(self.found.reached)
-            further = [_beyond(facts, known, reached) for facts in agreed]
-            self._keep(runs, [f for f in further if f.accesses or f.not_analysed])
+        tried: list[Switch] = [{}]
+        while len(tried) <= MAX_DSL_SWITCHES:
+            further = switches_to(
+                self.text.tree, self._unreached_calls(), [entry.function, *functions]
+            )
+            switch = next((s for s in further if s not in tried), None)
+            if switch is None:
+                return
+            tried.append(switch)
+            self._add_switched(entry, replace(guess, switched=tuple(switch.items())), run)
+
+    def _add_switched(self, entry: Entry, guess: Guess, run: Run) -> None:
+        """Adds what a guess leads to that an execution does not."""
+        guess, tried = self._guessed(entry, guess)
+        is_refused = tried.state.refusals - run.state.refusals
+        if is_refused or tried.state.reached <= self.found.reached:
+            return
+        runs, agreed = self._agreed(entry, guess, tried)
+        known = {(a.span, a.kind) for k in self.found.kernels for a in k.accesses}
+        reached = frozenset(self.found.reached)
+        further = [_beyond(facts, known, reached) for facts in agreed]
+        self._keep(runs, [f for f in further if f.accesses or f.not_analysed])
 
     def _better(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns a guess, with outcomes of conditions of the host if more is decided then."""
         facts = run.facts(assumptions_of(entry, run))
         if (facts and all(map(_is_complete, facts))) or not run.state.has_open_conditions:
             return guess, run
-        other = replace(guess, assumes=True)
-        tried = self._guessed(entry, other)
+        other, tried = self._guessed(entry, replace(guess, assumes=True))
         is_better = self._decided(entry, tried) > self._decided(entry, run)
         return (other, tried) if is_better else (guess, run)
 
-    def _guessed(self, entry: Entry, guess: Guess) -> Run:
+    def _guessed(self, entry: Entry, guess: Guess) -> tuple[Guess, Run]:
+        """Returns an execution with a guess, without what the program refuses of it.
+
+        One that leaves too few steps for another and for its counterpart is not corrected.
+        """
         overrides: dict[str, Value] = {"dtype": guess.dtype.name} if guess.is_declared else {}
         is_called = entry.site is not None
-        run = self._run(overrides, outside(entry, guess), is_called=is_called)
-        for _ in range(MAX_REFUSED_MODES):
-            refused = guesses.refused_modes(run.state) - guess.flipped
-            if not refused:
+        for left in reversed(range(MAX_REFUSED_GUESSES + 1)):
+            before = current().spent
+            enter = outside(entry, guess, stops=left > 0)
+            run = self._run(overrides, enter, is_called=is_called)
+            other = guesses.corrected(guess, run.state)
+            is_settled = (other.are_columns, other.types) == (guess.are_columns, guess.types)
+            if is_settled or 3 * (current().spent - before) > current().total - before:
                 break
-            guess = replace(guess, flipped=guess.flipped | refused)
-            run = self._run(overrides, outside(entry, guess), is_called=is_called)
-        return run
+            guess = other
+        return guess, run
 
     def _of_best_rank(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns the guess at the rank of tensors under which most accesses are decided.
@@ -325,8 +339,7 @@ class _File:
         is_settled = bool(facts) and all(map(_is_complete, facts))
         is_cheap = run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS
         for rank in guesses.RANKS if is_cheap and not is_settled else ():
-            other = replace(guess, rank=rank)
-            tried = self._guessed(entry, other)
+            other, tried = self._guessed(entry, replace(guess, rank=rank))
             score = self._decided(entry, tried), -self._noted(entry, tried)
             if score > best[:2]:
                 best = *score, other, tried
@@ -355,14 +368,17 @@ class _File:
         """Returns what a guess and those that differ in numbers and blocks agree on."""
         is_kernel = is_marked(entry.function, MARKS)
         others = guesses.others(guess, first.state, is_kernel=is_kernel)
-        runs = [first, *(self._guessed(entry, other) for other in others)]
+        runs = [first, *(self._guessed(entry, other)[1] for other in others)]
         # the program does not take the numbers that it refuses
         runs = [run for run in runs if not run.state.refusals - first.state.refusals]
         by_kernel: dict[Span, list[KernelFacts]] = {}
         for run in runs:
             for facts in run.advised_facts(assumptions_of(entry, run)):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
-        return runs, [_joined(found) for found in by_kernel.values()]
+        agreed = [_joined(found) for found in by_kernel.values()]
+        if any(guesses.corrected(guess, run.state).types != guess.types for run in runs):
+            agreed = [_sampled(facts) for facts in agreed]
+        return runs, agreed
 
 
 def _gains(kernels: Sequence[KernelFacts], known: Sequence[KernelFacts]) -> bool:
@@ -385,6 +401,11 @@ def _joined(found: Sequence[KernelFacts]) -> KernelFacts:
     others = [a for facts in found[1:] for a in facts.accesses if (a.span, a.kind) not in places]
     further = {(a.span, a.kind): as_sample(a, _DIFFERS) for a in reversed(others)}
     return replace(agreed, accesses=(*agreed.accesses, *further.values()))
+
+
+def _sampled(facts: KernelFacts) -> KernelFacts:
+    """Returns a kernel that was executed with a type that its program refuses."""
+    return replace(facts, accesses=tuple(as_sample(a, _REFUSED) for a in facts.accesses))
 
 
 def _beyond(

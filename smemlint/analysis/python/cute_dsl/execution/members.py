@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import is_uniform
+from smemlint.analysis.python.cute_dsl.execution.call import is_uniform, reason_of
 from smemlint.analysis.python.cute_dsl.execution.copies import access_element
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
@@ -230,6 +230,9 @@ def subscript(run: Execution, owner: Value, key: Value, node: ast.AST) -> Value:
             part = item_of(run, tensor, key)
             if part is not None:
                 return Cute(part)
+            if tensor.space is cute.Space.GLOBAL and isinstance(key, Unknown):
+                reason = reason_of(key, "which part of a tensor it is, is not known")
+                return Cute(UnknownTensor(tensor.space, reason))  # or an element
             if tensor.space is cute.Space.COORDINATE and isinstance(tensor, cute.Tensor):
                 return coordinate_at(run, tensor, key)
             access_element(run, tensor, key, AccessKind.LOAD, node)

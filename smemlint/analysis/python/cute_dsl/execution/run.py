@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution import expressions, statements
+from smemlint.analysis.python.cute_dsl.execution.guessed_types import RefutedGuess
 from smemlint.analysis.python.cute_dsl.execution.kernels import facts_of
 from smemlint.analysis.python.cute_dsl.execution.model import DslModel
 from smemlint.analysis.python.cute_dsl.execution.modules import ImportedFiles, Texts
@@ -73,6 +74,8 @@ class Run:
                     enter(self, scope)
         except (OverBudget, OutOfSteps, RecursionError):
             self.failure = "it takes too long to follow"
+        except RefutedGuess:
+            pass
         finally:
             outer.spend(min(part.spent, part.total))
 

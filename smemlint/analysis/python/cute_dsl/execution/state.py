@@ -10,6 +10,7 @@ from dataclasses import field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from smemlint.analysis.python.cute_dsl.execution.guessed_types import GuessedTypes
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
 from smemlint.analysis.python.interpreter.changes import ChangeLog
 from smemlint.analysis.python.interpreter.values import (
@@ -100,7 +101,9 @@ class Execution:
         layouts: thread layouts that are not compact.
         guessed: what was guessed.
         refused: conditions with which it came to a `raise` without a doubt.
-        flipped: places that ask which mode of a tensor is contiguous, of which the other one is.
+        are_columns: places that ask which mode of a tensor is contiguous, where that is settled ->
+            whether it is the first one.
+        types: element types that are guessed.
         refusals: places of `raise` that it came to without a doubt.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
@@ -142,7 +145,8 @@ class Execution:
         self.guessed: dict[Assumption, None] = {}
         self.refusals: set[Span] = set()
         self.refused: list[ast.expr] = []
-        self.flipped: frozenset[Span] = frozenset()
+        self.are_columns: Mapping[Span, bool] = {}
+        self.types = GuessedTypes()
         self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0
 

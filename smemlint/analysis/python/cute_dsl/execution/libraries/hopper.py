@@ -71,8 +71,8 @@ def from_tensor(call: Call) -> Value:
     if isinstance(payload, UnknownTensor):
         if payload.space is cute.Space.GLOBAL and call.run.choice is not None:
             call.run.guessed.setdefault(_EITHER_MAJOR)
-            is_other = call.run.span_of(call.node) in call.run.flipped
-            return COLUMN if bool(call.run.choice) != is_other else ROW
+            place = call.run.span_of(call.node)
+            return COLUMN if call.run.are_columns.get(place, bool(call.run.choice)) else ROW
         raise cute.CuteError(f"which mode is contiguous: {payload.reason}")
     if not isinstance(payload, cute.Tensor):
         raise cute.CuteError(

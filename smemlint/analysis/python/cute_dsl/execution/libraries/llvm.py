@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method
-from smemlint.analysis.python.cute_dsl.execution.copies import access_pointer
+from smemlint.analysis.python.cute_dsl.execution.copies import issue_assembly, note_without_lanes
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
@@ -16,14 +16,16 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import DType, Value
-from smemlint.facts import AccessKind
 from smemlint.frontend.ptx.opcode import Opcode
-from smemlint.frontend.ptx.syntax import Address, Name, Operation
+from smemlint.frontend.ptx.syntax import Address, Immediate, Name, Operation
 from smemlint.frontend.ptx.templates import instructions
 from smemlint.layout import cute
+from smemlint.layout.cute import CopiedFrom
 
 _BYTE = DType("Uint8", 8)
-_KINDS = {"ld": AccessKind.LOAD, "st": AccessKind.STORE}
+_OPS = {"ld": "load", "st": "store"}
+_OF_MATRICES = ("ldmatrix", "stmatrix")
+_ROW_BYTES = 16
 
 
 @function("ptrtoint")
@@ -82,15 +84,34 @@ def _follow(call: Call, operation: Operation, values: Mapping[str, Value]) -> bo
         return True  # barriers have no lane addresses
     base = values.get(address.base.text) if isinstance(address.base, Name) else None
     pointer = payload_of(base)
-    if not isinstance(pointer, Pointer) or operation.guard or opcode.has("async"):
+    if not isinstance(pointer, Pointer) or operation.guard:
         return False
-    if opcode.name not in _KINDS or opcode.space != "shared":
+    if opcode.has("bulk"):
+        note_without_lanes(call, "bulk copy", pointer.origin.object)
+        return True
+    pointer = replace(pointer, base=pointer.base + 8 * address.offset)
+    if opcode.name in _OF_MATRICES:
+        matrices = max(opcode.matrices, 1)
+        issue_assembly(call.run, pointer, opcode.name, _ROW_BYTES, call.node, matrices=matrices)
+        return True
+    if opcode.name == "cp" and opcode.parts[:1] == ("async",):
+        return _follow_copy(call, operation, pointer)
+    if opcode.name not in _OPS or opcode.space != "shared" or opcode.has("async"):
         return False
     vector = DType(opcode.type, 8 * opcode.bytes * opcode.elements)
-    pointer = replace(
-        pointer,
-        base=pointer.base + 8 * address.offset,
-        origin=replace(pointer.origin, dtype=vector),
-    )
-    access_pointer(call.run, pointer, _KINDS[opcode.name], call.node, is_assembly=True)
+    pointer = replace(pointer, origin=replace(pointer.origin, dtype=vector))
+    width = opcode.bytes * opcode.elements
+    issue_assembly(call.run, pointer, _OPS[opcode.name], width, call.node)
+    return True
+
+
+def _follow_copy(call: Call, operation: Operation, target: Pointer) -> bool:
+    """Records `cp.async.cg.shared.global [to], [from], bytes[, source bytes];`."""
+    sizes = [o for o in operation.operands if not isinstance(o, Address)]
+    width = sizes[0].value if sizes and isinstance(sizes[0], Immediate) else None
+    if width not in (4, 8, 16):
+        return False
+    form = "cg" if "cg" in operation.opcode else "ca"
+    copied = CopiedFrom(None, None, form, is_zero_filling=len(sizes) > 1)
+    issue_assembly(call.run, target, "cp.async", width, call.node, copied=copied)
     return True

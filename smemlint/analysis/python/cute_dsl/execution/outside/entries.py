@@ -87,14 +87,23 @@ def _all_functions(text: PythonText) -> Iterator[Entry]:
             yield from (Entry(m, node) for m in node.body if isinstance(m, ast.FunctionDef))
 
 
-def outside(entry: Entry, guess: guesses.Guess) -> Callable[[Run, Scope], None]:
-    """Returns what enters a function once the file's definitions are executed."""
+def outside(
+    entry: Entry, guess: guesses.Guess, *, stops: bool = False
+) -> Callable[[Run, Scope], None]:
+    """Returns what enters a function once the file's definitions are executed.
+
+    Args:
+        entry: the function.
+        guess: at its arguments.
+        stops: whether an execution ends where its host refuses a guess.
+    """
 
     def enter(run: Run, home: Scope) -> None:
         site = entry.site
         run.state.choice = guess.number
         run.state.assumes = guess.assumes
-        run.state.flipped = guess.flipped
+        run.state.types.stops = stops
+        run.state.are_columns = dict(guess.are_columns)
         scope = home
         if site is not None:
             run.state.outcomes = site.outcomes

@@ -13,8 +13,9 @@ from itertools import takewhile
 
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import ALIGNMENT, dtype_named
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
-from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, UnknownTensor
+from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque, UnknownTensor
 from smemlint.analysis.python.interpreter import Interpreter, calls
 from smemlint.analysis.python.interpreter.values import (
     Class,
@@ -60,8 +61,10 @@ class Guess:
         rank: modes of a tensor that is not known, of which the last is contiguous; 0 where not
             even these are guessed.
         assumes: open conditions of the host are guessed, too.
-        flipped: places that ask which mode of a tensor is contiguous, of which the other one is.
-        switched: flags that do not have their default, by name.
+        are_columns: places that ask which mode of a tensor is contiguous, of which the program
+            refuses one; whether it is the first one.
+        types: parameters for which the program refuses `dtype`, with the types that it takes.
+        switched: parameters that do not have their default, by name.
     """
 
     block: tuple[int, int, int] = _BLOCKS[0]
@@ -71,8 +74,9 @@ class Guess:
     flags: bool = False
     rank: int = 0
     assumes: bool = False
-    flipped: frozenset[Span] = frozenset()
-    switched: tuple[tuple[str, bool], ...] = ()
+    are_columns: frozenset[tuple[Span, bool]] = frozenset()
+    types: tuple[tuple[ast.arg, DType], ...] = ()
+    switched: tuple[tuple[str, object], ...] = ()
 
     def arguments(
         self,
@@ -105,27 +109,35 @@ class Guess:
             if p.name in asked
         }
         found: Scope = {name: value for name, value in values.items() if value is not None}
+        found |= self._switched(run, parameters)
         flags = {n for n in values if names_flag(n)} | (_tested(function) & values.keys())
-        switched = {n: v for n, v in self.switched if any(n == p.name for p in parameters)}
-        open_flags = sorted(flags - found.keys() - set(truths) - switched.keys())
-        for name, value in (*dict.fromkeys(open_flags, self.flags).items(), *switched.items()):
-            text = f"`{name}` is {value}"
-            run.guessed.setdefault(Assumption(Topic.CONDITION, text, name))
-            found[name] = value
+        for name in sorted(flags - found.keys() - set(truths)):
+            found[name] = self.flags
+            _note_condition(run, name, f"is {self.flags}")
+        return found
+
+    def _switched(self, run: Execution, parameters: Sequence[Parameter]) -> Scope:
+        """Returns the parameters that do not have their default, and notes them."""
+        found: Scope = {}
+        for parameter in parameters:
+            if parameter.name not in dict(self.switched):
+                continue
+            name, value = parameter.name, dict(self.switched)[parameter.name]
+            if value is GIVEN:
+                value = self._of(run, parameter.arg) or Opaque(name)
+            found[name] = value  # type: ignore[assignment]
+            _note_condition(run, name, f"is {dict(self.switched)[name]}")
         return found
 
     def _of(self, run: Execution, parameter: ast.arg) -> Value:
         kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
         name = parameter.arg
         if "Tensor" in kind:
-            self._note_type(run)
-            return self._tensor(run, name)
+            return self._tensor(run, parameter)
         if "dtype" in name and (kind == "str" or name.endswith("_str")):
-            self._note_type(run)
-            return self.dtype.name.lower()
+            return self._type(run, parameter).name.lower()
         if "Numeric" in kind or name.endswith("dtype"):
-            self._note_type(run)
-            return self.dtype
+            return self._type(run, parameter)
         if kind.rpartition(".")[2] in _INTEGERS:
             return Number(run.fresh(name))
         extents = guessed_extents(name)
@@ -139,20 +151,32 @@ class Guess:
         run.guessed.setdefault(Assumption(Topic.ARGUMENT, text, name))
         return values[min(self.number, len(values) - 1)]
 
-    def _note_type(self, run: Execution) -> None:
+    def _type(self, run: Execution, parameter: ast.arg) -> DType:
+        """Returns an element type for a parameter, and notes it."""
+        settled = dict(self.types).get(parameter)
+        if settled is not None:
+            text = f"`{parameter.arg}` has the type {settled.name}, the only one that fits"
+            run.guessed.setdefault(Assumption(Topic.NUMBER, text, parameter.arg))
+            return settled
         text = f"elements are {self.dtype.name}, one of the types that the file takes"
         declared = Assumption(Topic.NUMBER, text)
         run.guessed.setdefault(declared if self.is_declared else _BY_TYPE)
+        return run.types.give(parameter, self.dtype)
 
-    def _tensor(self, run: Execution, name: str) -> Value:
+    def _tensor(self, run: Execution, parameter: ast.arg) -> Value:
+        dtype = self._type(run, parameter)
         if self.rank:
             text = f"tensors have {self.rank} modes, of which the last one is contiguous"
             run.guessed.setdefault(Assumption(Topic.ARGUMENT, text))
             run.guessed.setdefault(_ALIGNED)
-            return symbolic_tensor(run, self.dtype, self.rank)
+            return symbolic_tensor(run, dtype, self.rank)
         run.guessed.setdefault(_BY_TENSOR)
-        reason = f"the argument `{name}` is not known"
-        return Cute(UnknownTensor(cute.Space.GLOBAL, reason, self.dtype))
+        reason = f"the argument `{parameter.arg}` is not known"
+        return Cute(UnknownTensor(cute.Space.GLOBAL, reason, dtype))
+
+
+def _note_condition(run: Execution, name: str, text: str) -> None:
+    run.guessed.setdefault(Assumption(Topic.CONDITION, f"`{name}` {text}", name))
 
 
 def _tested(function: ast.FunctionDef) -> set[str]:
@@ -205,19 +229,41 @@ _INTEGER_CONSTANTS = ("int", "cutlass.Constexpr[int]", "Constexpr[int]", "cute.C
 _CONSTANTS = (*_INTEGER_CONSTANTS, "cutlass.Constexpr", "Constexpr")
 
 
-def refused_modes(run: Execution) -> frozenset[Span]:
+def corrected(guess: Guess, run: Execution) -> Guess:
+    """Returns a guess without what an execution with it showed that the program refuses."""
+    are_columns = dict(guess.are_columns)
+    for place in _refused_modes(run):
+        are_columns.setdefault(place, not run.choice)
+    types = run.types.refuted | dict(guess.types)
+    return replace(guess, are_columns=frozenset(are_columns.items()), types=tuple(types.items()))
+
+
+def _refused_modes(run: Execution) -> frozenset[Span]:
     """Returns where the program asked for the contiguous mode of tensors that it then refuses.
 
     `self.major = LayoutEnum.from_tensor(v)..` in front of `if self.major != K: raise ..` is one.
     """
     found: set[Span] = set()
     for test in run.refused:
+        assigned = _assigned_in(run.texts.text_of(test).tree)
         compared = [node for node in walk(test) if isinstance(node, ast.Compare)]
-        names = {ast.unparse(part) for c in compared for part in (c.left, *c.comparators)}
-        for node in walk(run.texts.text_of(test).tree):
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names:
-                found |= {run.span_of(call) for call in walk(node.value) if _asks_for_mode(call)}
+        names = [ast.unparse(part) for c in compared for part in (c.left, *c.comparators)]
+        for name in names:
+            for value in assigned.get(name, ()):
+                parts = list(walk(value))
+                found |= {run.span_of(part) for part in parts if _asks_for_mode(part)}
+                read = map(ast.unparse, (p for p in parts if isinstance(p, ast.Attribute)))
+                names += (name for name in read if name not in names)
     return frozenset(found)
+
+
+def _assigned_in(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """Returns what a file assigns to each name and attribute."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.Assign):
+            found.setdefault(ast.unparse(node.targets[0]), []).append(node.value)
+    return found
 
 
 def _asks_for_mode(node: ast.AST) -> bool:

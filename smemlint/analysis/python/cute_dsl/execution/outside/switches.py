@@ -1,71 +1,269 @@
-"""Flags whose other value leads to copies that a program does not execute with its defaults."""
+"""Arguments that lead to copies which a program does not execute with its defaults."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterator, Sequence
 
+from smemlint.analysis.python.cute_dsl.execution.outside.ways import Step, ways_of
 from smemlint.frontend.python.parameters import parameters_of
-from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_DSL_CALLERS_UP
+from smemlint.limits.budgets import MAX_DEFINITIONS_BACK
+
+GIVEN = "given"
+"""Stands for an argument that is not None."""
+
+Switch = dict[str, object]
+"""Parameters by name -> a constant, or `GIVEN`."""
+
+_NEGATED = {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+            ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Lt: ast.GtE, ast.GtE: ast.Lt,
+            ast.In: ast.NotIn, ast.NotIn: ast.In}  # fmt: skip
+_ORDERS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+_COUNTS = 16
+"""Numbers below are counts; those from here on are extents, beyond which twice or half is tried."""
+_ANY = object()
+"""Stands for a value of which nothing is asked."""
+
+_Way = Sequence[Step]
+_Definition = tuple[Step, ast.expr | None]
+"""An assignment, and what it assigns; None where that is a part of a value."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Guarded:
-    """A call, the function around it, and what the conditions inside that lead to it name."""
-
-    call: ast.Call
-    function: str
-    names: frozenset[str]
+class _Impossible(Exception):
+    """A condition never has this outcome."""
 
 
-def switches_to(named: Set[str], functions: Collection[ast.FunctionDef]) -> dict[str, bool]:
-    """Returns parameters that are flags with a default, each with its other value.
+def switches_to(
+    tree: ast.Module, calls: Collection[ast.Call], functions: Sequence[ast.FunctionDef]
+) -> Iterator[Switch]:
+    """Yields arguments of functions with which the conditions on a way to a call may hold.
 
     Args:
-        named: what conditions name whose outcomes may be others then.
-        functions: whose parameters are looked at.
+        tree: the file.
+        calls: those that are not executed.
+        functions: whose parameters are chosen.
     """
-    return {
-        p.name: not p.default.value
-        for function in functions
-        for p in parameters_of(function.args)
-        if p.name in named
-        and isinstance(p.default, ast.Constant)
-        and isinstance(p.default.value, bool)
-    }
+    solver = _Solver(tree, functions)
+    for call in sorted(calls, key=lambda c: (c.lineno, c.col_offset)):
+        for way in ways_of(tree).ways_to(call):
+            try:
+                switch = solver.solved(way)
+            except _Impossible:
+                continue
+            if switch:
+                yield switch
 
 
-def names_on_the_way(tree: ast.Module, calls: Collection[ast.Call]) -> frozenset[str]:
-    """Returns what conditions around calls name, and around calls of the functions with them."""
-    if not calls:
-        return frozenset()
-    guarded = list(_guarded(tree))
-    found = [g for g in guarded if g.call in calls]
-    named = frozenset().union(*(g.names for g in found))
-    seen: set[str] = set()
-    for _ in range(MAX_DSL_CALLERS_UP):
-        wanted = {g.function for g in found} - seen
-        seen |= wanted
-        found = [g for g in guarded if _name_of(g.call.func) in wanted]
-        named = named.union(*(g.names for g in found))
-    return named
+class _Solver:
+    """Looks for arguments with which conditions of a file hold.
+
+    Args:
+        tree: the file.
+        functions: whose parameters are chosen.
+    """
+
+    def __init__(self, tree: ast.Module, functions: Sequence[ast.FunctionDef]) -> None:
+        self._functions = functions
+        self._defaults = {p.name: p.default for f in functions for p in parameters_of(f.args)}
+        self._definitions: dict[tuple[ast.FunctionDef | None, str], list[_Definition]] = {}
+        for step in ways_of(tree).steps:
+            for target, value in _assigned_by(step.node):
+                place = step.function if isinstance(target, ast.Name) else None
+                key = place, ast.unparse(target)
+                self._definitions.setdefault(key, []).append((step, value))
+
+    def solved(self, way: _Way) -> Switch:
+        """Returns arguments with which all conditions of a way may have their outcomes.
+
+        Raises:
+            _Impossible: one never has.
+        """
+        found: Switch = {}
+        for at, step in enumerate(way):
+            for test, holds in step.guards:
+                _merge(found, self._truth(test, way[at:], MAX_DEFINITIONS_BACK, holds=holds))
+        return {n: v for n, v in found.items() if not _is_constant(self._defaults.get(n), v)}
+
+    def _truth(self, test: ast.expr, way: _Way, left: int, *, holds: bool) -> Switch:
+        """Returns arguments with which an expression is true, or is not."""
+        match test:
+            case ast.Call(args=[inner]) if ast.unparse(test.func).endswith(("const_expr", "bool")):
+                return self._truth(inner, way, left, holds=holds)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self._truth(operand, way, left, holds=not holds)
+            case ast.BoolOp(values=parts) if isinstance(test.op, ast.And) == holds:
+                found: Switch = {}
+                for part in parts:
+                    _merge(found, self._truth(part, way, left, holds=holds))
+                return found
+            case ast.BoolOp(values=parts):
+                return self._any_truth(parts, way, left, holds=holds)
+            case ast.Compare(left=one, ops=[op], comparators=[other]):
+                return self._value(one, _value_for(type(op), other, holds=holds), way, left)
+            case ast.Constant() | ast.Name() | ast.Attribute():
+                return self._value(test, holds, way, left)
+        return {}
+
+    def _any_truth(self, parts: Sequence[ast.expr], way: _Way, left: int, *, holds: bool) -> Switch:
+        """Returns arguments with which the first part has an outcome that they lead to."""
+        is_possible = False
+        for part in parts:
+            try:
+                found = self._truth(part, way, left, holds=holds)
+            except _Impossible:
+                continue
+            if found:
+                return found
+            is_possible = True
+        return _only_if(is_possible)
+
+    def _value(self, node: ast.expr, value: object, way: _Way, left: int) -> Switch:
+        """Returns arguments with which an expression has a value; a `bool` stands for a truth."""
+        if value is _ANY or not left:
+            return {}
+        match node:
+            case ast.Constant():
+                return _only_if(_is_constant(node, value))
+            case ast.Name(name):
+                return self._variable(name, value, way, left - 1)
+            case ast.Attribute():
+                return self._attribute(node, value, way, left - 1)
+            case ast.IfExp(test=test):
+                for side, holds in ((node.body, True), (node.orelse, False)):
+                    if _is_constant(side, value):
+                        return self._truth(test, way, left - 1, holds=holds)
+            case ast.BinOp(one, ast.FloorDiv(), ast.Constant(int(divisor))) if _is_number(value):
+                return self._value(one, value * divisor, way, left - 1)  # type: ignore[operator]
+        return self._truth(node, way, left - 1, holds=value) if isinstance(value, bool) else {}
+
+    def _attribute(self, node: ast.Attribute, value: object, way: _Way, left: int) -> Switch:
+        """Returns arguments with which an attribute has a value."""
+        known = self._definitions.get((None, ast.unparse(node)), [])
+        own = [found for found in known if found[0].owner is way[0].owner] or known
+        return self._defined(own, value, (), left) if own else {}
+
+    def _variable(self, name: str, value: object, way: _Way, left: int) -> Switch:
+        """Returns arguments with which a variable of the first function of a way has a value."""
+        function = way[0].function
+        definitions = self._definitions.get((function, name), [])
+        if definitions:
+            return self._defined(definitions, value, way[1:], left)
+        if function is None or all(p.name != name for p in parameters_of(function.args)):
+            return {}
+        if function in self._functions:
+            return {name: value}
+        given = _argument(way, name)
+        return self._value(given, value, way[1:], left) if given is not None else {}
+
+    def _defined(
+        self, definitions: Sequence[_Definition], value: object, callers: _Way, left: int
+    ) -> Switch:
+        """Returns arguments with which the only assignment that may give a value gives it."""
+        found: list[tuple[Step, Switch]] = []
+        for step, definition in definitions:
+            try:
+                asked = self._value(definition, value, (step, *callers), left) if definition else {}
+            except _Impossible:
+                continue
+            found.append((step, asked))
+        if len(found) != 1:
+            return _only_if(bool(found))
+        (step, asked), way = found[0], (found[0][0], *callers)
+        for test, holds in step.guards if len(definitions) > 1 else ():
+            _merge(asked, self._truth(test, way, left, holds=holds))
+        return asked
 
 
-def _guarded(tree: ast.Module) -> Iterator[_Guarded]:
-    """Yields the calls of a file."""
-    worklist: list[tuple[ast.AST, str, frozenset[str]]] = [(tree, "", frozenset())]
-    while worklist:
-        at, function, names = worklist.pop()
-        if isinstance(at, ast.Call):
-            yield _Guarded(at, function, names)
-        elif isinstance(at, ast.FunctionDef):
-            function, names = at.name, frozenset()
-        elif isinstance(at, ast.If | ast.IfExp):
-            names |= {_name_of(n) for n in ast.walk(at.test)}
-        worklist += ((child, function, names) for child in ast.iter_child_nodes(at))
+def _assigned_by(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Yields the names and attributes that a node assigns, and what, if that is whole."""
+    targets: list[ast.expr] = []
+    value: ast.expr | None = None
+    if isinstance(node, ast.Assign):
+        targets, value = node.targets, node.value
+    elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
+        targets, value = [node.target], node.value
+    elif isinstance(node, ast.AugAssign | ast.For):
+        targets = [node.target]
+    for target in targets:
+        for part in ast.walk(target):
+            if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store):
+                yield part, value if part is target else None
 
 
-def _name_of(node: ast.AST) -> str:
-    """Returns a name, or the last part of a dotted one."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+def _value_for(op: type[ast.cmpop], other: ast.expr, *, holds: bool) -> object:
+    """Returns what gives a comparison an outcome: a constant, `GIVEN` or `_ANY`."""
+    kind = op if holds else _NEGATED[op]
+    match other:
+        case ast.Tuple(elts=[ast.Constant(value=value), *_]) if kind is ast.In:
+            return value
+        case ast.List(elts=[ast.Constant(value=value), *_]) if kind is ast.In:
+            return value
+        case ast.Constant(value=value):
+            pass
+        case _:
+            return _ANY
+    if kind in (ast.Eq, ast.Is):
+        return value
+    is_other = kind in (ast.NotEq, ast.IsNot)
+    if is_other and (value is None or isinstance(value, bool)):
+        return GIVEN if value is None else not value
+    if not isinstance(value, int) or not (is_other or kind in _ORDERS):
+        return _ANY
+    if kind is ast.Lt:
+        return value // 2 if value >= _COUNTS else value - 1
+    if is_other or kind is ast.Gt:
+        return 2 * value if value >= _COUNTS else value + 1
+    return value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _only_if(is_possible: bool) -> Switch:
+    """Returns that nothing is asked of arguments.
+
+    Raises:
+        _Impossible: it is not possible.
+    """
+    if not is_possible:
+        raise _Impossible
+    return {}
+
+
+def _merge(found: Switch, further: Switch) -> None:
+    """Adds arguments to others.
+
+    Raises:
+        _Impossible: one of them needs two values.
+    """
+    for name, value in further.items():
+        if found.setdefault(name, value) != value:
+            raise _Impossible
+
+
+def _is_constant(node: ast.expr | None, value: object) -> bool:
+    """Returns whether an expression is a constant that is a value, has a truth, or is given."""
+    if not isinstance(node, ast.Constant):
+        return False
+    if isinstance(value, bool):
+        return bool(node.value) == value
+    return node.value is not None if value is GIVEN else node.value == value
+
+
+def _argument(way: _Way, name: str) -> ast.expr | None:
+    """Returns what the second call of a way gives a parameter of the function that it calls."""
+    function = way[0].function
+    if function is None or len(way) == 1:
+        return None
+    call, parameters = way[1].node, parameters_of(function.args)
+    assert isinstance(call, ast.Call)
+    names = [p.name for p in parameters if not p.is_keyword]
+    if names[:1] == ["self"] and isinstance(call.func, ast.Attribute):
+        names = names[1:]
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    given = {p.name: p.default for p in parameters}
+    given |= dict(zip(names, call.args, strict=False))
+    given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
+    return given.get(name)

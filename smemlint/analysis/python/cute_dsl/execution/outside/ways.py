@@ -1,0 +1,107 @@
+"""Ways to calls that no execution reached: the conditions around them, up through callers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from functools import cached_property, lru_cache
+
+from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_DSL_CALLERS_UP, MAX_WAYS_TO_A_CALL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A call or an assignment, what is around it, and the conditions inside that lead to it.
+
+    Attributes:
+        node: the call, or the statement.
+        function: around it; None in the module.
+        owner: the class around that.
+        guards: conditions with the outcomes that lead to the node, the outermost first.
+    """
+
+    node: ast.AST
+    function: ast.FunctionDef | None
+    owner: ast.ClassDef | None
+    guards: tuple[tuple[ast.expr, bool], ...] = ()
+
+
+class Ways:
+    """The calls and assignments of a file, each with the conditions around it.
+
+    Args:
+        tree: the file.
+
+    Attributes:
+        steps: all of them.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.steps = list(_steps(tree))
+        self._calls = {step.node: step for step in self.steps if isinstance(step.node, ast.Call)}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Step]]:
+        found: dict[str, list[Step]] = {}
+        for node, step in self._calls.items():
+            found.setdefault(name_of(node.func), []).append(step)
+        return found
+
+    def ways_to(self, call: ast.Call) -> Iterator[tuple[Step, ...]]:
+        """Yields ways to a call: itself, then a call of the function around it, and so on."""
+        if call not in self._calls:
+            return
+        worklist: list[tuple[Step, ...]] = [(self._calls[call],)]
+        for way in worklist:
+            function = way[-1].function
+            callers = self._by_name.get(function.name, []) if function is not None else []
+            known = {step.function for step in way}
+            further = [(*way, c) for c in callers if c.function not in known]
+            if not further or len(way) > MAX_DSL_CALLERS_UP:
+                yield way
+            worklist += further[: MAX_WAYS_TO_A_CALL - len(worklist)]
+
+    def names_on_the_way(self, calls: Collection[ast.Call]) -> frozenset[str]:
+        """Returns what the conditions on the ways to calls name."""
+        ways = (way for call in calls for way in self.ways_to(call))
+        tests = {test for way in ways for step in way for test, _ in step.guards}
+        return frozenset(name_of(node) for test in tests for node in ast.walk(test))
+
+
+@lru_cache(maxsize=1)
+def ways_of(tree: ast.Module) -> Ways:
+    """Returns the ways of a file, those of the last one kept."""
+    return Ways(tree)
+
+
+def _steps(tree: ast.Module) -> Iterator[Step]:
+    worklist = [Step(tree, None, None)]
+    while worklist:
+        at = worklist.pop()
+        node, inside = at.node, at
+        if isinstance(node, ast.Call | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For):
+            yield at
+        elif isinstance(node, ast.FunctionDef):
+            inside = Step(node, node, at.owner)
+        elif isinstance(node, ast.ClassDef):
+            inside = Step(node, at.function, node, at.guards)
+        sides = _sides(node)
+        for child in ast.iter_child_nodes(node):
+            guards = (*inside.guards, sides[child]) if child in sides else inside.guards
+            worklist.append(Step(child, inside.function, inside.owner, guards))
+
+
+def _sides(node: ast.AST) -> dict[ast.AST, tuple[ast.expr, bool]]:
+    """Returns the parts of a branch with the outcome of its condition that leads to them."""
+    match node:
+        case ast.If(test=test, body=body, orelse=orelse):
+            return {**dict.fromkeys(body, (test, True)), **dict.fromkeys(orelse, (test, False))}
+        case ast.IfExp(test=test, body=one, orelse=other):
+            return {one: (test, True), other: (test, False)}
+    return {}
+
+
+def name_of(node: ast.AST) -> str:
+    """Returns a name, or the last part of a dotted one."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

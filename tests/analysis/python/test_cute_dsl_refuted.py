@@ -1,0 +1,150 @@
+"""Guesses that a program of the DSL refuses, and the arguments that lead to its copies."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from test_cute_dsl_kernels import facts_of, ways
+
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import switches_to
+from smemlint.facts import AccessKind, Certainty
+from smemlint.reasons import Topic
+
+TYPES = """
+class Sums:
+    def __init__(self, head_dim: int = 64):
+        self.threads = 32
+
+    @cute.jit
+    def __call__(self, x: cute.Tensor, sums: cute.Tensor):
+        CHECK
+        self.kernel(x, sums).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, x: cute.Tensor, sums: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(sums.element_type, cute.make_layout((32, 32), stride=(32, 1)), 16)
+        h = smem.allocate_tensor(x.element_type, cute.make_layout((32, 64), stride=(64, 1)), 16)
+        COPY
+        a = s[tx, 0]
+        b = h[tx, 0]
+"""
+COPY = "cute.autovec_copy(s[tx, None], cute.make_rmem_tensor((32,), cutlass.Float32))"
+
+
+@pytest.mark.parametrize(
+    ("check", "copy"),
+    [
+        ("assert sums.element_type == cutlass.Float32", "pass"),
+        ("assert sums.element_type.width == 32 and True", "pass"),
+        ("assert sums.dtype in (cutlass.Float32,)", "pass"),
+        ("if cutlass.const_expr(sums.element_type != cutlass.Float32): raise TypeError()", "pass"),
+        ("if not (sums.element_type is cutlass.Float32): raise TypeError()", "pass"),
+        ("pass", COPY),
+        ("t = cute.make_copy_atom(cpasync.CopyG2SOp(), sums.element_type)", "pass"),
+    ],
+)
+def test_an_element_type_that_the_program_refuses_is_not_guessed(check, copy, tmp_path):
+    """Columns of 32 rows: 128 bytes apart in float and in half, of which one has 32 columns."""
+    text = TYPES.replace("CHECK", check).replace("COPY", copy)
+    found = facts_of(text, tmp_path)
+    reads = [a for k in found.kernels for a in k.accesses if a.width_bytes < 16]
+    assert [(a.width_bytes, a.ways) for a in reads] == [(4, 32), (2, 32)]
+    assumed = {a.subject for a in reads[0].assumptions if a.topic is Topic.NUMBER}
+    assert "sums" in assumed
+    assert not any(k.not_analysed for k in found.kernels)
+
+
+def test_a_type_that_fits_is_kept(tmp_path):
+    """32 rows of 32 halves, 64 bytes apart: 16 of them meet in a bank."""
+    found = facts_of(TYPES.replace("CHECK", "pass").replace("COPY", "pass"), tmp_path)
+    assert ways(found) == [(AccessKind.LOAD, 2, 16), (AccessKind.LOAD, 2, 32)]
+
+
+MODES = """
+class Tiles:
+    def __init__(self, num_stages: int):
+        self.pitch = 32 * num_stages
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.layout = utils.LayoutEnum.from_tensor(a)
+        major = self.layout.mma_major_mode()
+        if cutlass.const_expr(major != tcgen05.OperandMajorMode.K):
+            raise RuntimeError()
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
+        x = s[tx * self.pitch]
+        y = s[tx * (self.pitch // 16)]
+"""
+
+
+def test_the_other_guess_keeps_the_mode_that_the_program_asks_for(tmp_path):
+    """Of 2 or 3 stages rows begin 64 or 96 words apart; a 16th of that is 4 words, or 6."""
+    (kernel,) = facts_of(MODES, tmp_path).kernels
+    assert next((a.certainty, a.ways) for a in kernel.accesses) == (Certainty.ASSUMED, 32)
+    assert kernel.accesses[1].certainty is Certainty.SAMPLED
+
+
+SOLVED = """
+class Kernel:
+    def __init__(self, arch: int, pairs=False, size=1, table: Optional[Tensor] = None, n=64):
+        self.pairs = bool(pairs and size == 2)
+        self.is_tall = arch // 10 in [10, 11] and pairs
+        self.stages = None if n <= 64 else "deep"
+        self.table = table
+        self.twice = 1
+        self.twice = 2
+
+    def __call__(self, x):
+        self.kernel(x)
+
+    def kernel(self, x):
+        never = False
+        is_open = False
+        if self.table is not None:
+            is_open = unread(x)
+        if const_expr(CONDITION):
+            self.move(x, self.pairs)
+
+    def move(self, x, in_pairs, kind=3):
+        if INNER:
+            cute.copy(x, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "inner", "expected"),
+    [
+        ("self.pairs", "True", {"pairs": True, "size": 2}),
+        ("not self.pairs", "True", None),
+        ("True", "in_pairs", {"pairs": True, "size": 2}),
+        ("True", "kind == 4", None),
+        ("kind", "not in_pairs", None),
+        ("self.is_tall", "True", {"arch": 100, "pairs": True}),
+        ("self.stages == 'deep'", "True", {"n": 128}),
+        ("self.stages is None", "True", None),
+        ("self.table is not None", "True", {"table": "given"}),
+        ("is_open", "True", {"table": "given"}),
+        ("never and self.pairs", "True", None),
+        ("never or self.pairs", "True", {"pairs": True, "size": 2}),
+        ("self.twice == 3", "True", None),
+        ("self.unread.flag", "True", None),
+        ("self.pairs", "not in_pairs", None),
+    ],
+)
+def test_arguments_that_lead_to_a_copy(condition, inner, expected):
+    tree = ast.parse(SOLVED.replace("CONDITION", condition).replace("INNER", inner))
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    copies = [c for c in calls if ast.unparse(c.func) == "cute.copy"]
+    named = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    found = list(switches_to(tree, copies, [named["__call__"], named["__init__"]]))
+    kept = [s for s in found if s]
+    assert kept == ([] if expected is None else [expected])
