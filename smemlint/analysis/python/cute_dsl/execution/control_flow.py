@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.conditions import learn, learn_behind
-from smemlint.analysis.python.cute_dsl.execution.guessed_types import RefutedGuess
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
+from smemlint.analysis.python.cute_dsl.execution.outside.guessed_types import RefutedGuess
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import LoopRange, Number, Opaque
 from smemlint.analysis.python.interpreter import Interpreter

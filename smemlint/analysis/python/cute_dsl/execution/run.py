@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution import expressions, statements
-from smemlint.analysis.python.cute_dsl.execution.guessed_types import RefutedGuess
 from smemlint.analysis.python.cute_dsl.execution.kernels import facts_of
 from smemlint.analysis.python.cute_dsl.execution.model import DslModel
 from smemlint.analysis.python.cute_dsl.execution.modules import ImportedFiles, Texts
+from smemlint.analysis.python.cute_dsl.execution.outside.guessed_types import RefutedGuess
 from smemlint.analysis.python.cute_dsl.execution.program import Program
 from smemlint.analysis.python.cute_dsl.execution.state import Execution, KernelTrial
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget

@@ -10,8 +10,8 @@ from dataclasses import field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from smemlint.analysis.python.cute_dsl.execution.guessed_types import GuessedTypes
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
+from smemlint.analysis.python.cute_dsl.execution.outside.guessed_types import GuessedTypes
 from smemlint.analysis.python.interpreter.changes import ChangeLog
 from smemlint.analysis.python.interpreter.values import (
     Class,
