@@ -45,6 +45,7 @@ _SHARED_WORDS = (
 _GEMM_WORDS = (
     ("GemmUniversalAdapter", "Sm90TmaWarpSpecializedAdapter"),
     ("GemmUniversalAdapter", "CollectiveBuilder", "epilogue::TmaWarpSpecialized"),
+    ("GemmUniversalAdapter", "CollectiveBuilder", "epilogue::PtrArrayTmaWarpSpecialized"),
     ("GemmUniversalAdapter", "CollectiveBuilder", "arch::Sm100"),
 )
 """A text that makes a kernel of CUTLASS's whose epilogue goes through shared memory has these."""

@@ -35,6 +35,10 @@ CASES = {
     "int(size(recast_layout<uint16_t, uint32_t>(Layout<Shape<_8>>{})))": 4,
     "int(size(replace<0>(Shape<_8, _4>{}, _2{})))": 8,
     "int(tuple_size_v<Shape<_8, _4>>)": 2,
+    "int(tuple_size<Shape<_8, _4>>::value)": 2,
+    "int(sizeof_bits<half_t>::value)": 16,
+    "(is_static_v<Shape<int, _1>> ? 4 : 2)": 2,
+    "(is_static<Shape<_2, _1>>::value ? 4 : 2)": 4,
     "int(tuple_element_t<1, Shape<_8, _4>>{})": 4,
     "int(bits_to_bytes(16))": 2,
     "int(cosize_t<Layout<Shape<_4, _2>, Stride<_1, _6>>>::value)": 10,
@@ -83,6 +87,18 @@ def figures():
 def test_a_member_has_the_number_that_cute_gives(figures, expression):
     number = list(CASES).index(expression)
     assert figures[f"k{number}"] == gcd(CASES[expression], 32)
+
+
+def test_a_member_of_a_class_that_was_not_read_is_no_member_of_another_one():
+    text = """#include "cutlass/gemm/collective/collective_builder.hpp"
+    __global__ void k(float *o) {
+      __shared__ float s[1024];
+      s[threadIdx.x * unread<half_t>::value] = 1;
+    }
+    void host(float *o) { k<<<1, 32>>>(o); }
+    """
+    (store,) = accesses_of("#include <cute/tensor.hpp>\n" + text)
+    assert store.wavefronts is None
 
 
 ROWS = (

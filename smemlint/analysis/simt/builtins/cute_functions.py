@@ -19,13 +19,11 @@ from smemlint.analysis.simt.cute.methods import TENSOR_METHODS, call_method
 from smemlint.analysis.simt.cute.run_time import to_engine, traced
 from smemlint.analysis.simt.cute.tensors import data_of
 from smemlint.analysis.simt.cute.tiled import ALGORITHMS
-from smemlint.analysis.simt.cute.types import type_bits
 from smemlint.analysis.simt.cute.values import (
     Converter,
     Origin,
     first_unknown,
     payload_of,
-    plain_layout_of,
     shared_tensor_of,
     tensor_of,
     value_of,
@@ -46,13 +44,11 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     UnknownTensor,
     Value,
-    number,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.types.overloads import signature_of
-from smemlint.analysis.simt.types.statics import static_value
-from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
+from smemlint.analysis.simt.types.template_arguments import split_qualified
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_copy_instruction
 from smemlint.frontend.program import Function
@@ -63,7 +59,6 @@ from smemlint.reasons import Reason, ReasonCode
 _ELEMENTS = frozenset(("data", "begin"))
 _BANK_ROW = 128
 """Bytes after which banks repeat."""
-_FIGURES = {"cosize_v": "cosize", "size_v": "size", "rank_v": "rank", "is_static_v": "is_static"}
 
 
 # ---- functions and methods
@@ -166,25 +161,6 @@ def _answer(answer: Callable[[], Value | None], call: Call) -> Value | None:
             return call.ev.state.note_unfollowed(call.node, reason)
         is_of_shared = any(isinstance(value, UnknownTensor) for value in call.values)
         return UnknownTensor(reason) if is_of_shared else Unknown(reason)
-
-
-def variable_template(ev: Evaluator, name: str) -> Value | None:
-    """Returns the value of `cosize_v<L>` and `sizeof_bits_v<T>`; None of all others."""
-    last, arguments = ev.state.unit.template_arguments(split_qualified(name)[1])
-    if not arguments:
-        return None
-    if last == "sizeof_bits_v":
-        bits = type_bits(ev, arguments[0])
-        return number(bits) if bits else None
-    type_ = type_argument(ev, arguments[0]) if len(arguments) == 1 else None
-    if last not in (*_FIGURES, "tuple_size_v") or not isinstance(type_, StaticType):
-        return None
-    value = static_value(type_)
-    items = value.payload if isinstance(value, Cute) else None
-    if last == "tuple_size_v":
-        return number(len(items)) if isinstance(items, tuple) else None
-    layout = plain_layout_of(value)
-    return value_of(getattr(layout, _FIGURES[last])) if layout is not None else None
 
 
 # ---- elements and slices

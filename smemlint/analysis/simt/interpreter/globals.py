@@ -26,7 +26,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     template_scope,
 )
 from smemlint.frontend import ir
-from smemlint.frontend.program import Declaration, Function, TemplateParameter
+from smemlint.frontend.program import Declaration, Function, TemplateParameter, Unit
 from smemlint.reasons import ReasonCode
 
 
@@ -132,12 +132,15 @@ def find_declared(ev: Evaluator, prefix: str, name: str) -> Binding | None:
 def _declared_in_unit(ev: Evaluator, prefix: str, name: str) -> Binding | None:
     """Returns a variable of the unit; of several declarations the one with a value.
 
-    It is unknown where variables of several scopes may be meant and differ.
+    It is unknown where variables of several scopes may be meant and differ. A member of a class
+    that was not read is no member of another one.
     """
     unit = ev.state.unit
     path = (*names_of(prefix), name)
     visible = unit.visible(unit.declarations.get(name, ()), path, ev.state.place)
     variables = [d for d in visible if d.kind == "variable"]
+    if prefix and not _is_declared(unit, _class_named(ev, prefix)):
+        variables = [d for d in variables if not _is_member(unit, d)]
     scopes = dict.fromkeys(d.scope for d in variables)
     found = [_of_scope(ev, [d for d in variables if d.scope == scope]) for scope in scopes]
     meant = [binding for binding in found if binding is not None]
@@ -145,6 +148,15 @@ def _declared_in_unit(ev: Evaluator, prefix: str, name: str) -> Binding | None:
         text = f"which `{name}` is meant is not known"
         return Unknown.because(ReasonCode.NOT_DECLARED, text, is_uniform=True)
     return meant[0] if meant else None
+
+
+def _is_declared(unit: Unit, name: str) -> bool:
+    return name in unit.records or name in unit.declarations
+
+
+def _is_member(unit: Unit, declaration: Declaration) -> bool:
+    classes = unit.records.get(declaration.scope[-1], ()) if declaration.scope else ()
+    return any((*c.scope, c.name) == declaration.scope for c in classes)
 
 
 def _is_other(one: Binding, other: Binding) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from smemlint.analysis.simt.builtins.cute_functions import variable_template
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
+from smemlint.analysis.simt.cute.traits import cute_trait
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
@@ -87,7 +87,8 @@ def _global_binding(ev: Evaluator, name: str) -> Binding | None:
     """Returns what a name means outside of functions; traits and CuTe's templates are values."""
     found: Binding | None = None
     if "<" in name:
-        found = variable_template(ev, name) if uses_cute(ev) and "_v<" in name else None
+        is_trait = "_v<" in name or name.endswith("::value")
+        found = cute_trait(ev, name) if is_trait and uses_cute(ev) else None
         found = found if found is not None else trait_value(ev, name)
     return found if found is not None else find_global(ev, name)
 

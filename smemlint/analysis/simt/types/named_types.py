@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     StaticType,
+    TupleType,
     is_opaque,
     unreferenced,
 )
@@ -244,6 +245,6 @@ def _resolve_alias(
             with resolution.working_out(declaration), state.within(f"alias {name}", scope, place):
                 aliases[key] = ev.types.resolve(node)
         found = aliases[key]
-        if not is_opaque(found):
+        if not is_opaque(found) or isinstance(found, TupleType):
             return found
     return None

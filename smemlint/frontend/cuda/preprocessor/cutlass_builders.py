@@ -1,25 +1,34 @@
 """What CUTLASS's `CollectiveBuilder` makes of a GEMM of sm_90 whose epilogue stores by TMA.
 
-Operands reach wgmma by descriptors, without lane addresses; the epilogue writes D into shared
-memory and reads C from it lane by lane, in a layout and by operations that follow from the element
-type, the major mode and the tile. Of a schedule that is not listed, of operands that are converted
-in registers, and of fusions that use shared memory themselves nothing is defined: these are noted.
+The epilogue writes D into shared memory and reads C from it lane by lane, in a layout and by
+operations that follow from the element type, the major mode and the tile; of one matrix, of arrays
+and of groups of them alike. Most operands reach wgmma by descriptors, without lane addresses. What
+mainloops read that convert, scale or transpose theirs in registers is not modelled: like schedules
+that are not listed and fusions that use shared memory themselves, it is noted.
 
-Source: CUTLASS 4.7, `gemm/collective/builders/sm90_gmma_builder.inl`,
+Source: CUTLASS 4.7, `gemm/collective/builders/sm90{,_sparse}_gmma_builder.inl`,
 `epilogue/collective/builders/sm90_builder.inl`, `epilogue/collective/builders/sm90_common.inl`,
-`epilogue/collective/sm90_epilogue_tma_warpspecialized.hpp` and
-`gemm/kernel/sm90_gemm_tma_warpspecialized{,_pingpong,_cooperative}.hpp`.
+`epilogue/collective/sm90_epilogue{,_array}_tma_warpspecialized.hpp` and
+`gemm/kernel/sm90_gemm{,_array}_tma_warpspecialized{,_pingpong,_cooperative}.hpp`.
 """
 
 from __future__ import annotations
 
-BUILDERS = """\
+from itertools import product
+
+_COLLECTIVES = """\
 namespace cutlass {
 namespace layout {
 struct RowMajor {};
 struct ColumnMajor {};
+template <class Tag> struct LayoutTranspose {};
+template <> struct LayoutTranspose<RowMajor> { using type = ColumnMajor; };
+template <> struct LayoutTranspose<ColumnMajor> { using type = RowMajor; };
 }
-namespace arch { struct OpClassTensorOp {}; }
+namespace arch {
+struct OpClassTensorOp {};
+struct OpClassSparseTensorOp {};
+}
 namespace smemlint {
 template <class Tag> struct OutputStride { using type = Tag; };
 template <> struct OutputStride<cutlass::layout::RowMajor> {
@@ -30,15 +39,13 @@ template <> struct OutputStride<cutlass::layout::ColumnMajor> {
   using type = cute::Stride<cute::_1, long, long>;
   static constexpr bool is_row_major = false;
 };
+template <class Tag> struct OutputStride<Tag*> : OutputStride<Tag> {};
 template <class Given, class Tile, class D, bool IsCooperative>
 struct EpilogueTile { using type = Given; };
 template <class C> struct HasSource { static constexpr bool value = true; };
 template <> struct HasSource<void> { static constexpr bool value = false; };
 }
 namespace epilogue {
-struct NoSmemWarpSpecialized {};
-struct TmaWarpSpecialized {};
-struct TmaWarpSpecializedCooperative {};
 namespace fusion {
 template <class Output, class Compute, class Source = Output, class Scalar = Compute, int Round = 0>
 struct LinearCombination {};
@@ -119,7 +126,7 @@ struct NoSmemEpilogue {
   template <class Accumulators, class Mma>
   __device__ void store(Accumulators& accumulators, Mma mma, int thread, char* bytes) {}
 };
-template <bool IsDirect, class Tile, class Mma, int Atoms, int Consumers>
+template <class Tile, class Mma, int Atoms, int Consumers>
 struct TmaMainloop {};
 }
 namespace epilogue { namespace collective {
@@ -136,31 +143,7 @@ struct TmaBuilder {
   using CollectiveOp = smemlint::TmaEpilogue<Tile, E, C, typename SC::type, SC::is_row_major, D,
                                              typename SD::type, SD::is_row_major>;
 };
-template <class Tile, class Cluster, class EpiTile, class Accumulator, class Compute, class C,
-          class LayoutC, int AlignmentC, class D, class LayoutD, int AlignmentD, class Fusion>
-struct CollectiveBuilder<arch::Sm90, arch::OpClassTensorOp, Tile, Cluster, EpiTile, Accumulator,
-                         Compute, C, LayoutC, AlignmentC, D, LayoutD, AlignmentD,
-                         TmaWarpSpecialized, Fusion>
-    : TmaBuilder<false, Tile, EpiTile, C, LayoutC, D, LayoutD> {};
-template <class Tile, class Cluster, class EpiTile, class Accumulator, class Compute, class C,
-          class LayoutC, int AlignmentC, class D, class LayoutD, int AlignmentD, class Fusion>
-struct CollectiveBuilder<arch::Sm90, arch::OpClassTensorOp, Tile, Cluster, EpiTile, Accumulator,
-                         Compute, C, LayoutC, AlignmentC, D, LayoutD, AlignmentD,
-                         TmaWarpSpecializedCooperative, Fusion>
-    : TmaBuilder<true, Tile, EpiTile, C, LayoutC, D, LayoutD> {};
 struct NoSmemBuilder { using CollectiveOp = smemlint::NoSmemEpilogue; };
-template <class Tile, class Cluster, class EpiTile, class Accumulator, class Compute, class C,
-          class LayoutC, int AlignmentC, class D, class LayoutD, int AlignmentD, class Fusion>
-struct CollectiveBuilder<arch::Sm90, arch::OpClassTensorOp, Tile, Cluster, EpiTile, Accumulator,
-                         Compute, C, LayoutC, AlignmentC, D, LayoutD, AlignmentD,
-                         NoSmemWarpSpecialized, Fusion>
-    : NoSmemBuilder {};
-template <class Tile, class Cluster, class EpiTile, class Accumulator, class Compute, class C,
-          class LayoutC, int AlignmentC, class D, class LayoutD, int AlignmentD, class Fusion>
-struct CollectiveBuilder<arch::Sm90, arch::OpClassTensorOp, Tile, Cluster, EpiTile, Accumulator,
-                         Compute, C, LayoutC, AlignmentC, D, LayoutD, AlignmentD,
-                         EpilogueScheduleAuto, Fusion>
-    : NoSmemBuilder {};
 } }
 namespace gemm { namespace collective {
 struct StageCountAuto {};
@@ -168,21 +151,6 @@ struct KernelScheduleAuto {};
 template <int Stages> struct StageCount {};
 template <int Bytes> struct StageCountAutoCarveout {};
 template <class Schedule, class Tile> struct Groups {};
-template <class Tile> struct Groups<gemm::KernelTmaWarpSpecialized, Tile> {
-  static constexpr int Atoms = 1, Consumers = 1;
-};
-template <class Tile> struct Groups<gemm::KernelTmaWarpSpecializedPingpong, Tile> {
-  static constexpr int Atoms = 1, Consumers = 2;
-};
-template <class Tile> struct Groups<gemm::KernelTmaWarpSpecializedCooperative, Tile> {
-  static constexpr int Atoms = 2, Consumers = 2;
-};
-template <class Tile> struct Groups<gemm::KernelTmaWarpSpecializedFP8FastAccum, Tile>
-    : Groups<gemm::KernelTmaWarpSpecialized, Tile> {};
-template <class Tile> struct Groups<gemm::KernelTmaWarpSpecializedPingpongFP8FastAccum, Tile>
-    : Groups<gemm::KernelTmaWarpSpecializedPingpong, Tile> {};
-template <class Tile> struct Groups<gemm::KernelTmaWarpSpecializedCooperativeFP8FastAccum, Tile>
-    : Groups<gemm::KernelTmaWarpSpecializedCooperative, Tile> {};
 template <class Tile> struct Groups<KernelScheduleAuto, Tile> {
   static constexpr int Atoms = CUTE_STATIC_V(cute::size<0>(Tile{})) == 64 ? 1 : 2;
   static constexpr int Consumers = 2;
@@ -191,25 +159,22 @@ template <class Arch, class Class, class A, class LayoutA, int AlignmentA, class
           int AlignmentB, class Accumulator, class Tile, class Cluster, class Stages,
           class Schedule>
 struct CollectiveBuilder {};
-template <class A, class LayoutA, int AlignmentA, class B, class LayoutB, int AlignmentB,
-          class Accumulator, class Tile, class Cluster, class Stages, class Schedule>
-struct CollectiveBuilder<arch::Sm90, arch::OpClassTensorOp, A, LayoutA, AlignmentA, B, LayoutB,
-                         AlignmentB, Accumulator, Tile, Cluster, Stages, Schedule> {
-  static constexpr bool IsDirect =
-      sizeof(A) == sizeof(B) &&
-      (sizeof(A) == 2 || (cute::is_same_v<LayoutA, cutlass::layout::RowMajor> &&
-                          cute::is_same_v<LayoutB, cutlass::layout::ColumnMajor>));
+template <class Class, class A, class LayoutA, int AlignmentA, class B, class LayoutB,
+          int AlignmentB, class Accumulator, class Tile, class Cluster, class Stages,
+          class Schedule>
+struct CollectiveBuilder<arch::Sm90, Class, A, LayoutA, AlignmentA, B, LayoutB, AlignmentB,
+                         Accumulator, Tile, Cluster, Stages, Schedule> {
   using Plan = Groups<Schedule, Tile>;
   using Mma = decltype(cute::make_tiled_mma(
-      cute::GMMA::ss_op_selector<A, B, Accumulator, Tile>(),
+      cute::GMMA::ss_op_selector<cutlass::half_t, cutlass::half_t, float, Tile>(),
       cute::Layout<cute::Shape<cute::Int<Plan::Atoms>, cute::_1, cute::_1>>{}));
-  using CollectiveOp = smemlint::TmaMainloop<IsDirect, Tile, Mma, Plan::Atoms, Plan::Consumers>;
+  using CollectiveOp = smemlint::TmaMainloop<Tile, Mma, Plan::Atoms, Plan::Consumers>;
 };
 } }
 namespace gemm { namespace kernel {
 template <class Problem, class Tile, class Mma, int Atoms, int Consumers, class Epilogue_,
           class Scheduler>
-struct GemmUniversal<Problem, smemlint::TmaMainloop<true, Tile, Mma, Atoms, Consumers>, Epilogue_,
+struct GemmUniversal<Problem, smemlint::TmaMainloop<Tile, Mma, Atoms, Consumers>, Epilogue_,
                      Scheduler> {
   static constexpr int MaxThreadsPerBlock = 128 * Consumers + 128;
   static constexpr int MinBlocksPerMultiprocessor = 1;
@@ -229,3 +194,63 @@ struct GemmUniversal<Problem, smemlint::TmaMainloop<true, Tile, Mma, Atoms, Cons
 } }
 }
 """
+_EPILOGUE_BUILDER = """\
+namespace cutlass { namespace epilogue {
+DECLARATIONnamespace collective {
+template <class Class, class Tile, class Cluster, class EpiTile, class Accumulator, class Compute,
+          class C, class LayoutC, int AlignmentC, class D, class LayoutD, int AlignmentD,
+          class Fusion>
+struct CollectiveBuilder<arch::ARCH, Class, Tile, Cluster, EpiTile, Accumulator, Compute, C,
+                         LayoutC, AlignmentC, D, LayoutD, AlignmentD, SCHEDULE, Fusion>
+    : MADE {};
+} } }
+"""
+_GROUPS = """\
+namespace cutlass { namespace gemm {
+DECLARATIONnamespace collective {
+template <class Tile> struct Groups<SCHEDULE, Tile> {
+  static constexpr int Atoms = ATOMS, Consumers = CONSUMERS;
+};
+} } }
+"""
+_BY_TMA = "TmaBuilder<{}, Tile, EpiTile, C, LayoutC, D, LayoutD>"
+_EPILOGUES = {
+    "EpilogueScheduleAuto": "NoSmemBuilder",
+    "NoSmemWarpSpecialized": "NoSmemBuilder",
+    "PtrArrayNoSmemWarpSpecialized": "NoSmemBuilder",
+    "TmaWarpSpecialized": _BY_TMA.format("false"),
+    "TmaWarpSpecializedCooperative": _BY_TMA.format("true"),
+    "PtrArrayTmaWarpSpecialized": _BY_TMA.format("false"),
+    "PtrArrayTmaWarpSpecializedPingpong": _BY_TMA.format("false"),
+    "PtrArrayTmaWarpSpecializedCooperative": _BY_TMA.format("true"),
+}
+_SHAPES = {"": (1, 1), "Pingpong": (1, 2), "Cooperative": (2, 2)}
+_OPERANDS = ("", "MixedInput", "FP8FastAccum", "FP8Blockwise")
+
+
+def specialized(builder: str, schedule: str, **parts: str) -> str:
+    """Returns a text for one schedule, which it declares, too, unless any architecture has it."""
+    declaration = "" if schedule.endswith("Auto") else f"struct {schedule} {{}};\n"
+    for name, text in {"DECLARATION": declaration, "SCHEDULE": schedule, **parts}.items():
+        builder = builder.replace(name, text)
+    return builder
+
+
+def epilogue_builder(schedule: str, arch: str, made: str) -> str:
+    """Returns the builder of an epilogue that has the collective of a base class."""
+    return specialized(_EPILOGUE_BUILDER, schedule, ARCH=arch, MADE=f"smemlint::{made}")
+
+
+def _groups(kind: str, shape: str, operands: str) -> str:
+    atoms, consumers = _SHAPES[shape]
+    name = f"Kernel{kind}TmaWarpSpecialized{shape}{operands}"
+    return specialized(_GROUPS, name, ATOMS=str(atoms), CONSUMERS=str(consumers))
+
+
+BUILDERS = "".join(
+    (
+        _COLLECTIVES,
+        *(epilogue_builder(name, "Sm90", made) for name, made in _EPILOGUES.items()),
+        *(_groups(*parts) for parts in product(("", "PtrArray"), _SHAPES, _OPERANDS)),
+    )
+)

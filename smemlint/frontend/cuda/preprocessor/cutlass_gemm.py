@@ -61,12 +61,7 @@ template <class Op> struct Sm90TmaWarpSpecializedAdapter {};
 }
 } }
 namespace gemm {
-struct KernelTmaWarpSpecialized {};
-struct KernelTmaWarpSpecializedPingpong {};
-struct KernelTmaWarpSpecializedCooperative {};
-struct KernelTmaWarpSpecializedFP8FastAccum {};
-struct KernelTmaWarpSpecializedPingpongFP8FastAccum {};
-struct KernelTmaWarpSpecializedCooperativeFP8FastAccum {};
+struct KernelTmaWarpSpecialized;
 template <int Stages, class Cluster, class Schedule = KernelTmaWarpSpecialized>
 struct MainloopSm90TmaGmmaWarpSpecialized {};
 namespace collective {

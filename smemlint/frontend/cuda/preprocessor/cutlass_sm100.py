@@ -13,6 +13,8 @@ Source: CUTLASS 4.7, `epilogue/collective/builders/sm100_builder.inl`,
 
 from __future__ import annotations
 
+from smemlint.frontend.cuda.preprocessor.cutlass_builders import epilogue_builder, specialized
+
 _EPILOGUE = """\
 namespace cutlass {
 namespace arch { struct OpClassBlockScaledTensorOp {}; }
@@ -135,6 +137,10 @@ struct Sm100Builder<arch::OpClassBlockScaledTensorOp, Ctas, Tile, EpiTile, Accum
   using CollectiveOp =
       Sm100TmaEpilogue<true, Ctas, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD>;
 };
+template <class M, bool IsStatic = cute::is_static_v<M>> struct Sm100Cluster {
+  static constexpr int value = 1;
+};
+template <class M> struct Sm100Cluster<M, true> { static constexpr int value = M::value; };
 template <class Class, int M, int Cluster> struct Sm100Auto {
   static constexpr int ctas = Cluster % 2 == 0 && (M == 256 || M == 128) ? 2 : 1;
 };
@@ -167,19 +173,6 @@ struct GemmUniversal<Problem, smemlint::Sm100Mainloop<true>, Epilogue_, Schedule
 } }
 }
 """
-_EPILOGUE_BUILDER = """\
-namespace cutlass { namespace epilogue {
-DECLARATIONnamespace collective {
-template <class Class, class Tile, class Cluster, class EpiTile, class Accumulator, class Compute,
-          class C, class LayoutC, int AlignmentC, class D, class LayoutD, int AlignmentD,
-          class Fusion>
-struct CollectiveBuilder<arch::Sm100, Class, Tile, Cluster, EpiTile, Accumulator, Compute, C,
-                         LayoutC, AlignmentC, D, LayoutD, AlignmentD, SCHEDULE, Fusion>
-    : smemlint::Sm100Builder<Class, CTAS, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD,
-                             smemlint::Sm100Bits<D>::value % 8 == 0 &&
-                                 smemlint::Sm100Bits<C>::value % 8 == 0> {};
-} } }
-"""
 _MAINLOOP_BUILDER = """\
 namespace cutlass { namespace gemm {
 DECLARATIONnamespace collective {
@@ -191,12 +184,15 @@ struct CollectiveBuilder<arch::Sm100, Class, A, LayoutA, AlignmentA, B, LayoutB,
 } } }
 """
 _AUTO = """smemlint::Sm100Auto<Class, CUTE_STATIC_V(cute::size<0>(Tile{})),
-                             CUTE_STATIC_V(cute::size<0>(Cluster{}))>::ctas"""
+                             smemlint::Sm100Cluster<decltype(cute::get<0>(Cluster{}))>::value>::ctas"""
 _ALL = ("", "PtrArray")
 _EPILOGUES = {
     "EpilogueScheduleAuto": _AUTO,
     **{f"{kind}TmaWarpSpecialized{n}Sm": str(n) for kind in _ALL for n in (1, 2)},
 }
+_MADE = """Sm100Builder<Class, {}, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD,
+                             smemlint::Sm100Bits<D>::value % 8 == 0 &&
+                                 smemlint::Sm100Bits<C>::value % 8 == 0>"""
 _SCALED = ("", "Mxf8f6f4", "Nvf4", "Mxf4")
 _MAINLOOPS = (
     "KernelScheduleAuto",
@@ -209,17 +205,11 @@ _MAINLOOPS = (
 )
 
 
-def _specialized(builder: str, schedule: str, ctas: str = "") -> str:
-    declaration = "" if schedule.endswith("Auto") else f"struct {schedule} {{}};\n"
-    text = builder.replace("DECLARATION", declaration).replace("SCHEDULE", schedule)
-    return text.replace("CTAS", ctas)
-
-
 SM100_BUILDERS = "".join(
     (
         _EPILOGUE,
-        *(_specialized(_EPILOGUE_BUILDER, name, ctas) for name, ctas in _EPILOGUES.items()),
-        *(_specialized(_MAINLOOP_BUILDER, name) for name in _MAINLOOPS),
+        *(epilogue_builder(name, "Sm100", _MADE.format(n)) for name, n in _EPILOGUES.items()),
+        *(specialized(_MAINLOOP_BUILDER, name) for name in _MAINLOOPS),
     )
 )
 """Read behind what is defined for sm_90."""
