@@ -25,6 +25,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     FloatType,
     IntType,
     RecordType,
+    StaticIntType,
     is_sized,
     is_unread_class,
 )
@@ -125,7 +126,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         case "!":
             if hangs_on_null(value):
                 return opposite(value)
-            return state.domain.compare("==", value, AffineInt(0))
+            return state.domain.compare("==", value, AffineInt(0, value.type))
     return Unknown.because(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated")
 
 
@@ -241,9 +242,31 @@ def _is_condition(node: ir.Node) -> bool:
     return isinstance(node, ir.BinaryOp) and node.op in (*COMPARISONS, "&&", "||")
 
 
+def _static_truth(value: Value) -> bool | None:
+    """Returns what a number is as a condition whose type tells it; None of all others."""
+    if not isinstance(value, AffineInt) or not isinstance(value.type, StaticIntType):
+        return None
+    return None if value.constant is None else bool(value.constant)
+
+
+def _muted(ev: Evaluator, node: ir.Node) -> Value:
+    """Returns the value of an expression that may not be evaluated."""
+    ev.state.trace.mute()
+    try:
+        return ev.evaluate(node)
+    finally:
+        ev.state.trace.unmute()
+
+
 def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     state = ev.state
-    left = to_condition(ev.evaluate(node.left))
+    given = ev.evaluate(node.left)
+    if isinstance(given, AffineInt) and (truth := _static_truth(given)) is not None:
+        other = _static_truth(_muted(ev, node.right))  # the operator is CuTe's if so is this one
+        if other is not None:
+            is_true = truth and other if node.op == "&&" else truth or other
+            return AffineInt(int(is_true), given.type)
+    left = to_condition(given)
     short = 0 if node.op == "&&" else 1
     if (
         isinstance(left, AffineInt)
