@@ -41,8 +41,9 @@ def cute_trait(ev: Evaluator, name: str) -> Value | None:
     value = static_value(type_) if isinstance(type_, StaticType) else None
     if trait == "is_constant" and len(arguments) == 2:
         wanted = value_argument(ev, arguments[0])
-        is_number = isinstance(wanted, AffineInt) and isinstance(value, AffineInt)
-        return number(int(wanted.constant == value.constant)) if is_number else None
+        if not isinstance(wanted, AffineInt) or not isinstance(value, AffineInt):
+            return None
+        return number(int(wanted.constant == value.constant))
     if len(arguments) > 1:
         return None
     test = _TESTS.get(trait)

@@ -262,9 +262,9 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     state = ev.state
     given = ev.evaluate(node.left)
     if isinstance(given, AffineInt) and (truth := _static_truth(given)) is not None:
-        other = _static_truth(_muted(ev, node.right))  # the operator is CuTe's if so is this one
-        if other is not None:
-            is_true = truth and other if node.op == "&&" else truth or other
+        second = _static_truth(_muted(ev, node.right))  # the operator is CuTe's if so is this one
+        if second is not None:
+            is_true = truth and second if node.op == "&&" else truth or second
             return AffineInt(int(is_true), given.type)
     left = to_condition(given)
     short = 0 if node.op == "&&" else 1
