@@ -136,6 +136,38 @@ def test_callers_tell_the_numbers_in_the_type_of_a_layout():
     assert store.ways == 16
 
 
+STRIDES = """
+template <class T> __global__ void k(T t, float *o) {
+  extern __shared__ __align__(16) char bytes[];
+  auto *s = reinterpret_cast<typename T::value_type *>(bytes);
+  s[threadIdx.x * STRIDE_OF] = 0;
+  o[0] = s[0];
+}
+struct Problem {
+  using Rows = tuple<int, _2>;
+  using Columns = tuple<_4, int>;
+  Rows rows;
+  Columns columns;
+  void fill(int n, tuple<int, _2> &stride) { stride = make_stride(n, _2{}); }
+  void fill(int n, tuple<_4, int> &stride) { stride = make_stride(_4{}, n); }
+  void run(int n, float *data) {
+    fill(n, rows);
+    fill(n, columns);
+    Tensor t = make_tensor(make_gmem_ptr(data), make_shape(n, n), WHICH);
+    k<<<1, 32, 4096>>>(t, data);
+  }
+};
+void host(float *o, int n) { Problem p; p.run(n, o); }
+"""
+
+
+@pytest.mark.parametrize(("which", "index", "ways"), [("rows", 1, 2), ("columns", 0, 4)])
+def test_overloads_tell_tuples_apart_that_are_static_in_part(which, index, ways):
+    text = STRIDES.replace("STRIDE_OF", f"int(get<{index}>(stride(t)))").replace("WHICH", which)
+    (store,) = (a for a in accesses_of(HEAD + text) if str(a.kind) == "store")
+    assert store.ways == ways
+
+
 CHOSEN = """
 template <int Row> struct Traits {
   using Rows = std::conditional_t<Row <= 64, cute::Swizzle<3, 3, 3>, cute::Swizzle<3, 3, 4>>;

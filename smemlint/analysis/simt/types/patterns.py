@@ -19,6 +19,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     StaticType,
+    TupleType,
     UnreadTemplate,
     is_opaque,
 )
@@ -112,7 +113,7 @@ class Match:
         is_open = self.is_open(pattern)
         if isinstance(argument, UnreadTemplate) and is_open:
             return self._fits_unread(pattern, argument)
-        if argument is None or is_opaque(argument):
+        if argument is None or (is_opaque(argument) and not isinstance(argument, TupleType)):
             return None
         if isinstance(argument, Value):
             return None if is_open else same_argument(value_argument(self._ev, pattern), argument)
@@ -165,7 +166,7 @@ class Match:
         if self.is_open(pattern):
             name = _class_name(pattern)
             return name in self._ev.state.unit.records or name in STATIC_INTEGERS
-        return isinstance(type_argument(self._ev, pattern), RecordType | StaticType)
+        return isinstance(type_argument(self._ev, pattern), RecordType | StaticType | TupleType)
 
     def _fits_class(self, pattern: str, argument: CType) -> bool | None:
         """Returns whether a type is of a class template, as `Tag<L>`; an alias may be anything."""

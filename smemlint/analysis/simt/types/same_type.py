@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     StaticIntType,
     StaticType,
+    TupleType,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.domain.values import AffineInt, Cute
@@ -35,7 +36,25 @@ def same_type(one: CType, other: CType, depth: int = 0) -> bool:
         return one.count == other.count and same_type(one.element, other.element, depth + 1)
     if isinstance(one, StaticType) and isinstance(other, StaticType):
         return one == other or _same_value(one.value, other.value)
+    if isinstance(one, TupleType) and isinstance(other, TupleType):
+        is_alike = len(one.modes) == len(other.modes)
+        return is_alike and all(map(same_type, one.modes, other.modes))
+    for tuple_type, known in ((one, other), (other, one)):
+        if isinstance(tuple_type, TupleType) and isinstance(known, StaticType):
+            return _has_modes(known.value, tuple_type)
     return one == other
+
+
+def _has_modes(value: object, ctype: CType) -> bool:
+    """Returns whether a value of CuTe's may be of a type: a tuple that is not static as a whole."""
+    if isinstance(ctype, TupleType):
+        items = value.payload if isinstance(value, Cute) else None
+        is_alike = isinstance(items, tuple) and len(items) == len(ctype.modes)
+        return is_alike and all(map(_has_modes, items, ctype.modes))
+    if isinstance(ctype, StaticType):
+        return _same_value(value, ctype.value)
+    is_static = isinstance(value, AffineInt) and isinstance(value.type, StaticIntType)
+    return not is_static and not isinstance(value, Cute)
 
 
 def _same_value(one: object, other: object) -> bool:

@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     StaticIntType,
     StaticType,
+    TupleType,
     unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import Scope
@@ -227,7 +228,7 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
     kinds = [unreferenced(given) for given in types]
     names = cache_key(" ".join(classes), state.frame, state.lookup, state.unit.is_scattered)
     key = None
-    if names is not None and not any(isinstance(ctype, StaticType) for ctype in kinds):
+    if names is not None and not any(isinstance(ctype, StaticType | TupleType) for ctype in kinds):
         key = (
             function,
             tuple(ctype if isinstance(ctype, RecordType) else _is_number(ctype) for ctype in kinds),
@@ -246,7 +247,7 @@ def _class_fit(ev: Evaluator, function: Function, kinds: Sequence[CType]) -> int
             continue
         if _is_number(ctype) and spelling.endswith(">") and match.is_open(spelling):
             return None
-        if not isinstance(ctype, RecordType | StaticType):
+        if not isinstance(ctype, RecordType | StaticType | TupleType):
             continue
         answer = match.fits(spelling, ctype)
         if answer is False:
