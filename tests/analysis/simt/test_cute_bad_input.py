@@ -91,8 +91,15 @@ def test_what_does_not_compile_or_is_not_known_is_noted_at_its_call(layout, body
     assert {at for at, _, _ in found} == {line}
 
 
-def test_a_bulk_copy_by_its_traits_has_no_lane_addresses():
-    body = "auto bulk = Copy_Traits<SM90_BULK_COPY_AUTO>{}; copy(bulk.with(data), g, s);"
+@pytest.mark.parametrize(
+    "body",
+    [
+        "auto bulk = Copy_Traits<SM90_BULK_COPY_AUTO>{}; copy(bulk.with(data), g, s);",
+        "auto bulk = Copy_Atom<SM90_BULK_COPY_AUTO, Unread>{}; copy(bulk.with(data), g, s);",
+        "copy(Copy_Traits<SM90_BULK_COPY_AUTO>{}, s, g);",
+    ],
+)
+def test_a_bulk_copy_has_no_lane_addresses_whatever_it_moves(body):
     text = KERNEL.replace("LAYOUT", ROWS).replace("BODY", body)
     notes = [note for kernel in facts_of(text).kernels for note in kernel.not_analysed]
     assert [(note.span.line, note.reason.code) for note in notes] == [(9, ReasonCode.NO_LANES)]

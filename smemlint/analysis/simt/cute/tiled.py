@@ -131,7 +131,9 @@ def _policy(call: Call) -> cute.CopyAtom | cute.TiledCopy | None:
     payload = call.payload(0)
     if isinstance(payload, cute.TiledCopy | cute.CopyAtom):
         return payload
-    if isinstance(payload, cute.CopyOp) and payload.mechanism is cute.Mechanism.AUTO_VECTORIZING:
+    if isinstance(payload, cute.CopyOp) and (
+        payload.mechanism is cute.Mechanism.AUTO_VECTORIZING or not payload.has_lane_addresses
+    ):
         return cute.CopyAtom(payload, 8)
     raise cute.CuteError("a copy policy that is not known")
 

@@ -278,9 +278,9 @@ def _copy_operation(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
 def _copy_atom(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     op = payload_of(_copy_operation(ev, arguments) or AffineInt(0))
     bits = type_bits(ev, arguments[1]) if len(arguments) > 1 else 0
-    if not isinstance(op, cute.CopyOp) or not bits:
+    if not isinstance(op, cute.CopyOp) or not (bits or not op.has_lane_addresses):
         return None
-    return Cute(cute.CopyAtom(op, bits))
+    return Cute(cute.CopyAtom(op, bits or 8))
 
 
 def _tiled_copy(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
