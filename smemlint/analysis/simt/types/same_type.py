@@ -49,8 +49,9 @@ def _has_modes(value: object, ctype: CType) -> bool:
     """Returns whether a value of CuTe's may be of a type: a tuple that is not static as a whole."""
     if isinstance(ctype, TupleType):
         items = value.payload if isinstance(value, Cute) else None
-        is_alike = isinstance(items, tuple) and len(items) == len(ctype.modes)
-        return is_alike and all(map(_has_modes, items, ctype.modes))
+        if not isinstance(items, tuple) or len(items) != len(ctype.modes):
+            return False
+        return all(map(_has_modes, items, ctype.modes))
     if isinstance(ctype, StaticType):
         return _same_value(value, ctype.value)
     is_static = isinstance(value, AffineInt) and isinstance(value.type, StaticIntType)
