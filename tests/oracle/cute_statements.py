@@ -74,7 +74,7 @@ ARGUMENTS = {
     "tiles": "smem tiled tile", "projected": "a b threads", "multiplied": "a b mma",
     "transposed": "smem view atom mma", "accumulated": "smem mma",
 }  # fmt: skip
-"""By form, the arguments of its function in `forms.hpp` and `more_forms.hpp` behind name and type."""
+"""By form, the arguments of its function in `forms.hpp` behind name and type."""
 
 
 def copy_statement(name: str, case: dict[str, Any]) -> str:

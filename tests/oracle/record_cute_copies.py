@@ -100,7 +100,7 @@ class Host:
 
     def __init__(self, cutlass: Path, cuda: Path, folder: Path) -> None:
         self._folder = folder
-        names = ("hooks.hpp", "forms.hpp", "more_forms.hpp")
+        names = ("hooks.hpp", "forms.hpp")
         forms = [(ROOT / "tests/oracle/cute_copies" / name).read_text() for name in names]
         self.key = [str(cutlass), forms, PATCHES]
         for name, edits in PATCHES.items():
@@ -127,7 +127,7 @@ class Host:
         while True:
             functions = [f"void case{i}() {{ {statements[i]} }}" for i in good]
             calls = "".join(f'printf("@ {i}\\n"); case{i}();' for i in good)
-            lines = ['#include "more_forms.hpp"', "using namespace recorded;", *functions,
+            lines = ['#include "forms.hpp"', "using namespace recorded;", *functions,
                      f"int main() {{ {calls} }}", ""]  # fmt: skip
             source = self._folder / name / "cases.cpp"
             source.parent.mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
 """Random kernels of further forms as plain data, and what the engine makes of them.
 
 `tests/oracle/record_cute_copies.py --forms more` draws them and asks CuTe's compiled headers the same
-(`tests/oracle/cute_copies/more_forms.hpp`).
+(`tests/oracle/cute_copies/forms.hpp`).
 """
 
 from __future__ import annotations
