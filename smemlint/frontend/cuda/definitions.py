@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, cast
 
 from smemlint.frontend.cuda.lexer.keywords import STATEMENT_WORDS
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token
+from smemlint.frontend.cuda.scanner.default_arguments import (
+    with_defaults,
+    with_template_defaults,
+)
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
 from smemlint.frontend.cuda.scanner.definitions import (
     FoundDeclaration,
@@ -19,7 +23,7 @@ from smemlint.frontend.program import Enclosing
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from smemlint.facts import Span
     from smemlint.frontend import ir
@@ -44,6 +48,14 @@ class DefiningUnit(Protocol):
     @property
     def records(self) -> Mapping[str, Sequence[CudaRecord]]:
         """Record definitions by name."""
+
+    def declarations_of(self, name: str, scope: tuple[str, ...]) -> Iterator[Sequence[Token]]:
+        """Yields the declarations without a body of a function of this scope."""
+
+    def heads_of(
+        self, name: str, scope: tuple[str, ...]
+    ) -> Iterator[tuple[TemplateParameter, ...]]:
+        """Yields the parameters of the declarations of a template of this scope."""
 
     def token_span(self, token: Token) -> Span:
         """Returns the source range of a token."""
@@ -160,10 +172,17 @@ class CudaFunction:
         places = (k for k, token in enumerate(body) if token.text == name)
         return frozenset(body[k - 2].text if body[k - 1].text == "::" else "" for k in places)
 
-    @property
+    @cached_property
     def pieces(self) -> FunctionTokens:
-        """The tokens."""
-        return self._found.pieces
+        """The tokens, with the default arguments that declarations of the unit give."""
+        pieces, unit = self._found.pieces, self._unit
+        params = with_defaults(pieces.params, unit.declarations_of(self.name, self.scope))
+        template = pieces.template
+        if self.specialization is None:
+            template = with_template_defaults(template, unit.heads_of(self.name, self.scope))
+        if params is None and template is pieces.template:
+            return pieces
+        return replace(pieces, params=params or pieces.params, template=template)
 
     @cached_property
     def span(self) -> Span:
@@ -257,6 +276,14 @@ class CudaRecord(_Definition[FoundRecord]):
     def kind(self) -> Literal["struct", "class", "union"]:
         """The keyword."""
         return cast("Literal['struct', 'class', 'union']", self._found.kind)
+
+    @cached_property
+    def template(self) -> tuple[TemplateParameter, ...]:
+        """Its template parameters, with the defaults that declarations of the unit give."""
+        template = self._found.template
+        if self.specialization is not None:
+            return template
+        return with_template_defaults(template, self._unit.heads_of(self.name, self.scope))
 
     @property
     def specialization(self) -> str | None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from smemlint.facts import Span
     from smemlint.frontend import ir
     from smemlint.frontend.cuda.parser.spans import SpanTable
-    from smemlint.frontend.program import Dropped, Prototype
+    from smemlint.frontend.program import Dropped, Prototype, TemplateParameter
 
 __all__ = ["LoadOptions", "load_unit"]
 
@@ -219,6 +219,16 @@ class CudaUnit:
             read = (prototype(h, scope) for scope, h in self._found.prototypes.get(name, ()))
             self._prototypes[name] = [p for p in read if p is not None]
         return self._prototypes[name]
+
+    def declarations_of(self, name: str, scope: tuple[str, ...]) -> Iterator[Sequence[Token]]:
+        """Yields the declarations without a body of a function of this scope."""
+        return (h for where, h in self._found.prototypes.get(name, ()) if where == scope)
+
+    def heads_of(
+        self, name: str, scope: tuple[str, ...]
+    ) -> Iterator[tuple[TemplateParameter, ...]]:
+        """Yields the parameters of the declarations of a template of this scope."""
+        return (h for where, h in self._found.heads.get(name, ()) if where == scope)
 
     def token_span(self, token: Token) -> Span:
         """Returns the source range of a token."""

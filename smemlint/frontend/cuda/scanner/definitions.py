@@ -70,6 +70,7 @@ class Scanned:
 
     Attributes:
         prototypes: declarations of functions without a body by name: scope and tokens.
+        heads: of templates that are only declared, by name: scope and parameters.
         types, templates: names as in `pieces.KnownNames`, those only declared too.
         local_records: those inside of functions, whose methods are among `functions`.
     """
@@ -79,6 +80,9 @@ class Scanned:
     local_records: list[FoundRecord] = field(default_factory=list)
     declarations: list[FoundDeclaration] = field(default_factory=list)
     prototypes: dict[str, list[tuple[tuple[str, ...], list[Token]]]] = field(default_factory=dict)
+    heads: dict[str, list[tuple[tuple[str, ...], tuple[TemplateParameter, ...]]]] = field(
+        default_factory=dict
+    )
     types: set[str] = field(default_factory=set)
     templates: set[str] = field(default_factory=set)
     scopes: Scopes = field(default_factory=Scopes)

@@ -413,6 +413,8 @@ class _Scanner:
         if name.kind == "function":
             self.found.prototypes.setdefault(name.token.text, []).append((scope.names, name.tokens))
         if name.kind in ("type", "function"):
+            if template:
+                self.found.heads.setdefault(name.token.text, []).append((scope.names, template))
             return
         self.found.declarations.append(
             FoundDeclaration(
