@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
     OpaqueType,
+    PointerType,
     RecordType,
     UnreadTemplate,
     array_member,
@@ -67,6 +68,8 @@ def call_container_method(
     A method that may change a list leaves its elements unknown.
     """
     spelling = getattr(place.type, "spelling", "") or getattr(place.type, "name", "")
+    if isinstance(place.type, PointerType) and isinstance(node.name, ir.StructRef):
+        return _call_smart_pointer(ev, node.name, method, node)
     if method in _TO_ELEMENTS and not isinstance(place.type, RecordType):
         of = node.name.name if isinstance(node.name, ir.StructRef) else node
         return _elements(ev, place.type, of, _CONTAINERS)
@@ -85,6 +88,15 @@ def call_container_method(
     if element is None and method not in _READING and is_list:
         ev.state.memory.forget(place.object, f"was changed by `{method}`")
     return element
+
+
+def _call_smart_pointer(
+    ev: Evaluator, callee: ir.StructRef, method: str, node: ir.FuncCall
+) -> Value | None:
+    """Returns what `p.get()` and `p.reset(q)` give: here a smart pointer is what it holds."""
+    if method == "reset" and len(node.args) == 1:
+        return ev.evaluate(ir.Assignment("=", callee.name, node.args[0], at=node.at))
+    return ev.evaluate(callee.name) if method in ("get", "release") and not node.args else None
 
 
 def has_open_size(ev: Evaluator, place: LValue) -> bool:

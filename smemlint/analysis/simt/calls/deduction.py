@@ -88,9 +88,14 @@ def _deduce_from_classes(
         return
     match = Match(frozenset(missing), ev)
     for param, operand in zip(params, operands, strict=False):
-        spelling = class_spelling(param.type)
+        node, ctype = param.type, unreferenced(operand.type)
+        while isinstance(node, ir.PtrDecl) and not {"&", "&&"} & set(node.quals):
+            if not isinstance(ctype, PointerType):
+                break
+            node, ctype = node.type, ctype.target
+        spelling = class_spelling(node)
         if match.is_open(spelling) and spelling not in missing:
-            match.fits(spelling, unreferenced(operand.type))
+            match.fits(spelling, ctype)
     for name, found in match.bound.items():
         if found is not None and not is_opaque(found):
             scope.setdefault(name, found)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smemlint.analysis.simt.dispatch import REFERENCES
+from smemlint.analysis.simt.domain.ctypes import CType, is_opaque
 from smemlint.analysis.simt.domain.environment import LValue, Operand
 from smemlint.analysis.simt.domain.values import Pointer, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.analysis.simt.types.declared_types import declared_type
 from smemlint.frontend import ir
 
 
@@ -23,14 +25,22 @@ def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
     refer = REFERENCES.get(type(node))
     if refer is None:
         value = ev.evaluate(node)
-        if isinstance(node, ir.Cast) and isinstance(value, Unknown):
-            return Operand(node, None, value, ev.types.resolve(node.to_type))
-        return Operand(node, None, value)
+        return Operand(node, None, value, _written_type(ev, node, value))
     value = refer(ev, node)
     if isinstance(value, Pointer) and value.is_reference:
         place = LValue(value.object, value.offset, value.target, value.is_volatile)
         return Operand(node, place, None)
-    return Operand(node, None, value)
+    return Operand(node, None, value, _written_type(ev, node, value))
+
+
+def _written_type(ev: Evaluator, node: ir.Node, value: Value) -> CType | None:
+    """Returns the type of an argument whose value is not known; None where its text has none."""
+    if not isinstance(value, Unknown):
+        return None
+    if isinstance(node, ir.Cast):
+        return ev.types.resolve(node.to_type)
+    found = declared_type(ev, node)
+    return None if found is None or is_opaque(found) else found
 
 
 def operand_values(ev: Evaluator, operands: Sequence[Operand]) -> list[Value]:

@@ -9,12 +9,9 @@ from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
     U32,
     ArrayType,
-    CType,
     OpaqueType,
-    PointerType,
     RecordType,
     array_member,
-    unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
@@ -33,6 +30,7 @@ from smemlint.analysis.simt.interpreter.pointers import (
     advance,
     dereference,
 )
+from smemlint.analysis.simt.types.declared_types import declared_type
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode
 
@@ -128,7 +126,7 @@ def locate_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
 
 def _element_of_standard_array(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown | None:
     """Returns an element of a `std::array` that is an object or a part of one; None for others."""
-    ctype = _declared_type(ev, node.name)
+    ctype = declared_type(ev, node.name)
     is_open = ctype is None and isinstance(node.name, ir.StructRef)
     if not is_open and (ctype is None or array_member(ctype) is None):
         return None
@@ -138,33 +136,6 @@ def _element_of_standard_array(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unk
         return None
     first = Pointer(place.object, place.offset, elements.element, place.volatile)
     return _element_at(ev, first, ev.evaluate(node.subscript))
-
-
-def _declared_type(ev: Evaluator, node: ir.Node) -> CType | None:
-    """Returns the type of a variable, member or element, as it is declared; executes nothing."""
-    match node:
-        case ir.ID(name):
-            binding = ev.state.lookup(name)
-            return unreferenced(binding.type) if isinstance(binding, Variable) else None
-        case ir.StructRef(name=of, field=ir.ID(name)):
-            ctype = _declared_type(ev, of)
-            record = ctype.target if isinstance(ctype, PointerType) else ctype
-            member = record.member(name) if isinstance(record, RecordType) else None
-            return unreferenced(member.type) if member is not None else None
-        case ir.ArrayRef(name=of) | ir.UnaryOp(op="*", expr=of):
-            return _element_type(_declared_type(ev, of))
-        case ir.FuncCall(name=ir.StructRef(name=of, field=ir.ID("at" | "front" | "back"))):
-            ctype = _declared_type(ev, of)
-            return _element_type(ctype.target if isinstance(ctype, PointerType) else ctype)
-    return None
-
-
-def _element_type(ctype: CType | None) -> CType | None:
-    """Returns the type of `*p` and `p[i]`; None where it is neither a pointer nor an array."""
-    if isinstance(ctype, PointerType):
-        return ctype.target
-    array = ctype if isinstance(ctype, ArrayType) or ctype is None else array_member(ctype)
-    return array.element if array is not None else None
 
 
 def pointed_to(ev: Evaluator, node: ir.UnaryOp) -> LValue | Unknown:

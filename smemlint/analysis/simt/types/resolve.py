@@ -30,6 +30,7 @@ from smemlint.reasons import ReasonCode
 _WRAPPERS = (ir.TypeDecl, ir.Typename, ir.Decl, ir.Typedef)
 _AUTO = OpaqueType("auto")
 _REFERENCES = frozenset(("&", "&&"))
+_SMART_POINTERS = frozenset(("shared_ptr", "unique_ptr"))
 
 
 class Resolver:
@@ -99,13 +100,17 @@ class Resolver:
                 return found
         return builtin_type(words) or self._unread(" ".join(words))
 
-    def _unread(self, spelling: str) -> OpaqueType:
+    def _unread(self, spelling: str) -> CType:
         """Returns the type of a name that was not read, with what its template arguments are."""
         name, arguments = self._ev.state.unit.template_arguments(spelling)
         if not arguments:
             return OpaqueType(spelling)
+        name = name.rsplit("::", 1)[-1]
         found = tuple(_known_argument(template_value(self._ev, a)) for a in arguments)
-        return UnreadTemplate(spelling, template=name.rsplit("::", 1)[-1], arguments=found)
+        held = found[0] if name in _SMART_POINTERS else None
+        if held is not None and not isinstance(held, int):
+            return PointerType(held.element if isinstance(held, ArrayType) else held)
+        return UnreadTemplate(spelling, template=name, arguments=found)
 
     def record(self, name: str, arguments: tuple[str, ...]) -> CType | None:
         """Returns the class of the unit that a name with template arguments means."""

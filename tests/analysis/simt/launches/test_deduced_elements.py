@@ -103,3 +103,31 @@ def test_a_pointer_without_its_star():
     }"""
     (facts,) = facts_of(f"{kernel} void f(double* p) {{ k<<<1, 64>>>(p); }}").kernels
     assert [a.patterns[0].width for a in facts.accesses] == [8]
+
+
+TABLE = """
+#include <memory>
+template <typename U> struct Table { U *data; U first; Table(int); U value() const { return first; } };
+template <typename U> void by_reference(const Table<U>& t) { k<U><<<1, 64>>>(nullptr); }
+template <typename U> void by_pointer(const Table<U>* t) { k<U><<<1, 64>>>(nullptr); }
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "std::unique_ptr<Table<short>> p(new Table<short>(n));",
+        "std::unique_ptr<const Table<short>> p; p.reset(new Table<short>(n));",
+        "std::shared_ptr<Table<short>> p = make(n);",
+        "Table<short>* p = new Table<short>(n);",
+    ],
+)
+@pytest.mark.parametrize("call", ["by_reference(*p)", "k<<<1, 64>>>(p->data)", "by_pointer(%s)"])
+def test_what_a_pointer_of_unknown_value_holds_has_its_declared_type(made, call):
+    call = call.replace("%s", "p.get()" if "_ptr" in made else "p")
+    assert element(f"{TABLE} void f(int n) {{ {made} {call}; }}") == ["short"]
+
+
+def test_a_smart_pointer_that_is_a_member_has_its_declared_type():
+    text = "struct S { std::unique_ptr<Table<double>> t; void run() { by_pointer(t.get()); } };"
+    assert element(TABLE + text) == ["double"]
