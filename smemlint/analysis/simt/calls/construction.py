@@ -49,6 +49,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
+from smemlint.analysis.simt.types.declared_types import declared_type
 from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.statics import place_of, scope_of, static_value
 from smemlint.frontend import ir
@@ -157,16 +158,34 @@ def construct_at(
             offset = ev.state.domain.add(place.offset, offset_of(member.offset))
             _initialize_element(ev, LValue(place.object, offset, member.type), argument)
         return
-    values = [ev.evaluate(a) for a in arguments]
+    members = ctype.members
+    kinds = [m.type for m in members[: len(arguments)]]
+    bound = {i for i, kind in enumerate(kinds) if is_reference(kind)}
+    if len(arguments) == 1 and bound and declared_type(ev, arguments[0]) in (None, ctype):
+        bound.clear()  # a copy
+    values = [None if i in bound else ev.evaluate(a) for i, a in enumerate(arguments)]
     if len(values) == 1 and isinstance(values[0], Aggregate):
         write_lvalue(ev, place, values[0], node)
         return
-    members = ctype.members
     if ctype.name == "dim3":
         values = [*values, *(AffineInt(1, m.type) for m in members[len(values) :])]  # type: ignore[arg-type]
-    for member, value in zip(members, values, strict=False):
+    for i, (member, value) in enumerate(zip(members, values, strict=False)):
         offset = ev.state.domain.add(place.offset, offset_of(member.offset))
-        write_lvalue(ev, LValue(place.object, offset, member.type), value, node)
+        at = LValue(place.object, offset, member.type)
+        if value is None:
+            _refer(ev, at, arguments[i])
+        else:
+            write_lvalue(ev, at, value, node)
+
+
+def _refer(ev: Evaluator, place: LValue, argument: ir.Node) -> None:
+    """Makes a member that is a reference refer to an operand, or to a temporary that holds it."""
+    operand = operand_of(ev, argument)
+    of: LValue | Unknown | None = operand.place
+    if of is None:
+        of = place_of_value(ev, operand_value(ev, operand), argument)
+    value = of.pointer() if isinstance(of, LValue) else of
+    write_lvalue(ev, place, value, argument)
 
 
 def _initialize_named(
@@ -384,7 +403,9 @@ def _element(ev: Evaluator, place: LValue, ctype: ArrayType, index: int) -> LVal
 
 def _initialize_element(ev: Evaluator, place: LValue, item: ir.Node) -> None:
     items = init_arguments(item)
-    if isinstance(place.type, ArrayType):
+    if is_reference(place.type) and place.object.space is Space.LOCAL:
+        _refer(ev, place, first_argument(item) or item)
+    elif isinstance(place.type, ArrayType):
         fill_array(ev, place, item)
     elif isinstance(place.type, RecordType) and items is not None:
         construct_at(ev, place, items, item)

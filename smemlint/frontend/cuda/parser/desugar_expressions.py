@@ -22,6 +22,7 @@ from smemlint.frontend.cuda.parser.desugar_cuda import (
     desugar_statement_expression,
     string_literal,
 )
+from smemlint.frontend.cuda.parser.desugar_declarations import desugar_braces
 from smemlint.frontend.cuda.parser.desugar_types import (
     closing,
     emit_call,
@@ -199,6 +200,9 @@ def _identifier(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) 
         return _functional_cast(g, words, i), True
     if following == "{" and not after_operand:
         end = closing(words, i + 1)
+        if _names_members(words, i + 1):
+            _compound_literal(g, [word], words, i + 1)
+            return end + 1, True
         emit_call(g, markers.CONSTRUCT + word.text, words[i + 2 : end], word)
         return end + 1, True
     launch = _launch_after(words, i)
@@ -215,6 +219,25 @@ def _identifier(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) 
     else:
         g.name(word.text, word)
     return i + 2 if following == "..." else i + 1, True
+
+
+def _names_members(words: Sequence[Word], brace: int) -> bool:
+    """Returns whether braces begin with a designator: `{.a = 1}`, `{.a{1}}`."""
+    return text_at(words, brace + 1) == "." and text_at(words, brace + 3) in ("=", "{")
+
+
+def _compound_literal(g: Grammar, kind: Sequence[Word], words: Sequence[Word], i: int) -> None:
+    """Desugars `(T){..}`, and `T{.a = 1}` as such a one: calls name no members."""
+    g.op("(", kind[0])
+    take_type_id(g, kind)
+    g.op(")", kind[-1])
+    if _names_members(words, i):
+        desugar_braces(g, words, i)
+        return
+    end = closing(words, i)
+    g.op("{", words[i])
+    g.arguments(words[i + 1 : end])
+    g.op("}", words[end])
 
 
 def _functional_cast(g: Grammar, words: Sequence[Word], i: int) -> int:
@@ -319,15 +342,12 @@ def _parenthesis(
     if text_at(words, end + 1) == "<<<" and not after_operand:
         return desugar_launch(g, words, i, end + 1), True
     if not after_operand and inner and _is_cast(g, words, inner, end):
+        if text_at(words, end + 1) == "{":
+            _compound_literal(g, inner, words, end + 1)
+            return closing(words, end + 1) + 1, True
         g.op("(", words[i])
         take_type_id(g, inner)
         g.op(")", words[end])
-        if text_at(words, end + 1) == "{":  # a compound literal
-            stop = closing(words, end + 1)
-            g.op("{", words[end + 1])
-            g.arguments(words[end + 2 : stop])
-            g.op("}", words[stop])
-            return stop + 1, True
         return end + 1, False
     g.op("(", words[i])
     if after_operand:
