@@ -68,7 +68,7 @@ from smemlint.analysis.simt.interpreter.pointers import dereference
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import is_extent, is_warp_size
+from smemlint.frontend.heuristics import has_no_lanes, is_extent, is_warp_size
 from smemlint.reasons import Reason, ReasonCode
 
 
@@ -351,8 +351,10 @@ def _unread_method(
             key = f"{place.object.key}+{place.offset.identity()}.{spelling}({operands})"
             text = ev.state.source_text(node)
             return ev.state.domain.symbol(key, text, I64, nonnegative=True)
-    is_shared_array = place.object.space is Space.SHARED and array_member(place.type) is not None
-    if is_shared_array or _refers_to_shared(ev, place):
+    is_unread = isinstance(place.type, OpaqueType) and not has_no_lanes(f"{unread}.{spelling}")
+    is_shared = place.object.space is Space.SHARED
+    is_object = is_shared and (is_unread or array_member(place.type) is not None)
+    if is_object or _refers_to_shared(ev, place):
         note_shared_argument(ev, spelling, node)
     value = unfollowed_call(ev, spelling, node, is_used=is_used)
     _forget_object(ev, place, spelling, node, is_used=is_used)

@@ -210,12 +210,32 @@ def write_lvalue(
     state = ev.state
     if place.object.space is Space.SHARED:
         record_access(ev, AccessKind.STORE, place, node, line_node=line_node)
-    elif place.object.space is Space.LOCAL:
+        return
+    if place.object.space is Space.PARAMETER:
+        _copy_parameter(ev, place.object)
+    if place.object.space is Space.LOCAL:
         if is_lost(place.offset):
             state.memory.forget(place.object, "was written at an index that is not known")
             return
         converted = convert(ev, value, place.type)
+        if not place.offset.is_concrete:
+            note_lost_address(ev, converted, node)
         state.memory.write(place.object, place.offset, place.type, converted, state.mask)
+
+
+def note_lost_address(ev: Evaluator, value: Value, node: ir.Node) -> None:
+    """Notes that an address in shared memory is written where it is not followed."""
+    if isinstance(value, Pointer) and value.object.space is Space.SHARED:
+        text = f"`{ev.state.source_text(node)}` points into shared memory and is not followed"
+        ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
+
+
+def _copy_parameter(ev: Evaluator, obj: Object) -> None:
+    """Makes a struct that a kernel is given by value a variable that holds it: it is written."""
+    _read_parameter(ev, LValue(obj, offset_of(0), obj.type), obj.name)
+    text = f"`{obj.name}` is known only at run time"
+    obj.default = Unknown.because(ReasonCode.UNKNOWN_VALUE, text, is_uniform=True)
+    obj.space = Space.LOCAL
 
 
 def record_access(

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.ctypes import I64, U32, PointerType, RecordType
+from smemlint.analysis.simt.domain.ctypes import (
+    I64,
+    U32,
+    OpaqueType,
+    PointerType,
+    RecordType,
+)
 from smemlint.analysis.simt.domain.environment import WARP, LValue, Variable, is_reference, type_of
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
@@ -95,6 +103,14 @@ def variable_lvalue(variable: Variable) -> LValue:
     return LValue(obj, offset_of(0), variable.type, obj.is_volatile)
 
 
+def _member_of_unread(base: LValue, name: str) -> LValue:
+    """Returns a member of an object in shared memory of a class that was not read: it has no size.
+
+    What reaches it is said to be undecided.
+    """
+    return replace(base, type=OpaqueType(f"{base.type}::{name}"))
+
+
 @locates(ir.StructRef)
 def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
     """Returns the member that `s.m` or `p->m` names."""
@@ -107,6 +123,10 @@ def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
             value = ev.evaluate(ir.FuncCall(arrow, (), at=node.at))
         if isinstance(value, Pointer) and isinstance(value.target, RecordType):
             return member_lvalue(ev, value, value.target, name)
+        if isinstance(value, Pointer) and isinstance(value.target, OpaqueType):
+            pointee = LValue(value.object, value.offset, value.target, value.is_volatile)
+            if value.object.space is Space.SHARED:
+                return _member_of_unread(pointee, name)
         return (
             value
             if isinstance(value, Unknown)
@@ -126,6 +146,8 @@ def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
         return base
     if isinstance(base.type, RecordType):
         return member_lvalue(ev, base.pointer(), base.type, name)
+    if base.object.space is Space.SHARED and isinstance(base.type, OpaqueType):
+        return _member_of_unread(base, name)
     default = base.object.default
     if isinstance(default, Unknown):
         return default

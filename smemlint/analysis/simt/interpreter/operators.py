@@ -53,7 +53,11 @@ from smemlint.analysis.simt.domain.values import (
     opposite,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
+from smemlint.analysis.simt.interpreter.accesses import (
+    note_lost_address,
+    read_lvalue,
+    write_lvalue,
+)
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conditional import (
     decided_by,
@@ -354,6 +358,7 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
             return value
         place = ev.lvalue(node.lvalue)
         if isinstance(place, Unknown):
+            note_lost_address(ev, value, node.lvalue)
             return value
         assigned = _assigned_by_class(ev, place, value, node)
         if assigned is not None:
