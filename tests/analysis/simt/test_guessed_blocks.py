@@ -134,3 +134,23 @@ def test_a_guess_that_leaves_an_array_is_not_the_one_that_is_named(rows, block):
     (kernel,) = facts_in(a_cu=text).kernels
     (access,) = kernel.accesses
     assert (access.instance.block, access.certainty, access.ways) == (block, "assumed", 16)
+
+
+DEEP = """
+__global__ {bounds} void k(double *g) {{
+  __shared__ double s[8192];
+  s[{row} * threadIdx.z + 16 * threadIdx.x + threadIdx.y] = g[0];
+}}
+void run(dim3 block, double *g) {{ k<<<1, block>>>(g); }}
+"""
+
+
+@pytest.mark.parametrize("bounds", ["", "__launch_bounds__(256)"])
+def test_a_kernel_that_names_the_third_axis_may_have_short_rows(bounds):
+    """16 ways of 8 bytes at rows of 16 lanes or more, 8 at rows of eight: block (8, 8, 4)."""
+    (kernel, *_) = facts_in(a_cu=DEEP.format(bounds=bounds, row=128)).kernels
+    (access,) = kernel.accesses
+    assert access.certainty == "sampled"
+    text = DEEP.format(bounds=bounds, row=128).replace("128 * threadIdx.z + ", "")
+    (kernel, *_) = facts_in(a_cu=text).kernels
+    assert [a.certainty for a in kernel.accesses] == ["assumed"]

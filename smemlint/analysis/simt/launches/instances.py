@@ -42,6 +42,7 @@ from smemlint.reasons import PLACE, Assumption, Line, Topic
 _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
+_CUBE_SHAPES = (*_PLANE_SHAPES, (8, 8, 4))
 _LAUNCH = f"launch at {PLACE}"
 
 
@@ -61,7 +62,7 @@ class Instances:
         self._unit = unit
         self._search = LaunchSearch(index, memo, unit, mains)
         self._launches = FoundLaunches(self._search)
-        self._planes: dict[int, bool] = {}
+        self._axes: dict[int, frozenset[str]] = {}
         self._bounds: dict[tuple[object, ...], int | None] = {}
         self._left: dict[int, int] = {}
         self._cut: set[int] = set()
@@ -207,13 +208,14 @@ class Instances:
         """Guesses at a block of which no launch, or none with a known size, says more."""
         bound = self._launch_bound(function, scope)
         _, y, z = launch.extents if launch is not None else (None, None, None)
-        is_plane = self._uses_plane(function) and not y == z == 1
+        axes = self._axes_of(function) if not y == z == 1 else frozenset()
         if bound is not None:
-            counted = _planes_of(bound) if is_plane else [(bound, 1, 1)]
+            counted = _blocks_of(bound, axes) if axes else [(bound, 1, 1)]
             return [
                 self._task(function, scope, s, "__launch_bounds__", assumptions) for s in counted
             ]
-        shapes: Sequence[Block] = _PLANE_SHAPES if is_plane else _FLAT_SHAPES
+        several: Sequence[Block] = _CUBE_SHAPES if "z" in axes and z != 1 else _PLANE_SHAPES
+        shapes = several if axes else _FLAT_SHAPES
         known = "no launch was found"
         if launch is not None:
             shapes = _within(shapes, launch.limits) or _at_limits(launch)
@@ -270,10 +272,11 @@ class Instances:
         known = f"the {_LAUNCH} has a block of ({shape})"
         return self._for_shapes(function, scope, shapes, known, assumptions, _line(launch), launch)
 
-    def _uses_plane(self, function: Function) -> bool:
-        if id(function) not in self._planes:
-            self._planes[id(function)] = any(map(_uses_plane, _called(self._unit, function)))
-        return self._planes[id(function)]
+    def _axes_of(self, function: Function) -> frozenset[str]:
+        if id(function) not in self._axes:
+            called = _called(self._unit, function)
+            self._axes[id(function)] = frozenset().union(*map(_axes_of, called))
+        return self._axes[id(function)]
 
     def _launch_bound(self, function: Function, scope: Scope) -> int | None:
         if not function.launch_bounds:
@@ -423,13 +426,14 @@ def _at_limits(launch: Launch) -> list[Block]:
     return _within(_FLAT_SHAPES, launch.limits) or ([(x, y, z)] if x * y * z <= MAX_THREADS else [])
 
 
-def _planes_of(threads: int) -> list[Block]:
+def _blocks_of(threads: int, axes: frozenset[str]) -> list[Block]:
     """Returns the blocks of so many threads that a kernel with rows of threads may have.
 
-    The first has rows of a warp; then half warps, and a square.
+    The first has rows of a warp; then half warps, a square, and planes of a kernel that names `z`.
     """
     rows = dict.fromkeys(n for n in (32, 16, isqrt(threads)) if threads % n == 0)
-    return [(row, threads // row, 1) for row in rows] or [(threads, 1, 1)]
+    found = [(row, threads // row, 1) for row in rows] or [(threads, 1, 1)]
+    return found + [(8, 8, threads // 64)] * ("z" in axes and threads > 64 and threads % 64 == 0)
 
 
 def _called(unit: Unit, kernel: Function) -> list[Function]:
@@ -445,10 +449,11 @@ def _called(unit: Unit, kernel: Function) -> list[Function]:
     return worklist
 
 
-def _uses_plane(function: Function) -> bool:
-    """Returns whether the function names `threadIdx.y` or `blockDim.y`."""
+def _axes_of(function: Function) -> frozenset[str]:
+    """Returns which of `y` and `z` the function names of `threadIdx` or `blockDim`."""
+    found: set[str] = set()
     if not function.words & _THREAD_WORDS or not function.words & {"y", "z"}:
-        return False
+        return frozenset()
     tree = function.parse().tree
     worklist: list[ir.Node] = [tree] if tree is not None else []
     while worklist:
@@ -456,6 +461,6 @@ def _uses_plane(function: Function) -> bool:
         if isinstance(node, ir.StructRef):
             of = getattr(node.name, "name", "")
             if of in _THREAD_WORDS and node.field.name in ("y", "z"):
-                return True
+                found.add(node.field.name)
         worklist.extend(child for child in node.children())
-    return False
+    return frozenset(found)
