@@ -353,10 +353,11 @@ def evaluate_assignment(ev: Evaluator, node: ir.Assignment) -> Value:
 
 def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     if node.op == "=":
-        value = _assigned_value(ev, node)
+        place = ev.lvalue(node.lvalue) if isinstance(node.rvalue, ir.BraceList) else None
+        value = _assigned_value(ev, node.rvalue, place)
         if isinstance(node.lvalue, ir.FuncCall) and assign_data(ev, node, value):
             return value
-        place = ev.lvalue(node.lvalue)
+        place = ev.lvalue(node.lvalue) if place is None else place
         if isinstance(place, Unknown):
             note_lost_address(ev, value, node.lvalue)
             return value
@@ -410,13 +411,12 @@ def _assigned_by_class(
     return inline_best(ev, taking or candidates, (), call, place.pointer(), record)
 
 
-def _assigned_value(ev: Evaluator, node: ir.Assignment) -> Value:
+def _assigned_value(ev: Evaluator, given: ir.Expression, place: LValue | Unknown | None) -> Value:
     """Returns what is assigned: an object of the left operand's class of `x = {a, b}`."""
-    if isinstance(node.rvalue, ir.BraceList) and isinstance(node.lvalue, ir.ID):
-        place = ev.lvalue(node.lvalue)
-        if isinstance(place, LValue) and isinstance(place.type, RecordType):
-            return construct(ev, place.type, node.rvalue.args, node.rvalue)
-    return ev.evaluate(node.rvalue)
+    is_object = isinstance(place, LValue) and isinstance(place.type, RecordType)
+    if isinstance(given, ir.BraceList) and isinstance(place, LValue) and is_object:
+        return construct(ev, place.type, given.args, given)
+    return ev.evaluate(given)
 
 
 def _note_copy(ev: Evaluator, source: ir.Node, value: Value, ctype: CType) -> None:

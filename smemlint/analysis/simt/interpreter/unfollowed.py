@@ -29,7 +29,8 @@ def evaluate_without_value(ev: Evaluator, node: ir.Expression) -> Value:
 @evaluates(*_WITH_OPERANDS)
 def evaluate_operands(ev: Evaluator, node: ir.BraceList | ir.DirectInit) -> Value:
     """Returns an unknown value: the operands are evaluated, what is made of them is not known."""
-    return unfollowed_construct(ev, _WITH_OPERANDS[type(node)], node.args, node)
+    parts = [part.expr if isinstance(part, ir.NamedInitializer) else part for part in node.args]
+    return unfollowed_construct(ev, _WITH_OPERANDS[type(node)], parts, node)
 
 
 @evaluates(ir.Opaque)

@@ -227,10 +227,13 @@ def _names_members(words: Sequence[Word], brace: int) -> bool:
 
 
 def _compound_literal(g: Grammar, kind: Sequence[Word], words: Sequence[Word], i: int) -> None:
-    """Desugars `(T){..}`, and `T{.a = 1}` as such a one: calls name no members."""
-    g.op("(", kind[0])
-    take_type_id(g, kind)
-    g.op(")", kind[-1])
+    """Desugars `(T){..}`, and `T{.a = 1}` and `{.a = 1}` as such ones: calls name no members."""
+    g.op("(", words[i])
+    if kind:
+        take_type_id(g, kind)
+    else:
+        g.emit("INT", markers.BRACES, words[i])
+    g.op(")", words[i])
     if _names_members(words, i):
         desugar_braces(g, words, i)
         return
@@ -284,6 +287,8 @@ def _operator(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) ->
                 g.op("(", word)
                 g.arguments(words[i + 1 : end])
                 g.op(")", words[end])
+            elif _names_members(words, i):
+                _compound_literal(g, (), words, i)
             else:
                 emit_call(g, markers.BRACES, words[i + 1 : end], word)
             return end + 1, True

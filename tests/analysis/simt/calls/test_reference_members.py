@@ -50,3 +50,21 @@ def test_designated_members_of_an_operand_are_followed(list_):
     __global__ void k() {{ __shared__ float s[1024]; f(P<float>{{{list_}}}); }}
     void h() {{ k<<<1, 128>>>(); }}"""
     assert {ways for _, _, ways in ways_of(text)} == {4}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("L l; l = {.step = 4, .n = 1}; s[threadIdx.x * l.step] = 1;", ("store", 4)),
+        ("s[threadIdx.x * made(2).step] = 1;", ("store", 2)),
+        ("g[0] = {.step = 4, .n = s[threadIdx.x * 8]};", ("load", 8)),
+        ("ls[threadIdx.x] = {.step = 4, .n = 1};", ("store", 1)),  # two words a lane, one STS.64
+    ],
+)
+def test_lists_with_designators_are_assigned_and_returned(body, expected):
+    text = f"""
+    struct L {{ int step; int n; }};
+    __device__ L made(int i) {{ return {{.step = i, .n = 3}}; }}
+    __global__ void k(L *g) {{ __shared__ int s[1024]; __shared__ L ls[128]; {body} }}
+    void h(L *g) {{ k<<<1, 128>>>(g); }}"""
+    assert [(kind, ways) for _, kind, ways in ways_of(text)] == [expected]

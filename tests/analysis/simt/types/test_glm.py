@@ -44,4 +44,5 @@ def test_other_names_are_not_known(kind):
       __shared__ {kind} s[32];
       s[threadIdx.x].x = 1;
     }}"""
-    assert not accesses_of(text, block_dim=(32, 1, 1))
+    (access,) = accesses_of(text, block_dim=(32, 1, 1))
+    assert access.wavefronts is None

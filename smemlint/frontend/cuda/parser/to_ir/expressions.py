@@ -72,7 +72,15 @@ def _compound_literal(node: c_ast.CompoundLiteral) -> ir.Expression:
     kind = convert_typename(node.type)
     if isinstance(kind.type, ir.ArrayDecl):
         return unparsed(node)
-    return ir.Construct(kind, expressions(node.init.exprs), at=place_of(node))
+    parts = expressions(node.init.exprs)
+    if isinstance(kind.type, ir.TypeDecl) and _is_braces(kind.type.type):
+        return ir.BraceList(parts, at=place_of(node))
+    return ir.Construct(kind, parts, at=place_of(node))
+
+
+def _is_braces(kind: ir.Node) -> bool:
+    """Returns whether a compound literal has no type: `{.a = 1}`."""
+    return isinstance(kind, ir.IdentifierType) and kind.names == (markers.BRACES,)
 
 
 converts_parts(c_ast.Constant, ir.Constant, type=as_it_is, value=as_it_is)
