@@ -108,9 +108,8 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         if isinstance(value, Unknown)
         else Unknown.because(ReasonCode.UNKNOWN_CONDITION, "the condition is not known")
     )
-    text = state.source_text(node.cond)
     may_hold, holds = truth_bounds(unknown)
-    alternatives = (outcome(text, True), outcome(text, False))
+    alternatives = _alternatives(ev, node.cond)
     if node.is_constexpr:
         state.constexpr_conditions.update(alternatives)
     execute_both_ways(
@@ -120,6 +119,14 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
         unknown,
         node,
     )
+
+
+def _alternatives(ev: Evaluator, cond: ir.Node) -> tuple[Assumption, Assumption]:
+    """Returns that a condition holds and that it does not, as the user wrote it."""
+    text = ev.state.source_text(cond)
+    found = outcome(text, True), outcome(text, False)
+    is_ours = isinstance(cond, ir.UnaryOp) and cond.at == cond.expr.at
+    return found[::-1] if is_ours else found
 
 
 def _execute_one_way(ev: Evaluator, node: ir.If, way: ir.Node | None) -> None:
@@ -180,7 +187,7 @@ def execute_both_ways(
     returned = len(state.frame.returns)
     parts_blocks = _parts_blocks(ev, node.cond, first[2], second[2])
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
-    note_condition(ev, condition, (first[0], second[0]), node.cond)
+    note_condition(ev, condition, (first[0], second[0]), node.cond, node)
     sunk = settled(ev, node)
     for taken, threads, statement in (first, second):
         hangs_on_data = taken in state.data_conditions

@@ -57,7 +57,7 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     path = ev.policy.path_through(ev, node, alternatives)
     if path is not None:
         return ev.evaluate((node.iftrue, node.iffalse)[path])
-    note_condition(ev, condition, alternatives, node.cond)
+    note_condition(ev, condition, alternatives, node.cond, node)
     may_hold, holds = truth_bounds(condition)
     _part_blocks(ev, node, is_uniform=condition.is_uniform)
     ways = [decided_by(ev, node.cond, holds=each) for each in (True, False)]
@@ -96,11 +96,22 @@ def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None
 
 def goes_on(ev: Evaluator, node: ir.Node) -> bool:
     """Returns whether a branch becomes one with that before it; its way goes on if it does."""
-    return node in ev.state.node_facts.going_on and ev.state.trace.resume_way()
+    state = ev.state
+    kept = state.node_facts.kept.get(node)
+    is_next = node in state.node_facts.going_on or (
+        kept is not None
+        and not kept.is_open
+        and (kept.is_next or any(loop.copy for loop in state.loops[-kept.loops :]))
+    )
+    return is_next and state.trace.resume_way()
 
 
 def note_condition(
-    ev: Evaluator, condition: Unknown, alternatives: tuple[Assumption, Assumption], cond: ir.Node
+    ev: Evaluator,
+    condition: Unknown,
+    alternatives: tuple[Assumption, Assumption],
+    cond: ir.Node,
+    branch: ir.Node,
 ) -> None:
     """Remembers which of an open condition's alternatives need not hold for all threads.
 
@@ -109,7 +120,8 @@ def note_condition(
     if is_staggered(condition) or (not condition.is_uniform and _singles_out(ev, cond)):
         ev.state.data_conditions.add(alternatives[0])
     if not condition.is_uniform:
-        ev.state.divergent_conditions.update(alternatives)
+        if branch not in ev.state.node_facts.kept:
+            ev.state.divergent_conditions.update(alternatives)
         if condition.confines:
             ev.state.confining_conditions.update(alternatives)
 

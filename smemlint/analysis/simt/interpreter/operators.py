@@ -326,7 +326,7 @@ def _right_operand(
     if isinstance(left, Unknown):
         text = ev.state.source_text(node.left)
         alternatives = (outcome(text, True), outcome(text, False))
-        note_condition(ev, left, alternatives, node.left)
+        note_condition(ev, left, alternatives, node.left, node)
         right = evaluate_assuming(ev, alternatives[0 if is_and else 1], mask, node.right, behind)
     else:
         right = evaluate_under(ev, mask, node.right, behind)

@@ -30,12 +30,13 @@ def execute_block(ev: Evaluator, node: ir.Compound) -> None:
 
 
 def _items_of(ev: Evaluator, node: ir.Compound) -> Sequence[ir.BlockItem]:
-    """Returns the statements of a block; of host code those that jump forward as branches."""
+    """Returns the statements of a block; those that jump forward as branches."""
+    known = ev.state.node_facts.without_jumps
+    if node in known:
+        return known[node]
     if not ev.policy.follows_jumps or not any(isinstance(i, ir.Label) for i in node.block_items):
         return node.block_items
-    known = ev.state.node_facts.without_jumps
-    if node not in known:
-        known[node] = without_forward_jumps(node.block_items)
+    known[node] = without_forward_jumps(node.block_items)
     return known[node]
 
 

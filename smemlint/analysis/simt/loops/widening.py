@@ -6,9 +6,11 @@ becomes unknown.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from math import gcd
 
+from smemlint.analysis.simt.codegen.branches.branch_shapes import statements
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
 from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
@@ -16,7 +18,7 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.trace import Fence
+from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -209,11 +211,23 @@ def _execute_general(
     if isinstance(entry, Fence):
         entry.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
-        items, pragma = state.trace.items[begin:], getattr(node, "pragma", "")
+        items = _in_one_block(ev, body, state.trace.items[begin:])
+        pragma = getattr(node, "pragma", "")
         mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
         if not moves_pointers:
             mark_induction_pointers(items, {symbol.key for symbol, _ in trip.terms}, pragma)
     state.trace.fence("iteration", depth=state.open_loops)
+
+
+def _in_one_block(
+    ev: Evaluator, body: ir.Node, items: Sequence[Event | Fence]
+) -> Sequence[Event | Fence]:
+    """Returns what an iteration issues; as one block if it consists of a branch that all take."""
+    known = ev.state.node_facts
+    is_kept = any(item in known.kept for item in known.without_jumps.get(body, statements(body)))
+    if not is_kept or any(isinstance(item, Fence) and item.kind != "block" for item in items):
+        return items
+    return [item for item in items if isinstance(item, Event)]
 
 
 def _forms_of_before(ev: Evaluator, known: Forms, trip: AffineInt) -> Forms:
