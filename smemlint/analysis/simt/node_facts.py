@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
+from smemlint.analysis.simt.codegen.branches.branch_shapes import branches_that_overwrite
 from smemlint.analysis.simt.codegen.branches.branches_of_iterations import (
     Kept,
     branches_of_iterations,
@@ -37,6 +38,7 @@ class NodeFacts:
         sunk: of branches, the loads that sink into them.
         singles_out: of conditions, whether they test for one value.
         going_on: branches on the condition of the one before them.
+        overwriting: branches that change what was stored right before them.
         kept: branches that iterations go on with.
         without_jumps: the statements of blocks, those that jump forward as branches.
         chosen_stores: of branches, the store that both ways make of other values.
@@ -51,6 +53,7 @@ class NodeFacts:
     singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     without_jumps: dict[ir.Node, Sequence[ir.BlockItem]] = field(default_factory=dict)
     going_on: set[ir.Node] = field(default_factory=set)
+    overwriting: set[ir.Node] = field(default_factory=set)
     kept: dict[ir.Node, Kept] = field(default_factory=dict)
     chosen_stores: dict[ir.Node, ir.Assignment | None] = field(default_factory=dict)
     _blocks: set[ir.Node] = field(default_factory=set)
@@ -72,6 +75,7 @@ class NodeFacts:
         self.filled.update(filled_by_members(block))
         self.sunk.update(sunk_loads(block, self._names))
         self.going_on.update(branches_that_go_on(block, self.mod_ref))
+        self.overwriting.update(branches_that_overwrite(block))
         iterations = branches_of_iterations(block, self.mod_ref)
         for branch, kept in iterations.kept.items():
             self.kept.setdefault(branch, kept)  # the loops around a block are read before it

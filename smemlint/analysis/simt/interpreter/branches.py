@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from smemlint.analysis.simt.codegen.branches.chosen_stores import chosen_store
 from smemlint.analysis.simt.codegen.branches.if_conversion import keeps_blocks
 from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
+from smemlint.analysis.simt.codegen.branches.overwriting_stores import is_selected
 from smemlint.analysis.simt.codegen.common_loads import load_once
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
@@ -61,7 +62,18 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
     store = chosen_store(ev, node)
     if store is not None:
         ev.evaluate(store)
-        return
+    elif node in state.node_facts.overwriting and is_selected(ev, node):
+        state.trace.mute()
+        try:
+            _execute_branch(ev, node)
+        finally:
+            state.trace.unmute()
+    else:
+        _execute_branch(ev, node)
+
+
+def _execute_branch(ev: Evaluator, node: ir.If) -> None:
+    state = ev.state
     value = to_condition(ev.evaluate(node.cond))
     mask = state.mask
     if isinstance(value, AffineInt) and not value.terms:

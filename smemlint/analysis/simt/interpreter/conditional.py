@@ -116,6 +116,13 @@ def note_condition(
     """Remembers which of an open condition's alternatives need not hold for all threads.
 
     That it is true may hold for few of them, or for others each iteration.
+
+    Args:
+        ev: the evaluator.
+        condition: what is known of it.
+        alternatives: that it holds, and that it does not.
+        cond: the expression.
+        branch: that hangs on it.
     """
     if is_staggered(condition) or (not condition.is_uniform and _singles_out(ev, cond)):
         ev.state.data_conditions.add(alternatives[0])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from smemlint.frontend import ir
 
 _OPAQUE = (ir.Unparsed, ir.Lambda, ir.UnparsedType, ir.Goto, ir.Label)
 LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 _LEAVING = (ir.Break, ir.Return, ir.Continue)
+_STEPS = frozenset(("++", "--", "p++", "p--"))
 PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
 
 
@@ -170,3 +172,30 @@ def is_result(node: ir.Node) -> bool:
 
 def _is_reference(node: ir.Decl) -> bool:
     return isinstance(node.type, ir.PtrDecl) and "&" in node.type.quals
+
+
+def branches_that_overwrite(block: ir.Compound) -> Iterator[ir.If]:
+    """Yields the branches of a block that do nothing but change what was stored before them."""
+    before: ir.Node | None = None
+    for first, item in pairwise(block.block_items):
+        place = before or (first.lvalue if isinstance(first, ir.Assignment) else None)
+        found = place_changed(item) if isinstance(item, ir.If) else None
+        is_same = isinstance(place, PLACES) and found is not None and are_equal(place, found)
+        before = place if is_same else None
+        if is_same and isinstance(item, ir.If):
+            yield item
+
+
+def place_changed(item: ir.Node) -> ir.Node | None:
+    """Returns the place that branches without other ways come to change, or an assignment."""
+    while isinstance(item, ir.If):
+        ways = statements(item.iftrue) if item.iftrue is not None else ()
+        if item.iffalse is not None or item.is_constexpr or len(ways) != 1:
+            return None
+        item = ways[0]
+    match item:
+        case ir.Assignment(lvalue=place):
+            return place
+        case ir.UnaryOp(op=op, expr=place) if op in _STEPS:
+            return place
+    return None

@@ -30,7 +30,7 @@ def keeps_blocks(ev: Evaluator, cond: ir.Node, *arms: ir.Node | None) -> bool | 
 
     Those that are cheap arithmetic on variables become selects.
     """
-    costs = _costs(ev)
+    costs = arm_costs(ev)
     known = [costs.of_condition(cond)]
     for arm in arms:
         cost = costs.of_statement(arm)
@@ -42,7 +42,7 @@ def keeps_blocks(ev: Evaluator, cond: ir.Node, *arms: ir.Node | None) -> bool | 
 
 def stays_a_branch(ev: Evaluator, node: ir.TernaryOp) -> bool | None:
     """Returns whether an operand of `?:` stays a block of its own; None if that is not known."""
-    costs = _costs(ev)
+    costs = arm_costs(ev)
     condition = costs.of_condition(node.cond)
     arms = [(arm, costs.of(arm)) for arm in (node.iftrue, node.iffalse)]
     if all(_is_load(costs, *arm) for arm in arms):
@@ -60,7 +60,8 @@ def _is_load(costs: ArmCosts, node: ir.Node, cost: Cost) -> bool:
     return is_place and cost.loads == 1 and not cost.is_open
 
 
-def _costs(ev: Evaluator) -> ArmCosts:
+def arm_costs(ev: Evaluator) -> ArmCosts:
+    """Returns what counts the costs of arms where the evaluation stands."""
     return ArmCosts(ev.state.unit, _names(ev))
 
 
