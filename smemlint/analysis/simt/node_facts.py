@@ -12,8 +12,17 @@ from smemlint.analysis.simt.codegen.branches.branches_of_iterations import (
 )
 from smemlint.analysis.simt.codegen.branches.same_conditions import branches_that_go_on
 from smemlint.analysis.simt.codegen.dead_values import dead_values
-from smemlint.analysis.simt.codegen.narrowing import filled_by_members, members_read
-from smemlint.analysis.simt.codegen.parts_read import PartsRead, parts_read
+from smemlint.analysis.simt.codegen.narrowing import (
+    MembersRead,
+    filled_by_members,
+    members_of_parameter,
+    members_read,
+)
+from smemlint.analysis.simt.codegen.parts_read import (
+    PartsRead,
+    parts_of_parameter,
+    parts_read,
+)
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads, sunk_operand
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names
@@ -44,8 +53,8 @@ class NodeFacts:
         chosen_stores: of branches, the store that both ways make of other values.
     """
 
-    members_read: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
-    parts_read: dict[ir.Node, PartsRead] = field(default_factory=dict)
+    members_read: dict[ir.Node, MembersRead | None] = field(default_factory=dict)
+    parts_read: dict[ir.Node, PartsRead | None] = field(default_factory=dict)
     unread: set[ir.Node] = field(default_factory=set)
     undefined: dict[ir.Node, str] = field(default_factory=dict)
     filled: set[ir.Node] = field(default_factory=set)
@@ -59,6 +68,9 @@ class NodeFacts:
     _blocks: set[ir.Node] = field(default_factory=set)
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _operands: dict[tuple[ir.Node, str, bool], dict[ir.Node, list[Sunk]]] = field(
+        default_factory=dict
+    )
+    _taken: dict[tuple[ir.Node, str], tuple[MembersRead | None, PartsRead | None]] = field(
         default_factory=dict
     )
     _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
@@ -94,6 +106,20 @@ class NodeFacts:
         if key not in self._operands:
             self._operands[key] = sunk_operand(body, name, by_value, self._names, is_open=is_open)
         return self._operands[key]
+
+    def note_taken(self, load: ir.Node, body: ir.Compound, name: str) -> None:
+        """Takes in what a function reads of what it takes by value.
+
+        Args:
+            load: what it is given.
+            body: of the function.
+            name: of the parameter.
+        """
+        if (body, name) not in self._taken:
+            taken = members_of_parameter(body, name), parts_of_parameter(body, name)
+            self._taken[body, name] = taken
+        members, parts = self._taken[body, name]
+        self.members_read[load], self.parts_read[load] = members, parts
 
     def mod_ref(self, statement: ir.Node) -> ModRef | None:
         """Returns what a statement may change and names; None where its text does not tell."""

@@ -250,6 +250,9 @@ def _inline(
     hidden = open_types(function.template, scope)
     frame = Frame(label, [*outer, scope, hidden], this, record, function.scope)
     result_type = tree.type.type
+    for param, operand in zip(params, operands, strict=False):
+        if operand.place is not None and not isinstance(param.type, ir.PtrDecl):
+            state.node_facts.note_taken(operand.node, tree.body, param.name)
     with entered_frame(ev, frame, params, operands, node):
         ctype = ev.types.resolve(result_type)
         frame.returns_reference, frame.result = is_reference(ctype), result_type

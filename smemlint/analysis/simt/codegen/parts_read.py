@@ -110,6 +110,20 @@ def parts_read(block: ir.Compound) -> dict[ir.Node, PartsRead]:
     }
 
 
+def parts_of_parameter(body: ir.Compound, name: str) -> PartsRead | None:
+    """Returns what a function reads of what it takes by value; None where that is not known."""
+    nodes = list(body.walk())
+    if any(isinstance(n, _OPAQUE) or (isinstance(n, ir.Decl) and n.name == name) for n in nodes):
+        return None
+    reader = _Reader({name})
+    for item in body.block_items:
+        reader.visit(item)
+    reads, writes = reader.reads[name], [Place(name), *reader.writes[name]]
+    if not reads or len(reads) > MAX_PARTS_READ or len(writes) > MAX_PARTS_READ:
+        return None
+    return PartsRead(Place(name), reads, writes, is_conditional=False)
+
+
 def _may_be_loaded(item: ir.Node) -> bool:
     """Returns whether a statement is, or may hold, a load of a variable."""
     return not isinstance(item, ir.Decl) or isinstance(item.init, _LOADS)

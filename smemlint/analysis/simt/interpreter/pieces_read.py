@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from smemlint.analysis.simt.codegen.parts_read import PartsRead, Place, Step
-from smemlint.analysis.simt.domain.ctypes import (
-    ArrayType,
-    CType,
-    FloatType,
-    IntType,
-    Member,
-    PointerType,
-    RecordType,
-)
+from smemlint.analysis.simt.domain.copies import scalars_of
+from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
+from smemlint.hardware.arch import WORD
 from smemlint.limits.budgets import MAX_PARTS_READ
 
 Bytes: TypeAlias = "tuple[int, int]"
-"""The first byte, and the one behind the last."""
+"""The first byte, and the one behind the last; of a word its bytes."""
 
 
 def pieces_read(
     ev: Evaluator, ctype: RecordType, node: ir.Node
 ) -> tuple[list[tuple[int, int]], bool]:
-    """Returns the members read of what a variable is loaded with, and whether that is open.
+    """Returns the words read of what a variable is loaded with, and whether that is open.
 
     Args:
         ev: the evaluator.
@@ -38,33 +32,36 @@ def pieces_read(
         Offsets and sizes, none for all; others may be loaded if it is open.
     """
     facts = ev.state.node_facts
-    names, parts = facts.members_read.get(node), facts.parts_read.get(node)
-    if (names is None and parts is None) or not _is_of_words(ctype.members):
+    members, parts = facts.members_read.get(node), facts.parts_read.get(node)
+    words = list(scalars_of(ctype)) if members is not None or parts is not None else []
+    if not words or not _are_apart(words):
         return [], False
-    if names is not None:
-        read = [m for m in ctype.members if m.name in names]
-        is_open = False
-    else:
-        read, is_open = _members_of_parts(ev, ctype, parts) if parts is not None else ([], False)
-    if is_open or len(read) == len(ctype.members):
-        return [], is_open
-    return [(m.offset, m.type.size) for m in read], False
+    read: Sequence[Bytes] = words
+    is_open = False
+    if parts is not None:
+        read, is_open = _words_of_parts(ev, ctype, words, parts)
+        read = read or words
+    if members is not None:
+        own = [m for m in ctype.members if m.name in members.names]
+        spans = [(m.offset, m.offset + m.type.size) for m in own]
+        read = [word for word in read if _is_read(word, 0, spans)]
+        return list(read) if len(read) < len(words) else [], members.is_parted
+    return ([] if is_open or len(read) == len(words) else list(read)), is_open
 
 
-def _is_of_words(members: Iterable[Member]) -> bool:
+def _are_apart(words: Iterable[Bytes]) -> bool:
     end = 0
-    for member in members:
-        is_word = isinstance(member.type, IntType | FloatType) and member.type.size >= 4
-        if not is_word or member.offset < end:  # of a union
+    for at, size in words:
+        if size < WORD or at < end:  # of a union
             return False
-        end = member.offset + member.type.size
+        end = at + size
     return True
 
 
-def _members_of_parts(
-    ev: Evaluator, ctype: RecordType, parts: PartsRead
-) -> tuple[list[Member], bool]:
-    """Returns the members that are read of a place; others may be if it is written twice."""
+def _words_of_parts(
+    ev: Evaluator, ctype: RecordType, words: Sequence[Bytes], parts: PartsRead
+) -> tuple[Sequence[Bytes], bool]:
+    """Returns the words that are read of a place; others may be if it is written twice."""
     whole = _type_of(ev, ctype, parts.written)
     at = _bytes(ev, whole, parts.written) if whole is not None else None
     if whole is None or at is None:
@@ -78,11 +75,11 @@ def _members_of_parts(
     begins = range(at[0], max(at[1] - ctype.size, at[0]) + 1, ctype.size or 1)
     if at[1] - at[0] < ctype.size or len(begins) > MAX_PARTS_READ:
         return [], False
-    found = [[m for m in ctype.members if _is_read(m, begin, reads)] for begin in begins]
-    found = [members for members in found if members]
-    if not found or all(len(members) == len(ctype.members) for members in found):
+    found = [[word for word in words if _is_read(word, begin, reads)] for begin in begins]
+    found = [read for read in found if read]
+    if not found or all(len(read) == len(words) for read in found):
         return [], False
-    is_open = parts.is_conditional or any(members != found[0] for members in found)
+    is_open = parts.is_conditional or any(read != found[0] for read in found)
     return found[0], is_open or _is_written_again(ev, whole, at, parts)
 
 
@@ -103,9 +100,9 @@ def _is_written_again(ev: Evaluator, whole: CType, at: Bytes, parts: PartsRead) 
     return meeting > 1
 
 
-def _is_read(member: Member, begin: int, reads: Iterable[Bytes]) -> bool:
-    first = begin + member.offset
-    return any(low < first + member.type.size and first < high for low, high in reads)
+def _is_read(word: Bytes, begin: int, reads: Iterable[Bytes]) -> bool:
+    first = begin + word[0]
+    return any(low < first + word[1] and first < high for low, high in reads)
 
 
 def _bytes(ev: Evaluator, whole: CType, place: Place) -> Bytes | None:

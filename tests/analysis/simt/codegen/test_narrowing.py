@@ -72,3 +72,38 @@ def test_structured_bindings(body, index):
 
 def test_a_structured_binding_of_a_shared_vector_is_one_load():
     assert loads("auto [a, b] = ((float2 *)s)[t]; g[t] = a + b;") == [(8, 1, 2)]
+
+
+CLASSES = """
+struct Row { float a[8]; };
+struct Eight { float x, y, z, w, p, q, r, u; };
+struct Both { Eight one, two; };
+__device__ float first(Eight v) { return v.x + v.y; }
+__device__ float on_condition(Eight v, int n) { if (n > 3) return v.x + v.y; return 0; }
+__device__ float of_array(Row v, int n) { if (n > 3) return v.a[0] + v.a[1]; return 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Row b = ((Row *)s)[t]; g[t] = b.a[0] + b.a[1];",
+        "Row b = ((Row *)s)[t]; if (t * 3 < (int)g[0]) g[t] = b.a[0] + b.a[1];",
+        "Both b = ((Both *)s)[t]; g[t] = b.one.x + b.one.y;",
+        "g[t] = first(((Eight *)s)[t]);",
+        "g[t] = on_condition(((Eight *)s)[t], (int)g[0]);",
+        "g[t] = of_array(((Row *)s)[t], (int)g[0]);",
+    ],
+)
+def test_elements_and_members_of_members_and_what_functions_read(body):
+    """One LDS.64 each; an array in a class and a class that is passed were loaded whole."""
+    text = kernel(body, before=CLASSES, shared="__align__(16) float s[4096]")
+    found = [figure(a) for a in accesses_of(text)]
+    assert [(w, n) for kind, w, n, *_ in found if kind == "load" and n] == [(8, 1)]
+
+
+def test_ways_that_read_other_members_load_their_own():
+    """An LDS.64 and an LDS, each in its way; or a LDS.128 in front of them."""
+    body = "Eight b = ((Eight *)s)[t]; if (g[3] > 1) g[t] = b.x + b.y; else g[t] = b.w;"
+    found = accesses_of(kernel(body, before=CLASSES, shared="__align__(16) float s[4096]"))
+    assert [a.certainty.value for a in found if a.kind == "load"] == ["sampled"]
