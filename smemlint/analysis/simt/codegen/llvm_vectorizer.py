@@ -13,6 +13,10 @@ kernels 3 of 8): which is not modelled, and the figure open. Loads move up to th
 down to their last. Bytes fuse, too. Nothing moves across the `asm` of half's operators and
 conversions, see slow_paths.py.
 
+Of stores of two runs of one array in turns, which lie apart by an unknown multiple, as of
+`s[8 * t + i] = x; s[8 * n + i] = y;` for i in 0..3, the latter are two STS.64, of
+`s[8 * n + 4 + i]` all two STS.128: which is not modelled, and the figure open.
+
 Of four words of a union in shared memory it is open, too: with `union { float4 v; float f[4]; }`,
 `u[t].f[0] + u[t].f[1] + u[t].f[2] + u[t].f[3]` is an LDS.128 and an LDS of f[2], in descending
 order or from f[2] on an LDS.128 alone.
@@ -128,6 +132,7 @@ class _Chain:
     width: int
     elements: dict[int, list[Event]] = field(default_factory=lambda: defaultdict(list))
     is_open: bool = False
+    may_part: bool = False
 
     @property
     def count(self) -> int:
@@ -186,7 +191,8 @@ class _Fusion:
             key, position = run_and_position(event, event.offset)
             if position % event.width:
                 size, key = 0, ()
-        self._end_stores_that_meet(event, key)
+        if self._takes_turns(event, key):
+            event = replace(event, may_fuse=WIDEST_ACCESS)
         self._count(event)
         if event.kind is AccessKind.STORE:
             self._passed.append(event)
@@ -256,16 +262,25 @@ class _Fusion:
         if len(chain.elements) == chain.count:
             self._close(group.pop(slot))
 
-    def _end_stores_that_meet(self, event: Event, key: _Key) -> None:
-        """Closes chains of stores that would have to move past an access of their bytes."""
+    def _takes_turns(self, event: Event, key: _Key) -> bool:
+        """Returns whether a run takes turns with one whose stores may move past it.
+
+        Chains of stores are closed that would have to move past an access of their bytes.
+        """
+        takes_turns = False
+        is_next = event.kind is AccessKind.STORE and bool(self._orders[(event.kind, *key)].slots)
         runs = self._chains.get((root_of(event.object), AccessKind.STORE), {})
         for other, group in runs.items():
             if other == key and event.kind is AccessKind.STORE:
                 continue
-            for slot in [
-                slot for slot, chain in group.items() if _must_stay_ahead(chain, slot, event)
-            ]:
-                self._close(group.pop(slot))
+            for slot, chain in list(group.items()):
+                if any(may_meet(event, store) for store in chain.events()):
+                    self._close(_cut_off(chain, event))
+                    if not chain.elements:
+                        del group[slot]
+                elif is_next:
+                    takes_turns = chain.may_part = True
+        return takes_turns
 
     def _close_all(self, runs: _Runs) -> None:
         for group in runs.values():
@@ -287,6 +302,7 @@ class _Fusion:
                 if both and not is_open.isdisjoint(present):
                     event.may_fuse = max(event.may_fuse, event.width)
                 event.may_part |= in_union and event.width == WIDEST_ACCESS
+                event.may_part |= event.width > first.width and any(c.may_part for c in chains)
                 self.out.append(event)
 
 
@@ -335,11 +351,18 @@ def pieces(
     yield from pieces(start + cut, count - cut, aligned, most, is_load=is_load)
 
 
-def _must_stay_ahead(chain: _Chain, slot: int, event: Event) -> bool:
-    """Returns whether stores cannot move past an access: of a load, those that it may read."""
-    if event.kind is AccessKind.LOAD:
-        return any(may_meet(event, store) for store in chain.events())
-    return may_meet(event, next(chain.events()), slot * chain.size, chain.size)
+def _cut_off(chain: _Chain, event: Event) -> _Chain:
+    """Returns the stores of a slot that stay ahead of an access that they meet.
+
+    As many as one instruction takes: of three, two, if the third can wait for the fourth.
+    """
+    places = sorted(chain.elements)
+    ahead = 1 << (len(places).bit_length() - 1)
+    waiting = [store for at in places[ahead:] for store in chain.elements[at]]
+    if any(may_meet(event, store) for store in waiting) or event.kind is AccessKind.LOAD:
+        ahead = len(places)
+    cut = replace(chain, elements={at: chain.elements.pop(at) for at in places[:ahead]})
+    return cut
 
 
 def _promised_alignment(obj: Object) -> int:

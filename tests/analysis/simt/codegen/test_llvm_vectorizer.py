@@ -84,7 +84,41 @@ def test_stores_move_past_a_load_of_bytes_that_they_do_not_write(
 def test_dynamic_shared_memory_is_aligned_to_sixteen_bytes() -> None:
     assert widths(TWO, DYNAMIC % "__align__(16)") == {"store 16": 2}
     assert widths(TWO, DYNAMIC % "") == {"store 16": 2}
-    assert widths(TWO, (DYNAMIC % "").replace("s + 32", "s + n")) == {"store 4": 8}
+
+
+def test_runs_of_one_array_at_an_unknown_distance_are_open() -> None:
+    """Four STS.64: `t[..][0]` may be `s[..][0]`, but not `s[..][1]`."""
+    text = KERNEL.replace("DECLARATION", (DYNAMIC % "").replace("s + 32", "s + n"))
+    text = text.replace("BODY", TWO).replace("TYPE", "float").replace("STEP", "8")
+    found = [a.certainty.value for a in accesses_of(text) if a.width_bytes > 4]
+    assert set(found) == {"sampled"}
+
+
+TURNS = "for (int i = 0; i < 4; ++i) { s[4 * t + i] = x; s[OFFSET] = y; }"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (TURNS.replace("OFFSET", "1024 + t + 256 * i"), {"store 8": 2, "store 4": 4}),
+        (TURNS.replace("OFFSET", "1025 + t + 256 * i"), {"store 8": 2, "store 4": 4}),
+        (TURNS.replace("OFFSET", "1026 + t + 256 * i"), {"store 4": 8}),
+        ("s[4 * t] = x; s[n] = y; s[4 * t + 1] = x;", {"store 4": 3}),
+        ("s[4 * t] = x; s[4 * n + 1] = y; s[4 * t + 1] = x;", {"store 8": 1, "store 4": 1}),
+    ],
+)
+def test_places_are_apart_by_what_divides_their_difference(
+    body: str, expected: dict[str, int]
+) -> None:
+    """1024 - 3 * t is 1 modulo 3, 1280 - 3 * t is 2, 1536 - 3 * t is 0: pairs pass two stores."""
+    begin = "int t = threadIdx.x; float x = a[t], y = b[t];"
+    found: Counter[str] = Counter()
+    text = KERNEL.replace("DECLARATION", "__shared__ __align__(16) float s[4096];")
+    text = text.replace("BODY", begin + body).replace("TYPE", "float").replace("STEP", "1")
+    for access in accesses_of(text.replace("dim3(4, 8)", "32")):
+        if access.instructions:
+            found[f"{access.kind} {access.width_bytes}"] += access.instructions
+    assert found == expected
 
 
 @pytest.mark.parametrize(
