@@ -36,8 +36,6 @@ _PARTING = (ir.If, ir.Switch, ir.While, ir.DoWhile, ir.RangeFor, ir.Goto, ir.Ret
 _OF_WARPS = ("sync", "shfl", "atomic", "clock")
 _LOADS = frozenset(("__ldg", "__ldca", "__ldcg", "__ldcs"))
 _BY_VALUE = MATH_FUNCTIONS | frozenset(("min", "max", "abs"))
-_MAX_DEPTH = 8
-"""Loops in loops that are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +87,20 @@ def branches_of_iterations(block: ir.Compound, mod_ref: ModRefs) -> Iterations:
     found = Iterations()
     for item in block.block_items:
         if isinstance(item, _COUNTED):
-            _read_loop(item, mod_ref, found, _MAX_DEPTH)
+            _read_loop(item, mod_ref, found)
     return found
 
 
-def _read_loop(loop: ir.Node, mod_ref: ModRefs, found: Iterations, depth: int) -> list[ir.If]:
+def _read_loop(loop: ir.Node, mod_ref: ModRefs, found: Iterations) -> list[ir.If]:
     """Takes in the branches of a loop; returns those that loops around it may keep, too."""
     assert isinstance(loop, _COUNTED)
     items = _without_jump(loop)
     body = _read_body(items or statements(loop.stmt))
     effects = mod_ref(loop)
-    if depth == 0 or body is None or effects is None:
+    if body is None or effects is None:
         return []
-    if body.inner is not None:
-        branches = _read_loop(body.inner, mod_ref, found, depth - 1)
-    else:
-        branches = body.branches
+    inner = body.inner
+    branches = _read_loop(inner, mod_ref, found) if inner is not None else body.branches
     is_open = _is_open(loop, body, branches, effects, mod_ref) if branches else None
     if is_open is None:
         return []
