@@ -20,6 +20,9 @@ HEAVY = (
     "pygls",
     "shutil",
     "_hashlib",
+    "smemlint.layout.cute",
+    "smemlint.analysis.simt.cute.values",
+    "smemlint.frontend.ptx.module",
 )
 
 
@@ -61,3 +64,19 @@ def test_a_kernel_loads_what_evaluation_needs_and_no_more():
     brought_by_numpy = {"subprocess", "json"}
     loaded = imported("analyze", "-", "--isolated", stdin=text) - brought_by_numpy
     assert loaded == {"numpy", "pycparser"}
+
+
+def test_layouts_of_cute_are_loaded_for_files_that_mention_it():
+    text = (
+        "template <int N> struct Tile { float data[N]; __device__ float &operator[](int i)"
+        " { return data[i]; } };\n"
+        "template <typename T> __device__ T twice(T x) { return x + x; }\n"
+        "__global__ void k(int n, float *out) { __shared__ Tile<64> s; float sum = 0;\n"
+        "for (int i = 0; i < n; i++) { if (i & 1) s[threadIdx.x] = twice(sum); sum += s[i]; }\n"
+        "out[threadIdx.x] = sum; }\n"
+        "void f(int n, float *out) { k<<<1, 64>>>(n, out); }"
+    )
+    own = {m for m in HEAVY if m.startswith("smemlint")}
+    assert not imported("analyze", "-", "--isolated", stdin=text) & own
+    of_cute = f"#include <cute/tensor.hpp>\n{text.replace('sum = 0', 'sum = cute::get<0>(n)')}"
+    assert "smemlint.layout.cute" in imported("analyze", "-", "--isolated", stdin=of_cute)

@@ -13,7 +13,7 @@ from smemlint.analysis.simt.builtins import (
     warp_functions,
     wmma,
 )
-from smemlint.analysis.simt.builtins.cute_functions import call_cute
+from smemlint.analysis.simt.builtins.cute_front import call_cute
 from smemlint.analysis.simt.builtins.table import (
     BUILTINS,
     KEEPING_STORES,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from smemlint.analysis.simt.builtins.cute_instructions import call_instruction
-from smemlint.analysis.simt.builtins.cute_types import is_cute_name, uses_cute
+from smemlint.analysis.simt.builtins.cute_types import is_cute_name
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.codegen.slots import with_open_form
@@ -15,7 +15,7 @@ from smemlint.analysis.simt.cute.accesses import offset_of_address
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.identity import coordinate_at
-from smemlint.analysis.simt.cute.methods import TENSOR_METHODS, call_method
+from smemlint.analysis.simt.cute.methods import call_method
 from smemlint.analysis.simt.cute.run_time import to_engine, traced
 from smemlint.analysis.simt.cute.tensors import data_of
 from smemlint.analysis.simt.cute.tiled import ALGORITHMS
@@ -29,10 +29,7 @@ from smemlint.analysis.simt.cute.values import (
     value_of,
 )
 from smemlint.analysis.simt.domain.ctypes import (
-    OpaqueType,
-    RecordType,
     StaticType,
-    array_member,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
@@ -40,7 +37,6 @@ from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Cute,
     Pointer,
-    Space,
     Unknown,
     UnknownTensor,
     Value,
@@ -56,7 +52,6 @@ from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import Reason, ReasonCode
 
-_ELEMENTS = frozenset(("data", "begin"))
 _BANK_ROW = 128
 """Bytes after which banks repeat."""
 
@@ -64,10 +59,10 @@ _BANK_ROW = 128
 # ---- functions and methods
 
 
-def call_cute(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall) -> Value | None:
+def call_function(
+    ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall
+) -> Value | None:
     """Returns the value of a function of CuTe's; None when the name is none."""
-    if not uses_cute(ev):
-        return None
     if is_copy_instruction(name):
         return call_instruction(ev, name, node)
     prefix, _, last = name.rpartition("::")
@@ -166,66 +161,13 @@ def _answer(answer: Callable[[], Value | None], call: Call) -> Value | None:
 # ---- elements and slices
 
 
-def called_tensor_or_layout(ev: Evaluator, node: ir.FuncCall) -> Value | None:
-    """Returns the tensor or layout whose element `t(i, j)` names; None of all other calls."""
-    callee = node.name
-    if isinstance(callee, ir.ID):
-        return tensor_or_layout_named(ev, callee)
-    if not isinstance(callee, ir.FuncCall) or not _makes_tensor(ev, callee):
-        return None
-    value = ev.evaluate(callee)
-    return value if _is_tensor_or_layout(value) else None
-
-
-def _makes_tensor(ev: Evaluator, node: ir.FuncCall) -> bool:
-    """Returns whether a call is one of CuTe's that changes nothing: it may be evaluated twice."""
-    callee = node.name
-    if any(map(_is_assignment, node.walk())):
-        return False
-    if isinstance(callee, ir.StructRef):
-        return uses_cute(ev) and callee.field.name in TENSOR_METHODS
-    if not isinstance(callee, ir.ID):
-        return False
-    name = ev.state.unit.template_arguments(callee.name)[0].rpartition("::")[2]
-    is_function = name in FUNCTIONS and name not in ALGORITHMS and uses_cute(ev)
-    return is_function or tensor_or_layout_named(ev, callee) is not None
-
-
-def _is_assignment(node: ir.Node) -> bool:
-    if isinstance(node, ir.UnaryOp):
-        return node.op in ("++", "--", "p++", "p--")
-    return isinstance(node, ir.Assignment)
-
-
-def tensor_or_layout_named(ev: Evaluator, node: ir.Node) -> Value | None:
-    """Returns the tensor or layout that a name stands for; None of all others."""
-    if node.__class__ is not ir.ID:
-        return None
-    name = node.name
-    binding = ev.state.lookup(name)
-    type_ = binding.type if isinstance(binding, Variable) else None
-    this = ev.state.frame.this if binding is None else None
-    if this is not None and isinstance(this.target, RecordType):
-        member = this.target.member(name)
-        type_ = member.type if member is not None else None
-    target = getattr(type_, "target", type_)
-    is_local = this is not None and this.object.space is Space.LOCAL  # else it would be loaded
-    is_deduced = is_local and target.__class__ is OpaqueType  # by a class template
-    if not is_deduced and not (
-        target.__class__ is StaticType and _is_tensor_or_layout(target.value)
-    ):
-        return None
-    value = ev.evaluate(node)  # it may have been assigned anew
-    return value if _is_tensor_or_layout(value) else None
-
-
 def evaluate_coordinate(ev: Evaluator, value: Value, node: ir.FuncCall) -> Value:
     """Returns what `t(..)` gives of a tensor or a layout: an element, an offset, or a slice."""
     arguments = coordinate_arguments(ev, node)
     payload = payload_of(value)
     call = Call(ev, "operator()", (), arguments, node)
     found: Value | None = None
-    if is_slice(node) and _is_tensor_or_layout(value):
+    if is_slice(node) and isinstance(value, Cute) and is_tensor_or_layout(value):
         found = _answer(lambda: _sliced(ev, payload, arguments), call)
     elif isinstance(payload, cute.Tensor) and payload.space is cute.Space.COORDINATE:
         found = _answer(
@@ -294,13 +236,12 @@ def _is_swizzled_part(tensor: cute.Tensor, origin: Origin) -> bool:
     return origin.use is not None and tensor.swizzle is None
 
 
-def element_by_subscript(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown | None:
-    """Returns the element `t[i]` of a tensor; None of all others."""
-    value = tensor_or_layout_named(ev, node.name)
-    tensor = tensor_of(value) if value is not None else None
-    if tensor is None:
-        return None
-    return element_of_tensor(ev, tensor, (_coordinate(ev, node.subscript),))
+def element_at(ev: Evaluator, value: Value, subscript: ir.Node) -> LValue | Unknown | None:
+    """Returns the element of a tensor at a coordinate; None of all that is no tensor."""
+    tensor = tensor_of(value)
+    return (
+        element_of_tensor(ev, tensor, (_coordinate(ev, subscript),)) if tensor is not None else None
+    )
 
 
 def is_slice(node: ir.FuncCall) -> bool:
@@ -345,28 +286,34 @@ def _sliced(ev: Evaluator, payload: Any, arguments: tuple[Value, ...]) -> Value:
     return Cute(cute.slice_layout(payload, coordinate)[0])
 
 
-def _is_tensor_or_layout(value: object) -> bool:
-    payload = payload_of(value) if isinstance(value, Cute) else None
+def is_tensor_or_layout(value: Cute) -> bool:
+    """Returns whether a value is one whose elements, or offsets of elements, calls name."""
+    payload = value.payload
     return isinstance(payload, cute.Tensor | cute.Layout | cute.ComposedLayout | cute.SmemAtom)
 
 
 # ---- members
 
 
-def assign_data(ev: Evaluator, node: ir.Assignment, value: Value) -> bool:
-    """Moves a tensor by `t.data() = pointer`; returns False of all other assignments.
+def move_tensor(
+    ev: Evaluator, content: Value, name: ir.Node, value: Value, node: ir.Assignment
+) -> bool:
+    """Moves a tensor to a pointer that `t.data()` is assigned; returns False of what is none.
 
     A move by whole bank rows and whole periods of the swizzle changes no figure, and is left out:
     double buffers move so under conditions that are open.
+
+    Args:
+        ev: the evaluator.
+        content: what the name stands for.
+        name: `t`.
+        value: the pointer.
+        node: the assignment.
     """
-    callee = getattr(node.lvalue, "name", None)
-    if not isinstance(callee, ir.StructRef) or callee.field.name != "data":
-        return False
-    content = tensor_or_layout_named(ev, callee.name)
-    tensor = tensor_of(content) if content is not None else None
+    tensor = tensor_of(content)
     if tensor is None or not isinstance(tensor.origin, Origin):
         return False
-    place = ev.lvalue(callee.name)
+    place = ev.lvalue(name)
     if isinstance(place, LValue) and not _keeps_banks(ev, tensor, value):
         origin, offset = tensor.origin, value
         if isinstance(value, Pointer):
@@ -391,20 +338,6 @@ def _keeps_banks(ev: Evaluator, tensor: cute.Tensor, value: Value) -> bool:
     distance = ev.state.domain.add(value.offset, here.offset, -1)
     steps = [distance.base, *(c for _, c in distance.terms)]
     return all(isinstance(step, int) and step % period == 0 for step in steps)
-
-
-def call_array_method(ev: Evaluator, callee: ir.StructRef) -> Value | None:
-    """Returns the pointer that `a.data()` or `a.begin()` gives of an array; None of all others."""
-    name, _ = ev.state.unit.template_arguments(callee.field.name)
-    if not uses_cute(ev) or name not in _ELEMENTS or callee.type != ".":
-        return None
-    if not isinstance(callee.name, ir.ID | ir.StructRef | ir.ArrayRef):
-        return None
-    place = ev.lvalue(callee.name)
-    array = array_member(place.type) if isinstance(place, LValue) else None
-    if isinstance(place, LValue) and array is not None:
-        return Pointer(place.object, place.offset, array.element, place.volatile)
-    return None
 
 
 def _is_underscore(node: ir.Node) -> bool:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import re
 
-from smemlint.analysis.simt.cute.types import (
-    is_enumeration,
-    tuple_type,
-    typed_value,
-    unsigned_type,
-)
+from smemlint.analysis.simt.cute.names import is_enumeration
 from smemlint.analysis.simt.domain.ctypes import I32, CType, StaticType, is_opaque
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -53,6 +48,8 @@ def cute_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | N
     last = name.rsplit("::", 1)[-1]
     if is_enumeration(last) and is_cute_name(ev, name):
         return I32
+    from smemlint.analysis.simt.cute.types import tuple_type, typed_value, unsigned_type
+
     value = typed_value(ev, last, arguments)
     if value is None:
         if not is_cute_name(ev, name):

@@ -7,14 +7,7 @@ from collections.abc import Iterable
 from smemlint.analysis.simt.builtins.call import call_builtin
 from smemlint.analysis.simt.builtins.containers import call_container_method, elements_of_unread
 from smemlint.analysis.simt.builtins.cooperative_groups import call_group_method
-from smemlint.analysis.simt.builtins.cute_functions import (
-    call_array_method,
-    call_method_of_cute,
-    called_tensor_or_layout,
-    coordinate_of_unknown,
-    evaluate_coordinate,
-    locate_coordinate,
-)
+from smemlint.analysis.simt.builtins.cute_front import call_array_method, called_tensor_or_layout
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.construction import construct
@@ -82,8 +75,13 @@ def execute_call(ev: Evaluator, node: ir.FuncCall) -> None:
 def locate_call(ev: Evaluator, node: ir.FuncCall) -> LValue | Unknown:
     """Returns the element that `t(i, j)` names of a CuTe tensor, or what a call gives."""
     value = called_tensor_or_layout(ev, node)
-    place = locate_coordinate(ev, value, node) if value is not None else None
-    return place if place is not None else place_of_value(ev, evaluate_reference(ev, node), node)
+    if value is not None:
+        from smemlint.analysis.simt.builtins.cute_functions import locate_coordinate
+
+        place = locate_coordinate(ev, value, node)
+        if place is not None:
+            return place
+    return place_of_value(ev, evaluate_reference(ev, node), node)
 
 
 @evaluates(ir.FuncCall)
@@ -101,6 +99,8 @@ def evaluate_reference(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True
     """Returns the value of a call, or of an element of a CuTe tensor; a reference is not read."""
     value = called_tensor_or_layout(ev, node)
     if value is not None:
+        from smemlint.analysis.simt.builtins.cute_functions import evaluate_coordinate
+
         return evaluate_coordinate(ev, value, node)
     return call(ev, node, is_used=is_used)
 
@@ -217,8 +217,12 @@ def _call_value(ev: Evaluator, value: Value, node: ir.FuncCall, *, is_used: bool
     if isinstance(value, Aggregate) and isinstance(value.type, RecordType):
         return _call_operator(ev, value, node)
     if isinstance(value, Cute):
+        from smemlint.analysis.simt.builtins.cute_functions import evaluate_coordinate
+
         return evaluate_coordinate(ev, value, node)
     if isinstance(value, UnknownTensor):
+        from smemlint.analysis.simt.builtins.cute_functions import coordinate_of_unknown
+
         return coordinate_of_unknown(ev, value, node)
     return unfollowed_call(ev, ev.state.source_text(node.name), node, is_used=is_used)
 
@@ -261,6 +265,8 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall, *, is_u
         if isinstance(value, Aggregate):
             found = call_group_method(ev, value, name, node)
         elif isinstance(value, Cute):
+            from smemlint.analysis.simt.builtins.cute_functions import call_method_of_cute
+
             found = call_method_of_cute(ev, value, name, arguments, node)
         if found is not None:
             return found

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
-from smemlint.analysis.simt.cute.values import shared_tensor_of
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
     CallableValue,
+    Cute,
     Pointer,
     Space,
     Unknown,
@@ -155,7 +155,7 @@ def unfollowed_values(
         if isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms):
             text = f"`{name}` is given a shared address and its definition was not read"
             state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, text))
-        if shared_tensor_of(value) is not None:
+        if _is_shared_tensor(value):
             note_shared_argument(ev, name, node)
         written = value.payload if isinstance(value, CallableValue) else None
         body = getattr(getattr(written, "node", None), "body", None)  # of a lambda
@@ -193,7 +193,15 @@ def is_shared_address(state: State, value: Value) -> bool:
     if isinstance(value, Aggregate):
         return any(is_shared_address(state, held) for held in value.cells.values())
     is_address = isinstance(value, AffineInt) and any(s.key in state.bases for s, _ in value.terms)
-    return is_address or shared_tensor_of(value) is not None
+    return is_address or _is_shared_tensor(value)
+
+
+def _is_shared_tensor(value: Value) -> bool:
+    if not isinstance(value, Cute):
+        return False
+    from smemlint.analysis.simt.cute.values import shared_tensor_of
+
+    return shared_tensor_of(value) is not None
 
 
 def note_shared_argument(ev: Evaluator, name: str, node: ir.Node) -> None:

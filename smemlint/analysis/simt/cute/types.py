@@ -7,6 +7,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from smemlint.analysis.simt.cute.names import STATIC_INTEGERS
 from smemlint.analysis.simt.cute.run_time import STATIC
 from smemlint.analysis.simt.cute.user_traits import user_copy_op, user_mma_op
 from smemlint.analysis.simt.cute.values import (
@@ -35,7 +36,6 @@ _BITS = {
     "uint2b_t": 2, "float_e2m1_t": 4, "tfloat32_t": 32, "bfloat16_t": 16, "half_t": 16,
     "float_e4m3_t": 8, "float_e5m2_t": 8, "float_ue8m0_t": 8, "float_ue4m3_t": 8,
 }  # fmt: skip
-_ENUMERATORS = {"Major": {"K": 0, "MN": 1}}
 _WORDS = {
     "LayoutLeft": "LayoutLeft",
     "GenColMajor": "LayoutLeft",
@@ -44,10 +44,6 @@ _WORDS = {
     "Underscore": "_",
     "X": "X",
 }
-
-
-STATIC_INTEGERS = frozenset(("Int", "C", "constant", "integral_constant"))
-"""Class templates whose last argument is the value of all objects."""
 
 
 def static_number(value: int) -> AffineInt:
@@ -112,17 +108,6 @@ def typed_value(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value |
         return _operation(ev, name, arguments) if name.startswith(_OPERATIONS) else None
     except cute.CuteError:
         return None
-
-
-def is_enumeration(name: str) -> bool:
-    """Returns whether a name is that of an enumeration of CuTe's."""
-    return name in _ENUMERATORS
-
-
-def enumerator(enumeration: str, name: str) -> AffineInt | None:
-    """Returns the value of `GMMA::Major::K` and its like; None for all others."""
-    number = _ENUMERATORS.get(enumeration.rsplit("::", 1)[-1], {}).get(name)
-    return AffineInt(number) if number is not None else None
 
 
 def _plain_name(name: str) -> Value | None:

@@ -21,7 +21,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
-from smemlint.layout.cute import Tensor
 from smemlint.reasons import ReasonCode
 
 
@@ -40,6 +39,8 @@ def same(a: Value | None, b: Value | None) -> bool:
             same(v, b.cells[k]) for k, v in a.cells.items()
         )
     if isinstance(a, Cute) and isinstance(b, Cute):
+        from smemlint.layout.cute import Tensor
+
         one, other = a.payload, b.payload
         return isinstance(one, Tensor) and isinstance(other, Tensor) and one.is_same(other)
     return a == b if isinstance(a, Unknown) and isinstance(b, Unknown) else False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
-from smemlint.analysis.simt.cute.values import has_one_value
 from smemlint.analysis.simt.domain.copies import copied_pieces, has_padding, scalars_of
 from smemlint.analysis.simt.domain.ctypes import (
     BF16,
@@ -62,8 +61,11 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     if place.object.space is Space.SHARED:
         return _read_shared(ev, place, node)
     if place.object.space is Space.LOCAL:
-        if isinstance(ctype, StaticType) and has_one_value(ctype.value):
-            return ctype.value
+        if isinstance(ctype, StaticType) and isinstance(ctype.value, Cute):
+            from smemlint.analysis.simt.cute.values import has_one_value
+
+            if has_one_value(ctype.value):
+                return ctype.value
         if is_lost(place.offset):
             return why_lost(place.object)
         if ctype.__class__ is RecordType and ctype.size <= 1 and not ctype.members:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.builtins.containers import elements_on_device
-from smemlint.analysis.simt.builtins.cute_functions import element_by_subscript
+from smemlint.analysis.simt.builtins.cute_front import element_by_subscript
 from smemlint.analysis.simt.calls.inlining import inline_member
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.construction import with_extent
-from smemlint.analysis.simt.cute.types import enumerator, member_value
+from smemlint.analysis.simt.cute.names import enumerator
 from smemlint.analysis.simt.domain.ctypes import OpaqueType, RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import Binding, Variable
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Object, Space, Unknown
@@ -48,6 +48,8 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
         if isinstance(owner, RecordType):
             found = static_member(ev, owner, last)
         elif isinstance(owner, StaticType):
+            from smemlint.analysis.simt.cute.types import member_value
+
             found = member_value(owner.value, last)
         elif isinstance(owner, OpaqueType) and state.lookup(prefix) is owner:
             text = f"`{name}`: no launch gives `{prefix}`"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from smemlint.analysis.simt.cute.alternatives import elements_of, places_of, tensor_at
 from smemlint.analysis.simt.domain.assumed_extremes import assumed_extreme
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp, without_range
 from smemlint.analysis.simt.domain.masking import (
@@ -155,6 +154,10 @@ def _join_cute(
     ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node
 ) -> Value | None:
     """Returns the join of two tuples, or of two tensors that differ in place; None for others."""
+    if not isinstance(a, Cute) or not isinstance(b, Cute):
+        return None
+    from smemlint.analysis.simt.cute.alternatives import elements_of, places_of, tensor_at
+
     pairs = elements_of(a, b)
     if pairs is not None:
         return Cute(tuple(join(ev, x, y, condition, node) for x, y in pairs))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
-from smemlint.analysis.simt.cute.traits import cute_trait
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
@@ -88,7 +87,10 @@ def _global_binding(ev: Evaluator, name: str) -> Binding | None:
     found: Binding | None = None
     if "<" in name:
         is_trait = "_v<" in name or name.endswith("::value")
-        found = cute_trait(ev, name) if is_trait and uses_cute(ev) else None
+        if is_trait and uses_cute(ev):
+            from smemlint.analysis.simt.cute.traits import cute_trait
+
+            found = cute_trait(ev, name)
         found = found if found is not None else trait_value(ev, name)
     return found if found is not None else find_global(ev, name)
 

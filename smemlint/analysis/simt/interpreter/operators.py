@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from smemlint.analysis.simt.builtins.cute_functions import assign_data
+from smemlint.analysis.simt.builtins.cute_front import assign_data
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.class_operators import call_operator, operated
 from smemlint.analysis.simt.calls.construction import construct

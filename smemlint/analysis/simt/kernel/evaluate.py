@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
-from smemlint.analysis.simt.cute.layout_trials import LayoutTrial, with_layout_advice
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
@@ -60,6 +60,9 @@ from smemlint.limits.budgets import (
 from smemlint.limits.errors import OutOfSteps, stop_reason
 from smemlint.limits.steps import spend
 from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
+
+if TYPE_CHECKING:
+    from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
 
 _STEPS_TO_BEGIN = 50
 
@@ -165,6 +168,10 @@ def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
     numbers, those are taken and named.
     """
     facts, arguments = _under_arguments(unit, task, arch)
+    if not any(access.layout is not None for access in facts.accesses):
+        return facts
+    from smemlint.analysis.simt.cute.layout_trials import with_layout_advice
+
     return with_layout_advice(
         facts, lambda trial: _evaluated(unit, replace(task, trial=trial), arch, _Given(arguments))
     )

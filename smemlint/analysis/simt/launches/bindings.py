@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 from zlib import crc32
 
-from smemlint.analysis.simt.cute.values import lacks_a_type
 from smemlint.analysis.simt.domain.ctypes import (
     CType,
     IntType,
@@ -17,7 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, Scope
-from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Cute, Unknown
 from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
 from smemlint.frontend.program import Enclosing, Function, Record, TemplateParameter
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
@@ -151,12 +150,21 @@ def _parameters(record: Record | None) -> tuple[TemplateParameter, ...]:
     return (*(p for enclosing in record.around for p in enclosing.template), *record.template)
 
 
+def _lacks_a_type(value: object) -> bool:
+    """Returns whether a value that all objects of a type have is made of one of an unknown type."""
+    if not isinstance(value, Unknown | Cute):
+        return False
+    from smemlint.analysis.simt.cute.values import lacks_a_type
+
+    return lacks_a_type(value)
+
+
 def _may_be_known(bound: object) -> bool:
     """Returns whether a number or type is known, except for the template arguments of a class."""
     if isinstance(bound, AffineInt):
         return bound.constant is not None
     if isinstance(bound, CallableValue):  # `decltype(flag)::value` of a type that is not known
         return not isinstance(bound.payload, CTYPES)
-    if isinstance(bound, StaticType) and lacks_a_type(bound.value):
+    if isinstance(bound, StaticType) and _lacks_a_type(bound.value):
         return False
     return bound is not None and not isinstance(bound, Unknown) and not is_opaque(bound)

@@ -13,7 +13,6 @@ from math import gcd
 from smemlint.analysis.simt.codegen.branches.branch_shapes import statements
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
-from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
@@ -22,6 +21,7 @@ from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    Cute,
     FloatValue,
     Object,
     PartialValue,
@@ -357,10 +357,13 @@ def widen(
         if isinstance(offset, AffineInt):
             return Pointer(begin.object, offset, begin.target, begin.is_volatile)
         return forget_offset(begin, offset) if isinstance(offset, Unknown) else None
-    places = places_of(begin, end)
-    if places is not None:
-        place = widen(ev, *places, trip, obj, seen)
-        return None if place is None else tensor_at(begin, place, ev.state.domain)
+    if isinstance(begin, Cute) and isinstance(end, Cute):
+        from smemlint.analysis.simt.cute.alternatives import places_of, tensor_at
+
+        places = places_of(begin, end)
+        if places is not None:
+            place = widen(ev, *places, trip, obj, seen)
+            return None if place is None else tensor_at(begin, place, ev.state.domain)
     if isinstance(begin, Unknown):
         return begin
     if _points_somewhere(begin):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smemlint.analysis.simt.builtins.cute_types import cute_type
-from smemlint.analysis.simt.cute.types import element_type, member_value, typed_value
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     ArrayType,
@@ -79,12 +78,9 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
             if isinstance(inner, CTYPES):
                 return inner
             return _member_template(ev, owner, name, arguments) if arguments else None
-        member = member_value(owner.value, name) if isinstance(owner, StaticType) else None
-        if member is not None:
-            return StaticType(f"{owner}::{name}", value=member)
-        element = element_type(ev, owner.value, name) if isinstance(owner, StaticType) else None
-        if element is not None:
-            return element
+        found = _member_of_cute(ev, owner, name) if isinstance(owner, StaticType) else None
+        if found is not None:
+            return found
         if name == "type":  # of a trait: `std::conditional<c, A, B>::type`
             trait, operands = ev.state.unit.template_arguments(split_qualified(prefix)[1])
             return _resolve_standard(ev, f"{trait}_t", operands)
@@ -118,6 +114,16 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
             resolution.unfinished.clear()
 
 
+def _member_of_cute(ev: Evaluator, owner: StaticType, name: str) -> CType | None:
+    """Returns the type that a member type or constant of one of CuTe's types is; else None."""
+    from smemlint.analysis.simt.cute.types import element_type, member_value
+
+    member = member_value(owner.value, name)
+    if member is not None:
+        return StaticType(f"{owner}::{name}", value=member)
+    return element_type(ev, owner.value, name)
+
+
 def _member_template(
     ev: Evaluator, owner: RecordType, name: str, arguments: tuple[str, ...]
 ) -> CType | None:
@@ -144,7 +150,11 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
     last = name.rsplit("::", 1)[-1]
     if last in _CONSTANT_TYPES and not ev.state.unit.records.get(last):
         spellings = _CONSTANT_TYPES[last] or arguments
-        value = typed_value(ev, "integral_constant", spellings) if spellings else None
+        if not spellings:
+            return None
+        from smemlint.analysis.simt.cute.types import typed_value
+
+        value = typed_value(ev, "integral_constant", spellings)
         return None if value is None else StaticType(f"{last}<{spellings[-1]}>", value=value)
     if not arguments:
         return None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence, Set
 from typing import TypeAlias, cast
 
-from smemlint.analysis.simt.cute.types import STATIC_INTEGERS, member_value
+from smemlint.analysis.simt.cute.names import STATIC_INTEGERS
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
@@ -185,6 +185,8 @@ class Match:
 
 
 def _member_of(owner: StaticType, name: str) -> StaticType | None:
+    from smemlint.analysis.simt.cute.types import member_value
+
     value = member_value(owner.value, name)
     return StaticType(f"{owner}::{name}", value=value) if value is not None else None
 

@@ -31,7 +31,6 @@ from smemlint.analysis.simt.types.builtin_types import builtin_type
 from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
 from smemlint.frontend.program import Function, TemplateParameter
 from smemlint.hardware.arch import WIDEST_ACCESS
-from smemlint.layout import cute
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
 from smemlint.reasons import Assumption, Topic
 
@@ -117,8 +116,14 @@ def _class_template(ev: Evaluator, spelling: str) -> CallableValue | None:
         return bound
     unit = ev.state.unit
     is_defined = spelling in unit.records or spelling in unit.declarations or "::" in spelling
-    is_of_cute = cute.copy_op(spelling, 8 * WIDEST_ACCESS) is not None
-    return CallableValue(spelling) if is_defined or is_of_cute else None
+    return CallableValue(spelling) if is_defined or _is_copy_of_cute(spelling) else None
+
+
+def _is_copy_of_cute(name: str) -> bool:
+    """Returns whether a name is that of a copy operation of CuTe's."""
+    from smemlint.layout import cute
+
+    return cute.copy_op(name, 8 * WIDEST_ACCESS) is not None
 
 
 def type_argument(ev: Evaluator, spelling: str) -> CType | None:

@@ -22,7 +22,6 @@ from smemlint.analysis.simt.domain.values import Cute, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.same_type import same_type
 from smemlint.analysis.simt.types.template_arguments import split_qualified, type_argument
-from smemlint.layout import cute
 
 _STANDARD_FLOATS = frozenset(("float", "double", "long double"))
 """Of which `std::is_floating_point` holds; `__half` and its like are classes."""
@@ -64,20 +63,21 @@ _OF_ONE_TYPE: dict[str, Callable[[CType], bool]] = {
     ),
 }
 
-_LAYOUTS = (cute.Layout, cute.ComposedLayout, cute.SmemAtom)
-_OF_CUTE: dict[str, tuple[type, ...]] = {
-    "is_layout": _LAYOUTS,
-    "is_composed_layout": _LAYOUTS[1:],
-    "is_tensor": (cute.Tensor,),
-}
-"""Traits of CuTe's class templates, which no reference to one has, and what has them."""
+_OF_CUTE = frozenset(("is_layout", "is_composed_layout", "is_tensor"))
+"""Traits of CuTe's class templates, which no reference to one has."""
 
 
-def _is_of_cute(kind: CType, classes: tuple[type, ...]) -> bool | None:
+def _is_of_cute(kind: CType, trait: str) -> bool | None:
     """Returns whether a type is one of CuTe's; None where its value is not known."""
     if not isinstance(kind, StaticType):
         return False
-    return isinstance(kind.value.payload, classes) if isinstance(kind.value, Cute) else None
+    if not isinstance(kind.value, Cute):
+        return None
+    from smemlint.layout import cute
+
+    layouts = (cute.Layout, cute.ComposedLayout, cute.SmemAtom)
+    kinds = {"is_layout": layouts, "is_composed_layout": layouts[1:], "is_tensor": (cute.Tensor,)}
+    return isinstance(kind.value.payload, kinds[trait])
 
 
 def trait_value(ev: Evaluator, spelling: str) -> Value | None:
@@ -97,7 +97,7 @@ def trait_value(ev: Evaluator, spelling: str) -> Value | None:
     if name == "is_same" and len(known) == 2:
         return number(int(_is_same(*known)))
     if name in _OF_CUTE and len(known) == 1:
-        answer = _is_of_cute(known[0], _OF_CUTE[name])
+        answer = _is_of_cute(known[0], name)
         return None if answer is None else number(int(answer))
     test = _OF_ONE_TYPE.get(name)
     return number(int(test(known[0]))) if test is not None and len(known) == 1 else None
