@@ -146,6 +146,23 @@ def test_functions_and_classes_that_cross_files_keep_their_texts(
     assert _stores(text) == {(6, 4.0, (64, 1, 1))}
 
 
+def test_the_source_of_a_compiler_beside_the_file_does_not_hide_what_it_compiles(
+    tmp_path, monkeypatch
+) -> None:
+    """PyCUDA's own repository holds `pycuda/compiler.py`, which defines the class"""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pycuda").mkdir()
+    own = "class SourceModule:\n    def __init__(self, source, **kwargs):\n"
+    (tmp_path / "pycuda" / "compiler.py").write_text(own + "        self.module = build(source)\n")
+    text = f"{_PYCUDA}f = SourceModule(TEXT, options=['-DSTEP=4']).get_function('k')\n"
+    (tmp_path / "k.py").write_text(text + "f(o, block=(64, 1, 1))\n")
+    found = Source(str(tmp_path / "k.py"), text + "f(o, block=(64, 1, 1))\n")
+    facts, crashed = analyze([found], Settings())
+    accesses = [a for kernel in facts.kernels for a in kernel.accesses]
+    assert not crashed
+    assert [a.ways for a in accesses if a.kind == "store"] == [4.0]
+
+
 def test_kernels_of_one_text_are_judged_by_the_launches_of_all_calls_that_compile_it() -> None:
     second = _KERNEL.replace("void k(", "void two(").replace("STEP", "2")
     text = (

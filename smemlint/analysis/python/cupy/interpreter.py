@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
+from smemlint.analysis.python.cupy.makers import is_of_maker
 from smemlint.analysis.python.cupy.model import CupyModel, OpenFile, RawText
 from smemlint.analysis.python.cupy.partial_texts import (
     OpenPart,
@@ -100,7 +101,7 @@ class _Strings:
 
     def _imported(self, node: ast.expr, value: Value) -> Value:
         is_imported = isinstance(value, Symbol) and not value.path.startswith("builtins.")
-        if isinstance(value, Symbol) and is_imported:
+        if isinstance(value, Symbol) and is_imported and not is_of_maker(value.path):
             return self.files.constant(text_of(node, self.text), value)
         return value
 

@@ -99,6 +99,15 @@ MAKERS = {
 """The makers by the last part of their names."""
 
 
+_PACKAGES = ("cupy", "pycuda", "torch", "cuda")
+
+
+def is_of_maker(path: str) -> bool:
+    """Returns whether a name is a maker's, whose own source does not tell what it does."""
+    package, _, name = path.partition(".")
+    return package in _PACKAGES and name.rpartition(".")[2] in MAKERS
+
+
 _CUDA_FILE = re.compile(r".*\.(?:cuh?|hpp|h|inc|cpp|cc|cxx)", re.S)
 
 
