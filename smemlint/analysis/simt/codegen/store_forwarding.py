@@ -35,33 +35,39 @@ A loop that runs as often as a variable says, perhaps never, leaves in no regist
 unless one had the place before: `for (j < i) s[t] -= s[t + j];` and `s[t] /= d` behind it load
 `s[t]` again.
 
-A loop that is not unrolled is another basic block each time. What each iteration loads from one
-place is loaded in front of it, what a condition in it guards is loaded each time. There a thread
-that accumulates into an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it once and
-stores it each time.
+A loop that is not unrolled is another basic block each time. What was loaded or stored before it,
+and what it leaves alone or stores to that very place alone, is in a register all the time, on
+conditions, too. Of the rest, what each iteration loads from one place is loaded in front of it, out
+of all loops in which it is the same, and what a condition guards is loaded each time. There a
+thread that accumulates into an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it
+once and stores it each time.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
 
-from smemlint.analysis.simt.codegen.slots import may_meet, position_of, root_of, run_and_position
-from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import Shifted
+from smemlint.analysis.simt.codegen.held_values import (
+    Held,
+    bytes_behind,
+    cannot_alias,
+    dominates,
+    is_in_each_iteration,
+    place_key,
+)
+from smemlint.analysis.simt.codegen.slots import may_meet, root_of
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.hardware.arch import WORD
-from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FORWARDED, MAX_STORES_OF_LOOP
 from smemlint.limits.steps import spend
-from smemlint.reasons import Topic
 
 _Key: TypeAlias = "tuple[object, ...]"
 
@@ -77,11 +83,14 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
                 stores.clear()
             registers.leave_block()
             registers.pass_guard(item.guard)
-            if item.kind == "iteration" and item.entry is not None:
+            if item.parts_loop and item.entry is not None:
+                stored = _stores_of_loop(items, at, registers.roots) if item.begins else ()
+                registers.part_loop(item, stored)
+            elif item.kind == "iteration" and item.entry is not None:
                 registers.leave_iteration(item.entry)
             elif item.depth:
                 is_entry = item.kind == "loop"
-                stored = _stores_of_loop(items, at, item.depth) if is_entry else ()
+                stored = _stores_of_loop(items, at, registers.roots) if is_entry else ()
                 registers.pass_loop(stored, has_effects=item.has_effects)
             elif item.kind != "block":
                 registers.clear()
@@ -101,93 +110,39 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
     return registers.out
 
 
-def _stores_of_loop(items: Sequence[Event | Fence], begin: int, depth: int) -> list[Event] | None:
-    """Returns what a loop stores, by atomics, too; None for more than is compared, for barriers."""
-    stores: list[Event] = []
+def _stores_of_loop(
+    items: Sequence[Event | Fence], begin: int, roots: Container[int]
+) -> list[Event] | None:
+    """Returns what a loop stores, by atomics, too; None for more than is compared, for barriers.
+
+    Args:
+        items: of a kernel.
+        begin: where the fence is that the loop begins with.
+        roots: of the arrays that registers hold something of; stores to others are left out.
+    """
+    head, stores = items[begin], list[Event]()
+    assert isinstance(head, Fence)
     for item in islice(items, begin + 1, None):
         if isinstance(item, Fence):
             if item.kind == "barrier":
                 return None
-            if 0 < item.depth <= depth:
+            if 0 < item.depth <= head.depth or _ends(item, head):
                 break
         elif item.kind is not AccessKind.LOAD:
-            is_known = (
-                item.kind in (AccessKind.STORE, AccessKind.ATOMIC) and item.object is not None
-            )
-            if not is_known or len(stores) == MAX_STORES_OF_LOOP:
+            obj = item.object
+            if obj is None or item.kind not in (AccessKind.STORE, AccessKind.ATOMIC):
+                return None
+            if not obj.may_be_another and root_of(obj) not in roots:
+                continue
+            if len(stores) == MAX_STORES_OF_LOOP:
                 return None
             stores.append(item)
     return stores
 
 
-@dataclass(slots=True)
-class _Held:
-    """An access whose bytes a register holds.
-
-    Attributes:
-        at: its index among the items.
-        is_unread: of a store: no instruction reads memory that may be it.
-        is_of_before: of a load: an iteration before this one made it.
-        is_asked_for: of a load: this iteration has it.
-        is_near: it is of this basic block.
-        first: since when a register has had what lies there; None for since the access itself.
-    """
-
-    event: Event
-    at: int
-    is_unread: bool
-    is_of_before: bool = False
-    is_asked_for: bool = True
-    is_near: bool = True
-    first: Event | None = None
-
-    def answers(self, load: Event, offset: AffineInt) -> bool:
-        """Returns whether a load of the same bytes needs no instruction.
-
-        From one iteration to the next, and behind a loop, the compiler has to see that the place
-        is the same one: not of `s[i % 32]` where the loop advances i by 32.
-        """
-        before = self.event.offset
-        is_seen = not self.is_of_before or (
-            isinstance(before, AffineInt) and scev_of(before) == scev_of(offset)
-        )
-        return is_seen and _dominates(self.first or self.event, load)
-
-    def stay_for(self, load: Event) -> None:
-        """Gives a load that sinks back to all its threads where a later one is the same.
-
-        Equal loads are one before any of them sinks. Where the later one sinks, too, so do both.
-        """
-        event, threads = self.event, self.event.before_sinking
-        if threads is None or load.before_sinking is not None or load.scope != event.scope:
-            return
-        if event.issued and (load.mask & ~event.mask).any() and not (load.mask & ~threads).any():
-            event.mask, event.before_sinking = threads, None
-
-    def passed_on(self, store: Event) -> Event | None:
-        """Returns since when a register has what lies there, behind a store to the same place.
-
-        None for since the store. A branch of its own beside another one does not have the
-        register that the other one has, whatever their conditions are.
-        """
-        first = self.first or self.event
-        return first if _dominates(first, store) else None
-
-    def is_lost_to(self, store: Event, *, is_moved: bool) -> bool:
-        """Returns whether no register has what is there after a store in a loop.
-
-        Args:
-            store: in the loop.
-            is_moved: what it stores, if to this very place, stays in a register.
-        """
-        if not may_meet(store, self.event):
-            return False
-        one, other = store.offset, self.event.offset
-        if not is_moved or store.volatile or store.kind is not AccessKind.STORE:
-            return True
-        if not isinstance(one, AffineInt) or not isinstance(other, AffineInt):
-            return True
-        return _key(store, one) != _key(self.event, other) or scev_of(one) != scev_of(other)
+def _ends(fence: Fence, head: Fence) -> bool:
+    """Returns whether a loop whose iterations follow each other ends, which began with `head`."""
+    return fence.parts_loop and not fence.begins and fence.entry is head.entry
 
 
 class _Registers:
@@ -195,10 +150,16 @@ class _Registers:
 
     def __init__(self) -> None:
         self.out: list[Event | Fence] = []
-        self._held: dict[int, dict[tuple[object, ...], _Held]] = defaultdict(dict)
+        self._held: dict[int, dict[tuple[object, ...], Held]] = defaultdict(dict)
         self._guards: list[tuple[int, set[_Key]]] = []  # of loops that perhaps never run: where
         # they began, and what was held there
-        self._assembly: dict[tuple[object, ...], _Held] = {}
+        self._kept: list[set[_Key]] = []  # what loops around that stay ones leave alone
+        self._assembly: dict[tuple[object, ...], Held] = {}
+
+    @property
+    def roots(self) -> set[int]:
+        """Identities of the arrays that something is held of."""
+        return {root for root, accesses in self._held.items() if accesses}
 
     def clear(self) -> None:
         """Forgets everything: other threads may have written, or the code runs again."""
@@ -243,13 +204,37 @@ class _Registers:
                 if guard < -1 and key not in before:
                     del accesses[key]
 
+    def part_loop(self, fence: Fence, stores: Sequence[Event] | None) -> None:
+        """Enters a loop whose iterations follow, or leaves it.
+
+        Args:
+            fence: where it begins or ends.
+            stores: of the loop, where it begins: it leaves alone what they do not meet.
+        """
+        if not fence.begins:
+            self._hoist()
+            self._kept.pop()
+            return
+        self.pass_loop(stores)
+        self._kept.append({key for accesses in self._held.values() for key in accesses})
+
     def leave_iteration(self, entry: LoopEntry) -> None:
-        """Keeps what the compiler loads in front of the loop: loads that each iteration makes."""
+        """Keeps what the compiler has in front of the loop, and loads that each iteration makes."""
+        kept = self._kept[-1] if self._kept else ()
+        self._hoist()
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
-                if not access.is_asked_for or not _is_in_each_iteration(access.event, entry):
+                is_loaded = access.is_asked_for and is_in_each_iteration(access.event, entry)
+                if key not in kept and (not is_loaded or access.depth > len(self._kept)):
                     del accesses[key]
                 access.is_of_before, access.is_asked_for = True, False
+
+    def _hoist(self) -> None:
+        """Takes what the innermost loop loaded again and again to the one around it."""
+        for accesses in self._held.values():
+            for access in accesses.values():
+                if access.is_of_before and access.is_asked_for:
+                    access.depth = min(access.depth, len(self._kept) - 1)
 
     def leave_block(self) -> None:
         """Forgets what ptxas knows of inline PTX within a basic block, and what is of this one."""
@@ -280,7 +265,7 @@ class _Registers:
             self._pass(event, accesses)
             self.out.append(event)
             return
-        key = _key(event, event.offset)
+        key = place_key(event, event.offset)
         before = accesses.get(key)
         if event.kind is AccessKind.LOAD:
             if before is not None:
@@ -305,16 +290,16 @@ class _Registers:
         accesses.pop(key, None)
         is_store = event.kind is AccessKind.STORE
         first = before.passed_on(event) if is_store and before is not None else None
-        accesses[key] = _Held(event, len(self.out), is_store, first=first)
+        accesses[key] = Held(event, len(self.out), is_store, len(self._kept), first=first)
         self.out.append(event)
 
-    def _remove_dead(self, store: Event, before: _Held) -> None:
+    def _remove_dead(self, store: Event, before: Held) -> None:
         """Removes a store that another one overwrites, if all threads make that."""
-        if _dominates(store, before.event):
+        if dominates(store, before.event):
             self.out[before.at] = replace(before.event, issued=0)
 
     def _is_of_another(
-        self, load: Event, offset: AffineInt, accesses: dict[tuple[object, ...], _Held]
+        self, load: Event, offset: AffineInt, accesses: dict[tuple[object, ...], Held]
     ) -> bool:
         """Returns whether an earlier load has the bytes, or becomes as wide."""
         words = []
@@ -322,7 +307,7 @@ class _Registers:
             before = access.event
             if before.width == load.width or before.kind is not AccessKind.LOAD:
                 continue
-            apart = _bytes_behind(before, load) if access.answers(load, offset) else None
+            apart = bytes_behind(before, load) if access.answers(load, offset) else None
             if apart is None:
                 continue
             if 0 <= apart <= before.width - load.width:
@@ -334,7 +319,7 @@ class _Registers:
             self._widen([accesses.pop(key) for key in words], load)
         return bool(words)
 
-    def _widen(self, words: list[_Held], load: Event) -> None:
+    def _widen(self, words: list[Held], load: Event) -> None:
         """Makes loads of words of one vector the load of it, which stands at the first of them."""
         fused = (*(word.event for word in words), load)
         for word in words:
@@ -344,26 +329,27 @@ class _Registers:
         self.out[first.at] = wide
         assert isinstance(wide.offset, AffineInt)
         accesses = self._held[root_of(load.object)]
-        accesses[_key(wide, wide.offset)] = replace(first, event=wide)
+        accesses[place_key(wide, wide.offset)] = replace(first, event=wide)
 
     def _add_assembly(self, event: Event, offset: AffineInt) -> None:
         """Takes an access of inline PTX, of which ptxas alone decides."""
-        key = _key(event, offset)
+        key = place_key(event, offset)
         before = self._assembly.get(key)
         if event.kind is AccessKind.LOAD:
-            if before is not None and _dominates(before.event, event):
+            if before is not None and dominates(before.event, event):
                 self.out.append(replace(event, issued=0))
                 return
             for access in self._assembly.values():
-                access.is_unread &= _cannot_alias(event, access.event)
+                access.is_unread &= cannot_alias(event, access.event)
         else:
-            if before is not None and before.is_unread and _dominates(event, before.event):
+            if before is not None and before.is_unread and dominates(event, before.event):
                 self.out[before.at] = replace(before.event, issued=0)
             self._assembly = {
-                k: h for k, h in self._assembly.items() if _cannot_alias(event, h.event)
+                k: h for k, h in self._assembly.items() if cannot_alias(event, h.event)
             }
         if len(self._assembly) < MAX_FORWARDED:
-            self._assembly[key] = _Held(event, len(self.out), event.kind is AccessKind.STORE)
+            is_store = event.kind is AccessKind.STORE
+            self._assembly[key] = Held(event, len(self.out), is_store, len(self._kept))
         self.out.append(event)
 
     def _meet_assembly(self, event: Event) -> None:
@@ -380,66 +366,25 @@ class _Registers:
             self._pass(event, accesses)
         self.out.append(event)
 
-    def _pass(self, event: Event, accesses: dict[tuple[object, ...], _Held]) -> None:
+    def _pass(self, event: Event, accesses: dict[tuple[object, ...], Held]) -> None:
         """Takes an access whose place is not known or that is kept as it is written."""
         if event.kind is AccessKind.LOAD:
             self._read(event, accesses)
         else:
             accesses.clear()
 
-    def _read(self, event: Event, accesses: dict[tuple[object, ...], _Held]) -> None:
+    def _read(self, event: Event, accesses: dict[tuple[object, ...], Held]) -> None:
         for place in accesses.values():
             if place.is_unread and may_meet(event, place.event):
                 place.is_unread = False
 
     def _overwrite(
-        self, event: Event, accesses: dict[tuple[object, ...], _Held], key: tuple[object, ...]
+        self, event: Event, accesses: dict[tuple[object, ...], Held], key: tuple[object, ...]
     ) -> None:
         for other in [k for k, h in accesses.items() if k != key and may_meet(event, h.event)]:
             del accesses[other]
         for access in accesses.values():
             access.is_near = False
-
-
-def _key(event: Event, offset: AffineInt) -> tuple[object, ...]:
-    is_rounded = scev_of(offset).shifted is Shifted.ROUNDED  # equal to what is not, unknown to LLVM
-    return id(event.object), event.width, offset.identity(), is_rounded
-
-
-def _bytes_behind(before: Event, load: Event) -> int | None:
-    """Returns how far behind the start of one load another one starts; None where that varies."""
-    one, other = before.offset, load.offset
-    if before.object is not load.object:
-        return None
-    if not isinstance(one, AffineInt) or not isinstance(other, AffineInt):
-        return None
-    if scev_of(one) != scev_of(other):
-        return None
-    thread = int(load.mask.argmax())
-    return position_of(other, thread) - position_of(one, thread)
-
-
-def _cannot_alias(a: Event, b: Event) -> bool:
-    """Returns whether ptxas sees that two accesses by computed addresses touch different bytes."""
-    if not isinstance(a.offset, AffineInt) or not isinstance(b.offset, AffineInt):
-        return False
-    is_one_run = run_and_position(a, a.offset)[0] == run_and_position(b, b.offset)[0]
-    return is_one_run and not may_meet(a, b)
-
-
-def _dominates(first: Event, second: Event) -> bool:
-    """Returns whether all threads of one access, and all paths to it, have the other."""
-    return bool((first.mask | ~second.mask).all()) and set(first.assumptions) <= set(
-        second.assumptions
-    )
-
-
-def _is_in_each_iteration(event: Event, entry: LoopEntry) -> bool:
-    """Returns whether all threads that enter a loop make a load, whatever else holds."""
-    if event.kind is not AccessKind.LOAD:
-        return False
-    conditions = {a for a in event.assumptions if a.topic is Topic.CONDITION}
-    return bool((event.mask | ~entry.mask).all()) and conditions <= entry.conditions
 
 
 def _is_carried(load: Event, store: Event | None) -> bool:

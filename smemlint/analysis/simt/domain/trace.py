@@ -137,7 +137,8 @@ class Fence:
         kind: `barrier` (memory is reloaded after it), `block` (control flow joins or parts),
             `loop` (one of which one iteration stands for all begins) or `iteration` (another round
             of a loop that the compiler leaves one, or the end of such a loop).
-        entry: of the loop of that round, where all rounds issue the same.
+        entry: of the loop of that round, or that ends with that block; None where it is not known.
+        begins: that round is the first of its loop.
         depth: where a loop of which one iteration stands for all begins and ends: how many such
             loops there are, this one included; 0 elsewhere.
         guard: 1 where a loop begins that runs as often as a variable says; -1 where it ends, if it
@@ -150,6 +151,12 @@ class Fence:
     depth: int = 0
     guard: int = 0
     has_effects: bool = False
+    begins: bool = False
+
+    @property
+    def parts_loop(self) -> bool:
+        """Whether a loop whose iterations follow each other begins or ends here."""
+        return self.begins or (self.kind == "block" and self.entry is not None)
 
 
 @dataclass(slots=True)
@@ -212,8 +219,9 @@ class Trace:
             splits = item.splits
             self.add(item)
             item.splits = splits
-        elif (item.guard or item.has_effects) and not self._muted:
-            self.items.append(item)
+        elif item.guard or item.has_effects or item.parts_loop:
+            if not self._muted:
+                self.items.append(item)
         else:
             self.fence(item.kind, item.entry, item.depth)
 
@@ -294,10 +302,16 @@ class Trace:
         self._resumed, self._resumed_at = self._left, end
         return True
 
-    def fence_between(self, positions: list[int]) -> None:
+    def fence_between(self, positions: list[int], entry: LoopEntry | None) -> None:
         """Puts fences in front of these positions: iterations that are not one basic block."""
         for position in sorted(positions, reverse=True):
-            self.items.insert(position, Fence("iteration"))
+            self.items.insert(position, Fence("iteration", entry))
+
+    def enclose(self, position: int, entry: LoopEntry) -> None:
+        """Marks what was recorded from a position on as a loop that stays one."""
+        if not self._muted:
+            self.items.insert(position, Fence("iteration", entry, begins=True))
+            self.items.append(Fence("block", entry))
 
     def guard(self, position: int, *, runs: bool) -> None:
         """Parts a loop that was recorded from a position on from the rest.

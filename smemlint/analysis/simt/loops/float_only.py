@@ -144,8 +144,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
     cost = loop.cost + cost * max(trips - 1, 0)
     together = in_one_block(ev, parts, trips, None, cost, is_constant)
     if trips > together and not state.trace.is_muted:
-        state.trace.fence_between([begin])  # it stays a loop, in blocks of its own
-        state.trace.fence("block")
+        state.trace.enclose(begin, state.loop_entry())  # it stays a loop, in blocks of its own
     for around, cost in zip(state.loops, before, strict=True):
         around.cost = cost + (around.cost - cost) * max(trips, 1)
     effects = state.node_facts.mod_ref(parts.node)

@@ -16,7 +16,7 @@ from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_a
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
-from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.trace import Event, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
@@ -100,6 +100,7 @@ def execute_iterations(
     *,
     done: int = 0,
     is_certain: bool = False,
+    around: LoopEntry | None = None,
 ) -> Trips:
     """Runs a loop once.
 
@@ -112,6 +113,7 @@ def execute_iterations(
         foreseen: how many there would be.
         done: iterations that were run before.
         is_certain: the condition is known to hold for all of them.
+        around: how the loop is entered, where these are not all of its iterations.
     """
     state = ev.state
     entry, name = state.mask, counter_of(parts.node)
@@ -147,7 +149,7 @@ def execute_iterations(
             known.clear()
         shared = 1 if plan is None or plan.is_counted else together
         mark_induction_pointers(items, run.atoms, parts.node.pragma, shared, known)
-    state.trace.fence_between(run.starts[together::together])
+    state.trace.fence_between(run.starts[together::together], around)
     atoms = frozenset(run.atoms)
     return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)
 

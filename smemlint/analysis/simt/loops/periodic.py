@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from smemlint.analysis.simt.domain.environment import kept
 from smemlint.analysis.simt.domain.masking import same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.trace import Event, Fence
+from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import (
     CallableValue,
     FloatValue,
@@ -47,7 +47,7 @@ def execute_blocks(
             state.trace.fence("iteration", entry)
         costs, start = [loop.cost for loop in state.loops], len(state.trace.items)
         state.memory.begin()
-        run = execute_iterations(ev, parts, together, carried, size, trips, done=done)
+        run = execute_iterations(ev, parts, together, carried, size, trips, done=done, around=entry)
         changes = state.memory.commit()
         done += size
         is_general = run.is_general
@@ -55,7 +55,7 @@ def execute_blocks(
             break
         first = state.trace.items[start:]
         if _execute_representative(
-            ev, parts, together, carried, changes, first, size, done, blocks
+            ev, parts, together, carried, changes, first, size, done, blocks, entry
         ):
             done += size * (blocks - 2)
             for loop, cost in zip(state.loops, costs, strict=True):
@@ -64,10 +64,11 @@ def execute_blocks(
     if not is_general:
         if done:
             state.trace.fence("iteration", entry)
-        done += execute_iterations(ev, parts, together, carried, foreseen=trips, done=done).count
+        done += execute_iterations(
+            ev, parts, together, carried, foreseen=trips, done=done, around=entry
+        ).count
     if done > together:  # a loop that stays one is in blocks of its own
-        state.trace.fence_between([begin])
-        state.trace.fence("block")  # what its last iteration left in registers stays there
+        state.trace.enclose(begin, entry)
 
 
 def _execute_representative(
@@ -80,6 +81,7 @@ def _execute_representative(
     size: int,
     done: int,
     blocks: int,
+    entry: LoopEntry,
 ) -> bool:
     """Runs a block that stands for all between the first and the last.
 
@@ -91,7 +93,6 @@ def _execute_representative(
     steps = _steps_of_block(ev, changes)
     if steps is None:
         return False
-    entry = state.loop_entry()
     state.trace.fence("iteration", entry)
     start, events, mask = len(state.trace.items), state.trace.events, state.mask
     costs = [loop.cost for loop in state.loops]
@@ -99,7 +100,7 @@ def _execute_representative(
     block = Symbol(state.key(parts.node, "block"), "the iteration", 1, True, blocks - 3)
     state.memory.begin()
     begins = _enter_block(state, changes, steps, block)
-    execute_iterations(ev, parts, together, carried, size, done=done, is_certain=True)
+    execute_iterations(ev, parts, together, carried, size, done=done, is_certain=True, around=entry)
     general = state.trace.items[start:]
     is_one = (
         state.split_requests == splits

@@ -1,0 +1,128 @@
+"""What registers hold of shared arrays: accesses whose bytes later ones may take from there."""
+
+from __future__ import annotations
+
+from smemlint.analysis.simt.codegen.slots import may_meet, position_of, run_and_position
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.scev import Shifted
+from smemlint.analysis.simt.domain.trace import Event, LoopEntry
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.facts import AccessKind
+from smemlint.lazy_dataclasses import dataclass
+from smemlint.reasons import Topic
+
+
+@dataclass(slots=True)
+class Held:
+    """An access whose bytes a register holds.
+
+    Attributes:
+        at: its index among the items.
+        is_unread: of a store: no instruction reads memory that may be it.
+        is_of_before: of a load: an iteration before this one made it.
+        is_asked_for: of a load: this iteration has it.
+        is_near: it is of this basic block.
+        first: since when a register has had what lies there; None for since the access itself.
+        depth: how many loops that stay ones the compiler leaves it in.
+    """
+
+    event: Event
+    at: int
+    is_unread: bool
+    depth: int
+    is_of_before: bool = False
+    is_asked_for: bool = True
+    is_near: bool = True
+    first: Event | None = None
+
+    def answers(self, load: Event, offset: AffineInt) -> bool:
+        """Returns whether a load of the same bytes needs no instruction.
+
+        From one iteration to the next, and behind a loop, the compiler has to see that the place
+        is the same one: not of `s[i % 32]` where the loop advances i by 32.
+        """
+        before = self.event.offset
+        is_seen = not self.is_of_before or (
+            isinstance(before, AffineInt) and scev_of(before) == scev_of(offset)
+        )
+        return is_seen and dominates(self.first or self.event, load)
+
+    def stay_for(self, load: Event) -> None:
+        """Gives a load that sinks back to all its threads where a later one is the same.
+
+        Equal loads are one before any of them sinks. Where the later one sinks, too, so do both.
+        """
+        event, threads = self.event, self.event.before_sinking
+        if threads is None or load.before_sinking is not None or load.scope != event.scope:
+            return
+        if event.issued and (load.mask & ~event.mask).any() and not (load.mask & ~threads).any():
+            event.mask, event.before_sinking = threads, None
+
+    def passed_on(self, store: Event) -> Event | None:
+        """Returns since when a register has what lies there, behind a store to the same place.
+
+        None for since the store. A branch of its own beside another one does not have the
+        register that the other one has, whatever their conditions are.
+        """
+        first = self.first or self.event
+        return first if dominates(first, store) else None
+
+    def is_lost_to(self, store: Event, *, is_moved: bool) -> bool:
+        """Returns whether no register has what is there after a store in a loop.
+
+        Args:
+            store: in the loop.
+            is_moved: what it stores, if to this very place, stays in a register.
+        """
+        if not may_meet(store, self.event):
+            return False
+        one, other = store.offset, self.event.offset
+        if not is_moved or store.volatile or store.kind is not AccessKind.STORE:
+            return True
+        if not isinstance(one, AffineInt) or not isinstance(other, AffineInt):
+            return True
+        return place_key(store, one) != place_key(self.event, other) or scev_of(one) != scev_of(
+            other
+        )
+
+
+def place_key(event: Event, offset: AffineInt) -> tuple[object, ...]:
+    """Returns what is equal for accesses that LLVM sees to be of one place."""
+    is_rounded = scev_of(offset).shifted is Shifted.ROUNDED  # equal to what is not, unknown to LLVM
+    return id(event.object), event.width, offset.identity(), is_rounded
+
+
+def bytes_behind(before: Event, load: Event) -> int | None:
+    """Returns how far behind the start of one load another one starts; None where that varies."""
+    one, other = before.offset, load.offset
+    if before.object is not load.object:
+        return None
+    if not isinstance(one, AffineInt) or not isinstance(other, AffineInt):
+        return None
+    if scev_of(one) != scev_of(other):
+        return None
+    thread = int(load.mask.argmax())
+    return position_of(other, thread) - position_of(one, thread)
+
+
+def cannot_alias(a: Event, b: Event) -> bool:
+    """Returns whether ptxas sees that two accesses by computed addresses touch different bytes."""
+    if not isinstance(a.offset, AffineInt) or not isinstance(b.offset, AffineInt):
+        return False
+    is_one_run = run_and_position(a, a.offset)[0] == run_and_position(b, b.offset)[0]
+    return is_one_run and not may_meet(a, b)
+
+
+def dominates(first: Event, second: Event) -> bool:
+    """Returns whether all threads of one access, and all paths to it, have the other."""
+    return bool((first.mask | ~second.mask).all()) and set(first.assumptions) <= set(
+        second.assumptions
+    )
+
+
+def is_in_each_iteration(event: Event, entry: LoopEntry) -> bool:
+    """Returns whether all threads that enter a loop make a load, whatever else holds."""
+    if event.kind is not AccessKind.LOAD:
+        return False
+    conditions = {a for a in event.assumptions if a.topic is Topic.CONDITION}
+    return bool((event.mask | ~entry.mask).all()) and conditions <= entry.conditions
