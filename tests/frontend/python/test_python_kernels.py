@@ -392,3 +392,33 @@ def test_shared_memory_of_a_function_that_no_kernel_calls_is_said(tmp_path):
     called = facts_of(f"{HEAD}@cuda.jit(device=True)\ndef f(i):{body}{call}", tmp_path)
     assert len(accesses(called)) == 2
     assert not called.not_analysed
+
+
+@pytest.mark.parametrize(
+    ("host", "size"),
+    [
+        ("x = np.zeros(32, dtype=np.float32)", 4),
+        ("x = cuda.to_device(np.zeros(32, np.int16))", 2),
+        ("x = np.random.rand(32)", 8),
+        ("x = np.random.rand(32).astype(np.float32).reshape(4, 8)", 4),
+        ("x = torch.randn(4, 8, device='cuda').contiguous().to('cuda')", 4),
+        ("x = torch.zeros(32, dtype=torch.half)", 2),
+        ("x = torch.zeros(32).to(torch.float64)", 8),
+        ("y = np.ones(32, dtype='f4')\nx = cuda.device_array_like(y)", 4),
+        ("def f(n):\n    a = np.zeros(n, np.uint8)\n    return n, a\nn, x = f(8)\nm, x = f(9)", 1),
+        ("def f(n):\n    return np.zeros(n, np.uint8)\nx = f(8)", 1),
+        ("def f(n):\n    n, x = f(n)\n    return n, x\nn, x = f(8)", 0),
+        ("x = np.zeros(32)\nk[1, 32](np.zeros(32, np.float32), x)", 0),
+        ("x = np.zeros(32)\nx = np.zeros(32, np.float32)", 0),
+        ("x = np.full(32, 1)", 0),
+        ("x = load('x.npy')", 0),
+        ("x = np.zeros(32, kind)", 0),
+    ],
+)
+def test_elements_are_those_of_the_arrays_that_all_launches_pass(host, size, tmp_path):
+    kernel = "import torch\n@cuda.jit\ndef k(a, b):\n    s = cuda.shared.array((32, 33), a.dtype)\n"
+    kernel += "    s[cuda.threadIdx.x, 0] = 0\n"
+    facts = facts_of(f"{HEAD}{kernel}{host}\nk[1, 32](x, x)\n", tmp_path)
+    (access,) = accesses(facts)
+    assert access.array.element_bytes == size
+    assert access.certainty is (Certainty.ASSUMED if size else Certainty.UNKNOWN)

@@ -9,6 +9,7 @@ from smemlint.frontend.python.imports import dotted, is_none
 from smemlint.frontend.python.jit.dialects import element_type
 from smemlint.frontend.python.jit.ir_builder import array_of
 from smemlint.frontend.python.jit.lowering import CannotLower, LocalArray, Lowering
+from smemlint.frontend.python.jit.passed_types import passed_element_type
 from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer, keyword
 
 _SEQUENCE = (ast.Tuple, ast.List)
@@ -105,6 +106,8 @@ def _element_type(lowering: Lowering, name: str, call: ast.Call) -> str:
     dtype = lowering.definition.resolved(dtype) if dtype is not None else None
     if isinstance(dtype, ast.Constant):
         word = element_type(dtype.value) if isinstance(dtype.value, str) else None
+    elif isinstance(dtype, ast.Attribute) and dtype.attr == "dtype":
+        word = passed_element_type(lowering.definition, dotted(dtype.value) or "", lowering.imports)
     else:
         word = element_type(lowering.imports.resolve(dtype)) if dtype is not None else None
     return word or (_named(dtype) if dtype is not None else "dtype")
