@@ -96,6 +96,8 @@ def test_element_sizes(dtype, size, tmp_path):
         ("SHAPE = (32, 33)", "SHAPE, np.int8", ((32, 33), 1)),
         ("TILE = 8\nSHAPE = [TILE, TILE + 1]\nTYPE = np.int8", "shape=SHAPE, dtype=TYPE", ((8, 9), 1)),
         ("TYPE = np.int8\nTYPE = np.int32", "32, TYPE", ((32,), 0)),
+        ("N = 32\nTYPE = 'f4'\nN = 32", "(N, N + 1), TYPE", ((32, 33), 4)),
+        ("N = 32\nN = 32.0", "(N, 33), np.int8", ((None, 33), 1)),
     ],
 )  # fmt: skip
 def test_shapes_and_types_may_have_names(head, arguments, found, tmp_path):

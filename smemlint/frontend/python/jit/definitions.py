@@ -84,7 +84,7 @@ class Definition:
                 yield from walk(statement, into=lambda n: not (is_definition(n) or _stands_in(n)))
 
     def resolved(self, node: ast.expr) -> ast.expr:
-        """Returns the value of a name that is assigned once, here or in an enclosing scope."""
+        """Returns the value of a name that has one alone, here or in an enclosing scope."""
         for _ in range(MAX_ALIASES):
             name = dotted(node)
             if name is None:
@@ -96,16 +96,27 @@ class Definition:
         return node
 
     def only_value(self, name: str) -> ast.expr | None:
-        """Returns what a name is assigned once, here or in an enclosing scope; None for others."""
+        """Returns the one value of a name, here or in an enclosing scope; None for others."""
         scope: Definition | None = self
         while scope is not None:
             if any(p.name == name for p in scope.parameters):
                 return None
             if name in scope.assigned:
-                values = scope.assigned[name]
-                return values[0] if len(values) == 1 else None
+                return scope.value_of(name)
             scope = scope.outer
         return None
+
+    def value_of(self, name: str) -> ast.expr | None:
+        """Returns what the body gives a name, once or each time the same literal; else None."""
+        first, *others = self.assigned.get(name, [None])
+        if not others:
+            return first
+        same = isinstance(first, ast.Constant) and all(
+            isinstance(value, ast.Constant)
+            and (type(value.value), value.value) == (type(first.value), first.value)
+            for value in others
+        )
+        return first if same else None
 
     def module_assigns(self, name: str) -> bool:
         """Returns whether the module around it gives the name a value."""

@@ -227,11 +227,13 @@ class PythonUnit:
 
     @cached_property
     def declarations(self) -> Mapping[str, Sequence[PythonConstant]]:
-        """Returns names that the module assigns once, to a value that is written out."""
+        """Returns names that the module gives one value, which is written out."""
+        host = self.definitions.host
+        found = {name: host.value_of(name) for name in host.assigned}
         return {
-            name: [PythonConstant(self, name, values[0])]
-            for name, values in self.definitions.host.assigned.items()
-            if len(values) == 1 and values[0] is not None
+            name: [PythonConstant(self, name, value)]
+            for name, value in found.items()
+            if value is not None
         }
 
     def functions_named(self, name: str) -> Sequence[PythonFunction]:
