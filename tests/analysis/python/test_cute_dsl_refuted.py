@@ -9,7 +9,7 @@ from test_cute_dsl_kernels import facts_of, ways
 
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import switches_to
 from smemlint.facts import AccessKind, Certainty
-from smemlint.reasons import Topic
+from smemlint.reasons import ReasonCode, Topic
 
 TYPES = """
 class Sums:
@@ -148,3 +148,72 @@ def test_arguments_that_lead_to_a_copy(condition, inner, expected):
     found = list(switches_to(tree, copies, [named["__call__"], named["__init__"]]))
     kept = [s for s in found if s]
     assert kept == ([] if expected is None else [expected])
+
+
+def test_arguments_of_a_class_are_those_of_the_call_that_constructs_it():
+    text = SOLVED.replace("CONDITION", "self.pairs").replace("INNER", "True")
+    tree = ast.parse(text + "\ndef run(dtype, in_pairs):\n    Kernel(80, in_pairs, 2)(dtype)\n")
+    copies = [n for n in ast.walk(tree) if ast.unparse(n) == "cute.copy(x, x)"]
+    (copy,) = (n for n in copies if isinstance(n, ast.Call))
+    run = next(n for n in tree.body if getattr(n, "name", "") == "run")
+    assert next(iter(switches_to(tree, [copy], [run]))) == {"in_pairs": True}
+
+
+PROGRAM = """
+@cute.kernel
+def kernel(is_copied: cutlass.Constexpr):
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32)), 16)
+    if cutlass.const_expr(is_copied):
+        cute.autovec_copy(s[(None, lane)], cute.make_rmem_tensor((32,), cutlass.Float32))
+    else:
+        s[lane, 0] = 1.0
+
+@cute.jit
+def host(is_copied: bool = False):
+    kernel(is_copied).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host()
+"""
+
+
+def test_what_a_program_leaves_is_entered_with_other_arguments(tmp_path):
+    """Rows of 32 words, read 16 bytes at once: all lanes of a quarter meet in four banks."""
+    found = facts_of(PROGRAM, tmp_path)
+    assert ways(found) == [(AccessKind.STORE, 4, 1), (AccessKind.LOAD, 16, 8)]
+    (read,) = (a for k in found.kernels for a in k.accesses if a.kind is AccessKind.LOAD)
+    assert "is_copied" in {a.subject for a in read.assumptions}
+
+
+BARRIERS = """
+@cute.kernel
+def kernel(atom, a: cute.Tensor, flag: cutlass.Constexpr):
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(1024), 128)
+    barrier = smem.allocate_array(cutlass.Int64, 1)
+    COPY
+
+@cute.jit
+def host(atom, a: cute.Tensor):
+    kernel(atom, a, 0).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("copy", "code"),
+    [
+        ("cute.copy(atom, a, s, tma_bar_ptr=barrier)", ReasonCode.NO_LANES),
+        ("cute.copy(atom, a, s, mbar_ptr=barrier)", ReasonCode.NO_LANES),
+        ("cutlass.utils.block_copy(atom, a, s)", ReasonCode.NO_LANES),
+        ("unread(lambda: cute.copy(atom, a, s, tma_bar_ptr=barrier))", ReasonCode.NO_LANES),
+        ("unread(lambda: cute.copy(atom, a, s, tma_bar_ptr=None))", ReasonCode.NOT_REACHED),
+    ],
+)
+def test_a_copy_that_ends_at_a_barrier_has_no_lane_addresses(copy, code, tmp_path):
+    found = facts_of(BARRIERS.replace("COPY", copy), tmp_path)
+    notes = [n for k in found.kernels for n in k.not_analysed] + list(found.not_analysed)
+    assert code in {n.reason.code for n in notes}
+    assert not any(k.accesses for k in found.kernels)
+    if code is ReasonCode.NO_LANES:
+        assert {n.reason.code for n in notes} == {code}

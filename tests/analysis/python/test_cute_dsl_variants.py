@@ -14,18 +14,18 @@ import cutlass
 import cutlass.cute as cute
 
 @cute.kernel
-def kernel(use_copy: cutlass.Constexpr):
+def kernel():
     lane, _, _ = cute.arch.thread_idx()
     smem = cutlass.utils.SmemAllocator()
     s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32)), 16)
     s[lane] = 1.0
-    if use_copy:
+    if given.use_copy:
         r = cute.make_rmem_tensor((4,), cutlass.Float32)
         cute.autovec_copy(s[(None, lane)], r)
 
 @cute.jit
-def host(use_copy: cutlass.Constexpr):
-    kernel(use_copy).launch(grid=[1, 1, 1], block=[32, 1, 1])
+def host():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--size", choices=[CHOICES], default=0)
@@ -33,7 +33,7 @@ parser.add_argument("--use_copy", action="store_true")
 parser.add_argument("--use_b", action="store_true")
 parser.add_argument("--use_c", action="store_true")
 given = parser.parse_args()
-host(given.use_copy)
+host()
 """
 
 

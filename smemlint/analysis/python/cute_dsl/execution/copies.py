@@ -26,7 +26,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     array_of,
     payload_of,
 )
-from smemlint.analysis.python.interpreter.values import Value
+from smemlint.analysis.python.interpreter.values import Unknown, Value
 from smemlint.analysis.simt.codegen.unrolled_sums import (
     at_static_zero,
     is_divergent,
@@ -53,6 +53,8 @@ _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 """Never merged with others by the compiler."""
 _WIDEST = 16
 """Bytes of one instruction: NVVM splits the 32 that `autovec_copy` moves at once."""
+BARRIERS = ("tma_bar_ptr", "mbar_ptr")
+"""Arguments of copies that end at a barrier of shared memory: only TMA and bulk copies do."""
 _COLLECTIVE = (AccessKind.LDMATRIX, AccessKind.STMATRIX)
 _PARTIAL = UnknownNumber(
     Reason(ReasonCode.UNKNOWN_CONDITION, "which threads take part in it is not known")
@@ -72,7 +74,11 @@ def copy(call: Call) -> Value:
     policy = policy.tiled if isinstance(policy, ThreadSlice) else policy
     sides = [needed_tensor(_first(call.value(i, n))) for i, n in ((1, "src"), (2, "dst"))]
     if isinstance(policy, WithoutLanes):
-        _without_lanes(call, policy, sides)
+        _without_lanes(call, policy.mechanism, sides)
+        return None
+    barriers = (call.given.named.get(name) for name in BARRIERS)
+    if any(b is not None and not isinstance(b, Unknown) for b in barriers):
+        _without_lanes(call, "TMA or a bulk copy", sides)
         return None
     if _is_of_tensor_memory(policy):
         call.run.reached.add(call.run.span_of(call.node))
@@ -175,9 +181,17 @@ def _only_array(sides: Sequence[AnyTensor]) -> Object | None:
     return arrays.pop() if len(arrays) == 1 else None
 
 
-def _without_lanes(call: Call, policy: WithoutLanes, sides: Sequence[AnyTensor]) -> None:
+@function("block_copy")
+def block_copy(call: Call) -> Value:
+    """Evaluates `block_copy(atom, source, destination, ..)`, which has atoms of TMA and tcgen05."""
+    sides = [needed_tensor(_first(call.value(i, n))) for i, n in ((1, "src"), (2, "dst"))]
+    _without_lanes(call, "TMA", sides)
+    return None
+
+
+def _without_lanes(call: Call, mechanism: str, sides: Sequence[AnyTensor]) -> None:
     call.run.reached.add(call.run.span_of(call.node))
-    note_without_lanes(call, policy.mechanism, _only_array(sides))
+    note_without_lanes(call, mechanism, _only_array(sides))
 
 
 def note_without_lanes(call: Call, mechanism: str, array: Object | None) -> None:

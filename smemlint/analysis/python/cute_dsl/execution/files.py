@@ -8,7 +8,7 @@ figure on which guesses differ is a sample only.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -20,6 +20,16 @@ from smemlint.analysis.python.cute_dsl.execution.left_out import (
     with_unreached_copies,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside import guesses
+from smemlint.analysis.python.cute_dsl.execution.outside.agreement import (
+    beyond,
+    decided_elsewhere,
+    gains,
+    is_complete,
+    is_mostly_decided,
+    joined,
+    most_decided,
+    sampled,
+)
 from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
 from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
     Entry,
@@ -34,9 +44,8 @@ from smemlint.analysis.python.cute_dsl.execution.outside.switches import Switch,
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import ways_of
 from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value, is_known
-from smemlint.analysis.simt.kernel.consensus import as_sample, consensus
 from smemlint.config.settings import Settings
-from smemlint.facts import AccessKind, KernelFacts, LayoutUse, NotAnalysed, Span
+from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import names_flag, names_shared_tensor
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
@@ -51,8 +60,6 @@ from smemlint.limits.budgets import (
 from smemlint.limits.steps import current
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
-_DIFFERS = Reason(ReasonCode.UNKNOWN_VALUE, "the figure depends on arguments that are not known")
-_REFUSED = Reason(ReasonCode.UNKNOWN_VALUE, "an element type was guessed that does not fit")
 DEFAULTS = Assumption(Topic.ARGUMENT, "arguments are those of the file's own `__main__`")
 
 
@@ -191,6 +198,8 @@ class _File:
         for entry in entries[:MAX_DSL_ENTRIES]:
             if entry.function not in self.found.entered:
                 self._enter(entry)
+            else:
+                self._switch(entry, Guess(dtype=self._types[0]), None)
         left = [e for e in entries[MAX_DSL_ENTRIES:] if e.function not in self.found.entered]
         self.left_out.add("functions are not entered", len(left))
         if self._leaves_something():
@@ -199,8 +208,8 @@ class _File:
 
     def _leaves_something(self) -> bool:
         """Returns whether a copy of the file is not reached, or an access is not decided."""
-        is_complete = all(map(_is_complete, self.found.kernels))
-        return not is_complete or leaves_copies(self.text, self.found.reached)
+        are_complete = all(map(is_complete, self.found.kernels))
+        return not are_complete or leaves_copies(self.text, self.found.reached)
 
     def _call_from_outside(self) -> list[tuple[list[Run], list[KernelFacts]]]:
         """Returns what functions of other files lead to that call what the file defines."""
@@ -216,7 +225,7 @@ class _File:
             guess = Guess(dtype=self._types[0])
             guess, run = self._better(entry, *self._guessed(entry, guess))
             known = [*self.found.kernels, *(f for _, kernels in called for f in kernels)]
-            if _gains(run.facts(assumptions_of(entry, run)), known):
+            if gains(run.facts(assumptions_of(entry, run)), known):
                 runs, agreed = self._agreed(entry, guess, run)
                 own = [f for f in agreed if f.instance.span.path == self.text.path]
                 called.append((runs, own))
@@ -225,15 +234,15 @@ class _File:
     def _prefer(self, runs: Sequence[Run], kernels: Sequence[KernelFacts]) -> None:
         """Takes complete kernels as further instances, others in place of what decides less."""
         for facts in kernels:
-            if facts.decided > _most_decided(facts, self.found.kernels):
+            if facts.decided > most_decided(facts, self.found.kernels):
                 left = (
                     k
-                    if k.instance.span != facts.instance.span or _is_complete(k)
-                    else _decided_elsewhere(k, facts)
+                    if k.instance.span != facts.instance.span or is_complete(k)
+                    else decided_elsewhere(k, facts)
                     for k in self.found.kernels
                 )
                 self.found.kernels = [k for k in left if k is not None]
-            elif not _is_complete(facts):
+            elif not is_complete(facts):
                 continue
             self._keep(runs, [facts])
 
@@ -256,7 +265,7 @@ class _File:
         for dtype in self._types:
             guess = Guess(dtype=dtype, is_declared=is_declared, rank=rank or 0)
             guess, run = self._guessed(entry, guess)
-            if not any(map(_is_mostly_decided, run.facts(assumptions_of(entry, run)))):
+            if not any(map(is_mostly_decided, run.facts(assumptions_of(entry, run)))):
                 self._call_from_outside()  # before further guesses spend the steps
             if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)
@@ -272,39 +281,42 @@ class _File:
             if not guesses.asks_for_type(run.state):
                 return
 
-    def _switch(self, entry: Entry, guess: Guess, run: Run) -> None:
-        """Adds what arguments lead to that are not the defaults, where copies are left."""
-        if run.interpreter.steps > MAX_DSL_STEPS_TO_SWITCH:
+    def _switch(self, entry: Entry, guess: Guess, run: Run | None) -> None:
+        """Adds what arguments lead to that are not the defaults, where copies are left.
+
+        Args:
+            entry: the function.
+            guess: at its other arguments.
+            run: its execution with them; None where the program's own execution came to it.
+        """
+        if run is not None and run.interpreter.steps > MAX_DSL_STEPS_TO_SWITCH:
             return
-        owners = {instance.type for instance in run.state.constructed}
-        functions = [f for owner in owners for f in guesses.constructors(owner)]
+        functions = [entry.function, *_constructors(entry, run)]
         tried: list[Switch] = [{}]
         while len(tried) <= MAX_DSL_SWITCHES:
-            further = switches_to(
-                self.text.tree, self._unreached_calls(), [entry.function, *functions]
-            )
+            further = switches_to(self.text.tree, self._unreached_calls(), functions)
             switch = next((s for s in further if s not in tried), None)
             if switch is None:
                 return
             tried.append(switch)
-            self._add_switched(entry, replace(guess, switched=tuple(switch.items())), run)
+            other = replace(guess, switched=tuple(switch.items()))
+            self._add_switched(entry, other, run.state.refusals if run is not None else set())
 
-    def _add_switched(self, entry: Entry, guess: Guess, run: Run) -> None:
-        """Adds what a guess leads to that an execution does not."""
+    def _add_switched(self, entry: Entry, guess: Guess, refusals: Set[Span]) -> None:
+        """Adds what a guess leads to that is not known, unless it has further refusals."""
         guess, tried = self._guessed(entry, guess)
-        is_refused = tried.state.refusals - run.state.refusals
-        if is_refused or tried.state.reached <= self.found.reached:
+        if tried.state.refusals - refusals or tried.state.reached <= self.found.reached:
             return
         runs, agreed = self._agreed(entry, guess, tried)
         known = {(a.span, a.kind) for k in self.found.kernels for a in k.accesses}
         reached = frozenset(self.found.reached)
-        further = [_beyond(facts, known, reached) for facts in agreed]
+        further = [beyond(facts, known, reached) for facts in agreed]
         self._keep(runs, [f for f in further if f.accesses or f.not_analysed])
 
     def _better(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns a guess, with outcomes of conditions of the host if more is decided then."""
         facts = run.facts(assumptions_of(entry, run))
-        if (facts and all(map(_is_complete, facts))) or not run.state.has_open_conditions:
+        if (facts and all(map(is_complete, facts))) or not run.state.has_open_conditions:
             return guess, run
         other, tried = self._guessed(entry, replace(guess, assumes=True))
         is_better = self._decided(entry, tried) > self._decided(entry, run)
@@ -336,7 +348,7 @@ class _File:
         """
         best = self._decided(entry, run), -self._noted(entry, run), guess, run
         facts = run.facts(assumptions_of(entry, run))
-        is_settled = bool(facts) and all(map(_is_complete, facts))
+        is_settled = bool(facts) and all(map(is_complete, facts))
         is_cheap = run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS
         for rank in guesses.RANKS if is_cheap and not is_settled else ():
             other, tried = self._guessed(entry, replace(guess, rank=rank))
@@ -375,66 +387,21 @@ class _File:
         for run in runs:
             for facts in run.advised_facts(assumptions_of(entry, run)):
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
-        agreed = [_joined(found) for found in by_kernel.values()]
+        agreed = [joined(found) for found in by_kernel.values()]
         if any(guesses.corrected(guess, run.state).types != guess.types for run in runs):
-            agreed = [_sampled(facts) for facts in agreed]
+            agreed = [sampled(facts) for facts in agreed]
         return runs, agreed
 
 
-def _gains(kernels: Sequence[KernelFacts], known: Sequence[KernelFacts]) -> bool:
-    """Returns whether one of the kernels is complete, or more of it is decided than is known."""
-    return any(
-        (_is_complete(f) and f.accesses) or f.decided > _most_decided(f, known) for f in kernels
-    )
-
-
-def _most_decided(facts: KernelFacts, known: Sequence[KernelFacts]) -> int:
-    """Returns how many accesses of a kernel are decided in one of its known instances."""
-    alike = (k for k in known if k.instance.span == facts.instance.span)
-    return max((k.decided for k in alike), default=0)
-
-
-def _joined(found: Sequence[KernelFacts]) -> KernelFacts:
-    """Returns what guesses agree on; what only some of them lead to are samples."""
-    agreed = consensus(found, _DIFFERS)
-    places = {(a.span, a.kind) for a in agreed.accesses}
-    others = [a for facts in found[1:] for a in facts.accesses if (a.span, a.kind) not in places]
-    further = {(a.span, a.kind): as_sample(a, _DIFFERS) for a in reversed(others)}
-    return replace(agreed, accesses=(*agreed.accesses, *further.values()))
-
-
-def _sampled(facts: KernelFacts) -> KernelFacts:
-    """Returns a kernel that was executed with a type that its program refuses."""
-    return replace(facts, accesses=tuple(as_sample(a, _REFUSED) for a in facts.accesses))
-
-
-def _beyond(
-    facts: KernelFacts, known: Set[tuple[Span, AccessKind]], reached: Set[Span]
-) -> KernelFacts:
-    """Returns what a kernel does at places that are not known."""
-    accesses = tuple(a for a in facts.accesses if (a.span, a.kind) not in known)
-    notes = tuple(n for n in facts.not_analysed if n.span not in reached)
-    return replace(facts, accesses=accesses, not_analysed=notes)
-
-
-def _decided_elsewhere(facts: KernelFacts, other: KernelFacts) -> KernelFacts | None:
-    """Returns a kernel with what is decided at other places than those of another instance."""
-    places = {(a.span, a.kind) for a in other.accesses}
-    left = [a for a in facts.accesses if a.certainty.is_decided and (a.span, a.kind) not in places]
-    return replace(facts, accesses=tuple(left), not_analysed=()) if left else None
-
-
-def _is_complete(facts: KernelFacts) -> bool:
-    """Returns whether all accesses of a kernel are decided."""
-    return facts.decided == len(facts.accesses) and all(
-        note.reason.code is ReasonCode.NO_LANES for note in facts.not_analysed
-    )
-
-
-def _is_mostly_decided(facts: KernelFacts) -> bool:
-    """Returns whether more of a kernel is decided than is not."""
-    notes = sum(note.reason.code is not ReasonCode.NO_LANES for note in facts.not_analysed)
-    return 2 * facts.decided > len(facts.accesses) + notes
+def _constructors(entry: Entry, run: Run | None) -> Iterator[ast.FunctionDef]:
+    """Yields the constructors whose arguments are guessed for a method."""
+    if entry.owner is None or is_marked(entry.function, ("staticmethod",)):
+        return
+    for made in run.state.constructed if run is not None else ():
+        if made.type.node is entry.owner:
+            yield from guesses.constructors(made.type)
+            return
+    yield from (n for n in entry.owner.body if getattr(n, "name", "") == "__init__")  # type: ignore[misc]
 
 
 def _choices(run: Run) -> list[tuple[str, Value]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import field
 from functools import lru_cache
 
+from smemlint.analysis.python.cute_dsl.execution.copies import BARRIERS
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -26,6 +27,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
 _ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem"))
+_BY_TMA = Reason(ReasonCode.NO_LANES, "a copy by TMA or a bulk copy, which has no lane addresses")
 _NO_CALL = "no call of its function could be followed"
 
 
@@ -138,7 +140,10 @@ def unreached_copies(
     for function, copies in with_unreached_copies(text, reached):
         why = "not executed with these arguments" if function in entered else _NO_CALL
         reason = Reason(ReasonCode.NOT_REACHED, f"a copy of CuTe: {failure or why}")
-        notes += (NotAnalysed(text.span(copy), function.name, reason) for copy in copies)
+        notes += (
+            NotAnalysed(text.span(copy), function.name, _BY_TMA if _has_barrier(copy) else reason)
+            for copy in copies
+        )
     return notes
 
 
@@ -157,6 +162,15 @@ def _called(call: ast.Call) -> str:
 
 def _is_copy(call: ast.Call) -> bool:
     return ast.unparse(call.func).startswith(("cute.", "cutlass.")) and _called(call) in _COPIES
+
+
+def _has_barrier(call: ast.Call) -> bool:
+    """Returns whether a copy is given a barrier of shared memory at which it ends."""
+    return any(k.arg in BARRIERS and not _is_none(k.value) for k in call.keywords)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _own_calls(function: ast.FunctionDef) -> Iterator[ast.Call]:

@@ -63,6 +63,7 @@ class _Solver:
     """
 
     def __init__(self, tree: ast.Module, functions: Sequence[ast.FunctionDef]) -> None:
+        self._tree = tree
         self._functions = functions
         self._defaults = {p.name: p.default for f in functions for p in parameters_of(f.args)}
         self._definitions: dict[tuple[ast.FunctionDef | None, str], list[_Definition]] = {}
@@ -140,7 +141,13 @@ class _Solver:
         """Returns arguments with which an attribute has a value."""
         known = self._definitions.get((None, ast.unparse(node)), [])
         own = [found for found in known if found[0].owner is way[0].owner] or known
-        return self._defined(own, value, (), left) if own else {}
+        maker = self._construction_of(own[0][0].owner) if own else ()
+        return self._defined(own, value, maker, left) if own else {}
+
+    def _construction_of(self, owner: ast.ClassDef | None) -> _Way:
+        """Returns the call that constructs a class for functions whose parameters are chosen."""
+        named = ways_of(self._tree).calls_named(owner.name) if owner is not None else ()
+        return [step for step in named if step.function in self._functions][:1]
 
     def _variable(self, name: str, value: object, way: _Way, left: int) -> Switch:
         """Returns arguments with which a variable of the first function of a way has a value."""
@@ -259,7 +266,8 @@ def _argument(way: _Way, name: str) -> ast.expr | None:
     call, parameters = way[1].node, parameters_of(function.args)
     assert isinstance(call, ast.Call)
     names = [p.name for p in parameters if not p.is_keyword]
-    if names[:1] == ["self"] and isinstance(call.func, ast.Attribute):
+    is_made = function.name == "__init__"
+    if names[:1] == ["self"] and (is_made or isinstance(call.func, ast.Attribute)):
         names = names[1:]
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         return None

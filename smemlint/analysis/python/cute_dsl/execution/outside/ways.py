@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from smemlint.lazy_dataclasses import dataclass
@@ -48,6 +48,10 @@ class Ways:
             found.setdefault(name_of(node.func), []).append(step)
         return found
 
+    def calls_named(self, name: str) -> Sequence[Step]:
+        """Returns the calls of a function or class by its name."""
+        return self._by_name.get(name, ())
+
     def ways_to(self, call: ast.Call) -> Iterator[tuple[Step, ...]]:
         """Yields ways to a call: itself, then a call of the function around it, and so on."""
         if call not in self._calls:
@@ -55,7 +59,7 @@ class Ways:
         worklist: list[tuple[Step, ...]] = [(self._calls[call],)]
         for way in worklist:
             function = way[-1].function
-            callers = self._by_name.get(function.name, []) if function is not None else []
+            callers = self.calls_named(function.name) if function is not None else ()
             known = {step.function for step in way}
             further = [(*way, c) for c in callers if c.function not in known]
             if not further or len(way) > MAX_DSL_CALLERS_UP:
