@@ -72,6 +72,12 @@ def pitch(body, tmp_path):
         ("q = [1, 2, 4]\np = q.pop()", 4),
         ("p = total(*[1, 1], **{'more': 2})", 4),
         ("if (n := 8) > 4:\n    p = n", 8),
+        ("p = [8 if t == 'n' else 1 for t in 'tn'][1]", 8),
+        ("for t in 'abc':\n    p = p * 2", 8),
+        ("p = torch.arange(0, 16, 2).shape[0]", 8),
+        ("p = 4 * torch.arange(9, 9).dim()", None),
+        ("p = torch.rand(4, 4).half().element_size()", 2),
+        ("p = torch.rand(4, 4).half().double().element_size()", 8),
     ],
 )
 def test_a_variable_holds_what_python_gives_it(body, expected, tmp_path):

@@ -198,7 +198,7 @@ def _generate(
         return len(found) <= MAX_ITEMS
     source, *others = sources
     items = interpreter.evaluate(source.iter, scopes)
-    if not isinstance(items, range | list | tuple) or len(items) > MAX_ITEMS:
+    if not isinstance(items, range | list | tuple | str) or len(items) > MAX_ITEMS:
         return False
     for item in items:
         assign(interpreter, source.target, item, scopes)

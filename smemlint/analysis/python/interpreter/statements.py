@@ -235,7 +235,7 @@ def execute_for(interpreter: Interpreter, node: ast.For, scopes: Scopes) -> bool
         jumps = PendingJumps()
         interpreter.jumps.append(jumps)
         reaches_end = True
-        if isinstance(items, range | list | tuple) and len(items) <= MAX_UNROLLED:
+        if isinstance(items, range | list | tuple | str) and len(items) <= MAX_UNROLLED:
             for item in items:
                 assign(interpreter, node.target, item, scopes)
                 reaches_end = _execute_iteration(interpreter, node.body, scopes)

@@ -219,7 +219,10 @@ class ControlFlow:
         jumps = PendingJumps()
         interpreter.jumps.append(jumps)
         reaches_end = True
-        if isinstance(items, range | list | tuple) and len(items) <= MAX_DSL_UNROLLED_ON_REQUEST:
+        if (
+            isinstance(items, range | list | tuple | str)
+            and len(items) <= MAX_DSL_UNROLLED_ON_REQUEST
+        ):
             reaches_end = self._each(interpreter, node, items, scopes)
         else:
             self._any_number(interpreter, node, items, scopes)

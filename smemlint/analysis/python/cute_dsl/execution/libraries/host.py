@@ -17,7 +17,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     UnknownTensor,
     payload_of,
 )
-from smemlint.analysis.python.interpreter.arguments import integers
+from smemlint.analysis.python.interpreter.arguments import are_integers, integers
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, ModelValue, Symbol, Value
 from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.hardware.arch import architecture
@@ -87,6 +87,10 @@ def dtype_named(name: str) -> DType | None:
 
 def torch_call(call: Call, name: str) -> Value:
     """Returns the result of a function of PyTorch."""
+    if name == "arange" and are_integers(call.given.positional) and call.given.positional:
+        numbers = range(*call.given.positional[:3])  # type: ignore[arg-type]
+        dtype = _torch_dtype(call.given.named.get("dtype"), dtype_named("int64"))
+        return TorchTensor(dtype, (len(numbers),), (1,)) if numbers else UNKNOWN
     if name in _CONSTRUCTORS:
         given: list[Value] = list(call.given.positional)
         if name == "randint":
@@ -169,6 +173,8 @@ def torch_method(call: Call) -> Value:
             )
         case "contiguous":
             return replace(tensor, stride=_packed(tensor.shape))
+        case "half" | "bfloat16" | "float" | "double" | "int" | "long":
+            return replace(tensor, dtype=dtype_named(call.name))
         case "size" | "stride":
             listed = tensor.shape if call.name == "size" else tensor.stride
             return _item(listed, call.value(0, "dim")) if call.given.has(0, "dim") else listed
