@@ -10,6 +10,10 @@ on; the objects have `__align__(8)`, with `__align__(16)` it is the same:
 | `float v[2]`, `half v[4]`, `uchar c[8]`, `float x, y` and a copy operator of the user's | .64 |
 | `half2 v[2]`, `half2 a, b`, `__nv_bfloat162 a, b`, `half2 a; int b` | two accesses |
 
+Members of such a class that are arrays are copied in words, as far as their places are aligned:
+`half2 a; uchar c[12]` is stored by one STS.128 where 16 bytes are aligned, and by four STS
+elsewhere, `half2 a; uchar c[5]` by STS, STS, STS.U8.
+
 A class that is as aligned as its scalars, and has no padding but at its end, is copied scalar by
 scalar, the padding byte by byte. LLVM makes words of shorts and of bytes; ptxas fuses elements of
 one width only. All others are copied in pieces as wide as they are aligned. SASS of `s[t] = g[t]`:
@@ -40,6 +44,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     CType,
     FloatType,
     IntType,
+    Member,
     PointerType,
     RecordType,
     is_16_bit_float,
@@ -69,9 +74,22 @@ def copied_pieces(ctype: CType, *, is_load: bool = False) -> Iterator[tuple[int,
         for start in range(0, ctype.size, ctype.element.size):
             yield from ((start + at, width) for at, width in pieces)
     elif isinstance(ctype, RecordType):
-        for member in ctype.members:
-            own = copied_pieces(member.type, is_load=is_load)
-            yield from ((member.offset + at, width) for at, width in own)
+        pieces = [piece for member in ctype.members for piece in _of_member(member, is_load)]
+        yield from pieces if is_load else _in_words(tuple(pieces), is_load=True)
+
+
+def _of_member(member: Member, is_load: bool) -> Iterator[tuple[int, int]]:
+    """Yields the accesses of a member of a class that is copied by member; see `copied_pieces`."""
+    ctype, at = member.type, member.offset
+    if not isinstance(ctype, ArrayType) or is_load or _is_copied_by_member(ctype):
+        yield from ((at + inner, width) for inner, width in copied_pieces(ctype, is_load=is_load))
+        return
+    end = at + ctype.size
+    while at < end:
+        left = end - at
+        width = min(at & -at or WIDEST_ACCESS, 1 << left.bit_length() - 1, max(_WORD, ctype.align))
+        yield at, width
+        at += width
 
 
 def scalars_of(ctype: CType, start: int = 0) -> Iterator[tuple[int, int]]:

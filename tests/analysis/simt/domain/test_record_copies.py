@@ -191,3 +191,27 @@ def test_padding_of_what_a_call_returns_member_by_member_is_not_stored(body, sto
     found = [a for a in accesses_of(text) if a.kind is AccessKind.STORE and a.span.line == 6]
     is_open = any(a.certainty is Certainty.SAMPLED for a in found)
     assert (None if is_open else sum(a.instructions for a in found) // 4) == stores
+
+
+@pytest.mark.parametrize(
+    ("members", "place", "widths"),
+    [  # STS of nvcc 13.0.88, sm_90, of `p[threadIdx.x] = w[threadIdx.x]`
+        ("half2 a; unsigned char q[12];", "m", [16]),
+        ("half2 a; unsigned char q[12];", "m + n", [4, 4, 4, 4]),
+        ("unsigned char q[12]; half2 a;", "m", [16]),
+        ("half2 a; short q[6];", "m", [16]),
+        ("half2 a; unsigned char c, d, e, f;", "m", [8]),
+        ("half2 a; unsigned char q[5];", "m", [4, 4, 1]),
+        ("half2 a; unsigned char q[12], r[128];", "m", [16] * 9),
+    ],
+)
+def test_arrays_of_a_class_that_is_copied_by_member_are_copied_in_words(members, place, widths):
+    text = f"""
+    struct T {{ {members} }};
+    __global__ void k(const T *w, int n) {{
+      extern __shared__ char m[];
+      T *p = reinterpret_cast<T *>({place});
+      p[threadIdx.x] = w[threadIdx.x];
+    }}"""
+    (access,) = accesses_of(text, block_dim=(32, 1, 1))
+    assert (access.width_bytes, access.instructions) == (max(widths), len(widths))
