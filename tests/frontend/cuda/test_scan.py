@@ -252,3 +252,16 @@ def test_heads_of_local_classes_that_never_end_are_read_once(words):
     tokens = _CountedTokens(source.tokens)
     assert list(local_records(tokens, NO_BRACKETS, 0, len(tokens))) == []
     assert tokens.reads <= 3 * len(tokens)
+
+
+def test_an_enum_of_a_class_names_its_enumerators_only():
+    """`true` behind a comma of another member was an enumerator, and kernels lost their flags."""
+    text = """
+    template <int S> struct A {
+      enum { N = S, M };
+      typedef B<C<1, true>, D<(S > 4) ? 1 : 2, 0, false>> T;
+      static int f(int a, int b);
+    };
+    typedef enum { P, Q } E;"""
+    names = {n for d in found(text).declarations for n in (d.name, *d.enumerators) if n}
+    assert names - {"enum"} == {"N", "M", "T", "P", "Q", "E"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from smemlint.frontend.cuda.lexer.keywords import FUNCTION_SPECIFIERS, STORAGE
 from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, matching, split_commas, words
@@ -60,7 +60,8 @@ def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
         return
     if not h or h[0].text in _IGNORED:
         return
-    first_words = {token.text for token in h[:12] if token.kind == "identifier"}
+    head = list(takewhile(lambda token: token.text != "{", h[:12]))
+    first_words = {token.text for token in head if token.kind == "identifier"}
     if h[0].text == "using":
         if len(h) > 3 and h[2].text == "=":
             yield Declared("alias", h[1], h)
