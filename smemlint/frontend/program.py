@@ -396,6 +396,11 @@ class Unit(Protocol):
         """Names that are given one value in the whole unit."""
         ...
 
+    @property
+    def assigned(self) -> frozenset[str]:
+        """Names that the unit gives any value."""
+        ...
+
     def template_ids(self, name: str) -> Iterator[TemplateId]:
         """Returns the template-ids of a name, in order."""
         ...

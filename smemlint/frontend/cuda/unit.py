@@ -27,7 +27,7 @@ from smemlint.frontend.cuda.scanner.template_ids import (
     deduced_positions,
     template_ids,
 )
-from smemlint.frontend.cuda.scanner.written_names import assigned_once
+from smemlint.frontend.cuda.scanner.written_names import assigned_names
 from smemlint.frontend.program import Scoped
 from smemlint.limits.steps import TOKENS_A_STEP, spend
 
@@ -261,10 +261,19 @@ class CudaUnit:
     def _angle_positions(self) -> Mapping[str, Sequence[int]]:
         return angle_positions(self._source.tokens)
 
-    @cached_property
+    @property
     def assigned_once(self) -> frozenset[str]:
         """Names that are given one value in the whole unit."""
-        return assigned_once(self._source.tokens)
+        return self._assigned[0]
+
+    @property
+    def assigned(self) -> frozenset[str]:
+        """Names that are given any value in the unit."""
+        return self._assigned[1]
+
+    @cached_property
+    def _assigned(self) -> tuple[frozenset[str], frozenset[str]]:
+        return assigned_names(self._source.tokens)
 
     def mentions(self, word: str) -> bool:
         """Returns whether the text of some file has the word."""

@@ -98,6 +98,9 @@ class _Climb:
         self._beside = self._host.launching_beside(nearest)
         for function in nearest:
             self._found[function] = self._run(function)
+        shapeless = [f for f in nearest if any(n.block is None for n in self._found[f])]
+        if shapeless and self._search.link_makers_of_shapes(self._units, shapeless):
+            self._found |= {function: self._run(function) for function in nearest}
         self._steps = {} if self._wanted is Wanted.ARGUMENTS else None
         self._climb([f for f in nearest if self._is_open(f) and self._may_be_fixed(f)])
         runs = self._found

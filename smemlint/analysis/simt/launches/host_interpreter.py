@@ -210,7 +210,7 @@ class HostPolicy(Policy):
             return False
         for unit in self.linked:
             declared = unit is ev.state.unit or name in unit.declarations
-            if unit.mentions(name) and not (declared and name in unit.assigned_once):
+            if unit.mentions(name) and not (declared and _keeps(unit, name)):
                 return False
         text = f"`{name}` keeps the value that it begins with"
         self.defaults.setdefault(Assumption(Topic.HOST, text, name))
@@ -460,6 +460,14 @@ def _shapes_of(unit: Unit) -> frozenset[str]:
             if any(d.kind == "variable" and "dim3" in d.specifiers for d in declared)
         )
     return found
+
+
+def _keeps(unit: Unit, name: str) -> bool:
+    """Returns whether a unit gives a variable its only value, or sees that of another unit."""
+    declared = unit.declarations.get(name, ())
+    if declared and all("extern" in d.specifiers for d in declared):
+        return name not in unit.assigned
+    return name in unit.assigned_once
 
 
 def _is_nest(loop: ir.Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from smemlint.analysis.program.memo import Memo
@@ -159,6 +160,20 @@ class LaunchSearch:
         """Adds the units of files that may call a function to some units, as memory allows."""
         self._link(units, self._may_call(function))
 
+    def link_makers_of_shapes(self, units: list[Unit], functions: Iterable[Function]) -> bool:
+        """Adds the units of files that define what functions call to make a block.
+
+        Returns:
+            Whether there are any.
+        """
+        words = sorted(frozenset().union(*(function.words for function in functions)))
+        names = [word for word in words if _is_declared_maker(units, word)]
+        defines = re.compile(rf"\b(?:{'|'.join(names)})\s*\([^;{{}}()]*\)\s*\{{")
+        near = self._index.mentioning(names, self._unit.path)
+        before = len(units)
+        self._link(units, [p for p in near if defines.search(self._index.read(p) or "")])
+        return len(units) > before
+
     def _link(self, units: list[Unit], paths: Iterable[str]) -> list[str]:
         """Adds the units of some files, as memory allows; returns those that are in none."""
         near = list(paths)
@@ -241,3 +256,11 @@ class LaunchSearch:
         paths = self._index.mentioning((name,), self._unit.path)
         texts = (self._index.read(path) or "" for path in paths)
         return any(fixes(call) for text in texts for call in written_calls(text, name))
+
+
+def _is_declared_maker(units: Sequence[Unit], name: str) -> bool:
+    """Returns whether units declare a host function of a `dim3`, and define none of its name."""
+    declared = [p for unit in units for p in unit.prototypes(name) if not p.is_kernel]
+    texts = (text for p in declared for text in (p.result, *(p.parameters or ())))
+    is_maker = any("dim3" in text.split() for text in texts)
+    return is_maker and not any(unit.functions_named(name) for unit in units)

@@ -12,8 +12,10 @@ _READING = frozenset(("at", "back", "begin", "data", "empty", "end", "find", "fr
 _NOTHING = Token("operator", ";", 0, 0, 0)
 
 
-def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
-    """Returns names with one value: they stand before one `=`, and nothing else writes them.
+def assigned_names(tokens: Sequence[Token]) -> tuple[frozenset[str], frozenset[str]]:
+    """Returns names with one value, and all that are written.
+
+    The first stand before one `=`, and nothing else writes them.
 
     Of an array, `table[] = {..}` and each `table[i] = ..` count, `(*table[])(int) = {..}` too; of
     an object what writes to its members, to what refers to it, and calls of its methods.
@@ -21,7 +23,7 @@ def assigned_once(tokens: Sequence[Token]) -> frozenset[str]:
     found = _Writes()
     for token in tokens:
         found.read(token)
-    return found.assigned_once()
+    return found.assigned_once(), found.written()
 
 
 class _Writes:
@@ -72,6 +74,10 @@ class _Writes:
             of for name, of, n in self._aliases if self._seen[name] > n or name in self._written
         }
         return frozenset(n for n, count in self._seen.items() if count == 1) - self._written - refer
+
+    def written(self) -> frozenset[str]:
+        """Returns the names that anything gives a value."""
+        return frozenset(self._seen) | self._written
 
     def _call(self, bracket: str, before: Token) -> None:
         is_method = self._earlier.text in (".", "->")

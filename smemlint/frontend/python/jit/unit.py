@@ -189,6 +189,7 @@ class PythonUnit:
     not_found: tuple[str, ...] = ()
     unread: tuple[Dropped, ...] = ()
     assigned_once: frozenset[str] = frozenset()
+    assigned: frozenset[str] = frozenset()
 
     def __init__(
         self,
