@@ -153,6 +153,8 @@ MAX_ANGLES = 3_000
 """Tokens between `<` and `>` of template arguments."""
 MAX_COMPARISONS = 50
 """Of `<` that begin no template arguments in one list; then no further one is tried."""
+MAX_DECLARED_DEFAULTS = 64
+"""Declarations with default arguments of one name and scope; definitions are compared with all."""
 MAX_LOST_BRACKETS = 16
 """Open brackets of the other kind that a closing bracket may end."""
 MAX_HEAD = 4_000

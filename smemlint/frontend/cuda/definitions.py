@@ -23,7 +23,7 @@ from smemlint.frontend.program import Enclosing
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from smemlint.facts import Span
     from smemlint.frontend import ir
@@ -49,13 +49,13 @@ class DefiningUnit(Protocol):
     def records(self) -> Mapping[str, Sequence[CudaRecord]]:
         """Record definitions by name."""
 
-    def declarations_of(self, name: str, scope: tuple[str, ...]) -> Iterator[Sequence[Token]]:
-        """Yields the declarations without a body of a function of this scope."""
+    def declarations_of(self, name: str, scope: tuple[str, ...]) -> Sequence[Sequence[Token]]:
+        """Returns the declarations without a body of a function of this scope with defaults."""
 
     def heads_of(
         self, name: str, scope: tuple[str, ...]
-    ) -> Iterator[tuple[TemplateParameter, ...]]:
-        """Yields the parameters of the declarations of a template of this scope."""
+    ) -> Sequence[tuple[TemplateParameter, ...]]:
+        """Returns the parameters of declarations of a template of this scope with defaults."""
 
     def token_span(self, token: Token) -> Span:
         """Returns the source range of a token."""

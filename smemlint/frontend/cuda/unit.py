@@ -29,6 +29,7 @@ from smemlint.frontend.cuda.scanner.template_ids import (
 )
 from smemlint.frontend.cuda.scanner.written_names import assigned_names
 from smemlint.frontend.program import Scoped
+from smemlint.limits.budgets import MAX_DECLARED_DEFAULTS
 from smemlint.limits.steps import TOKENS_A_STEP, spend
 
 if TYPE_CHECKING:
@@ -220,15 +221,37 @@ class CudaUnit:
             self._prototypes[name] = [p for p in read if p is not None]
         return self._prototypes[name]
 
-    def declarations_of(self, name: str, scope: tuple[str, ...]) -> Iterator[Sequence[Token]]:
-        """Yields the declarations without a body of a function of this scope."""
-        return (h for where, h in self._found.prototypes.get(name, ()) if where == scope)
+    def declarations_of(self, name: str, scope: tuple[str, ...]) -> Sequence[Sequence[Token]]:
+        """Returns the declarations without a body of a function of this scope with defaults."""
+        return self._with_defaults.get((name, scope), ())
 
     def heads_of(
         self, name: str, scope: tuple[str, ...]
-    ) -> Iterator[tuple[TemplateParameter, ...]]:
-        """Yields the parameters of the declarations of a template of this scope."""
-        return (h for where, h in self._found.heads.get(name, ()) if where == scope)
+    ) -> Sequence[tuple[TemplateParameter, ...]]:
+        """Returns the parameters of declarations of a template of this scope with defaults."""
+        return self._heads_with_defaults.get((name, scope), ())
+
+    @cached_property
+    def _with_defaults(self) -> dict[tuple[str, tuple[str, ...]], list[list[Token]]]:
+        found: dict[tuple[str, tuple[str, ...]], list[list[Token]]] = {}
+        for name, declared in self._found.prototypes.items():
+            for scope, tokens in declared:
+                own = found.setdefault((name, scope), [])
+                if len(own) < MAX_DECLARED_DEFAULTS and any(token.text == "=" for token in tokens):
+                    own.append(tokens)
+        return found
+
+    @cached_property
+    def _heads_with_defaults(
+        self,
+    ) -> dict[tuple[str, tuple[str, ...]], list[tuple[TemplateParameter, ...]]]:
+        found: dict[tuple[str, tuple[str, ...]], list[tuple[TemplateParameter, ...]]] = {}
+        for name, declared in self._found.heads.items():
+            for scope, head in declared:
+                own = found.setdefault((name, scope), [])
+                if len(own) < MAX_DECLARED_DEFAULTS and any(p.default is not None for p in head):
+                    own.append(head)
+        return found
 
     def token_span(self, token: Token) -> Span:
         """Returns the source range of a token."""

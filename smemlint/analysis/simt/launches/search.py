@@ -168,7 +168,7 @@ class LaunchSearch:
         """
         words = sorted(frozenset().union(*(function.words for function in functions)))
         names = [word for word in words if _is_declared_maker(units, word)]
-        defines = re.compile(rf"\b(?:{'|'.join(names)})\s*\([^;{{}}()]*\)\s*\{{")
+        defines = re.compile(rf"\b(?:{'|'.join(names)})\s*+\([^;{{}}()]*+\)\s*+\{{")
         near = self._index.mentioning(names, self._unit.path)
         before = len(units)
         self._link(units, [p for p in near if defines.search(self._index.read(p) or "")])
