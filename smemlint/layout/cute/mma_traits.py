@@ -100,6 +100,7 @@ _WARP_NAME = re.compile(
     r"SM(?P<arch>75|80|89|90|120)(?:_|::MMA_)(?P<shape>\d+x\d+x\d+)(?:_|::)?(?P<types>[A-Z][A-Z0-9]*)"
     r"_TN(?:_SATURATE|_XORPOPC|_ANDPOPC|_VS)?"
 )
+_TYPED_NAME = re.compile(r"SM120_16x8x(?P<k>32_TN|32_TN_VS|64_TN_VS)")
 _TYPES = re.compile("|".join(sorted(ELEMENT_BITS, key=len, reverse=True)))
 
 # ---- Volta's quad pairs
@@ -168,6 +169,23 @@ def _warp_mma(name: str, found: re.Match[str]) -> MmaOp | None:
         return None
     m, n, k = map(int, found["shape"].split("x"))
     return MmaOp(name, (m, n, k), _WARP, *layouts, types)
+
+
+@cache
+def typed_warp_mma(name: str, accumulator_bits: int) -> MmaOp | None:
+    """Returns an operation of sm_120 whose element types are template arguments; None if unknown.
+
+    Args:
+        name: without template arguments.
+        accumulator_bits: of an element of C.
+    """
+    found, c_type = _TYPED_NAME.fullmatch(name), {16: "F16", 32: "F32"}.get(accumulator_bits)
+    if found is None or c_type is None:
+        return None
+    k = int(found["k"][:2])
+    bits = 256 // k
+    types = (c_type, f"U{bits}", f"U{bits}", c_type)
+    return MmaOp(name, (16, 8, k), _WARP, *_WARP_MMAS[f"16x8x{k}", str(bits)], types)
 
 
 def _warpgroup_mma(name: str, found: re.Match[str]) -> MmaOp | None:

@@ -17,6 +17,7 @@ using Swizzled = decltype(composition(Swizzle<2, 0, 3>{}, L{}));
 using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
 using Copy = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
                                       Layout<Shape<_16, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{}));
+template <int N, bool B> struct Chosen { using Modes = Shape<_1, Int<(B && N > 8) ? ((N < 32) ? N : 32) : 4>>; };
 """
 CASES = {
     "cosize_v<decltype(Swizzled{}.layout_b())>": 32,
@@ -45,6 +46,8 @@ CASES = {
     "(decltype(_4{} > _2{})::value ? 4 : 2)": 4,
     "int(conditional_t<decltype(_4{} > _2{}){}, _8, _4>{})": 8,
     "int(conditional_t<decltype(_4{} == _2{}){}, _8, _4>{})": 4,
+    "int(get<1>(typename Chosen<16, true>::Modes{}))": 16,
+    "int(get<1>(typename Chosen<16, false>::Modes{}))": 4,
     "int(conditional_t<decltype(_1{} && _2{}){}, _8, _4>{})": 8,
     "int(conditional_t<decltype(_0{} && _2{}){}, _8, _4>{})": 4,
     "int(conditional_t<decltype(_0{} || _2{}){}, _8, _4>{})": 8,
@@ -134,6 +137,44 @@ def test_callers_tell_the_numbers_in_the_type_of_a_layout():
     """`Int<Pitch>{}` is static whoever calls: the launch alone does not say what it is."""
     (store,) = (a for a in accesses_of(ROWS) if str(a.kind) == "store")
     assert store.ways == 16
+
+
+SCALED = """
+template <int N> struct Scaled {
+  using MMA_Atom = cute::MMA_Atom<OP>;
+  using TiledMma = TiledMMA<MMA_Atom, Layout<Shape<_2, _2, _1>>, Tile<Int<(N < 32) ? N : 32>, _16, Underscore>>;
+};
+__global__ void k(float *o) {
+  __shared__ __align__(1024) float_e4m3_t bytes[8192];
+  typename Scaled<64>::TiledMma mma;
+  Tensor s = make_tensor(make_smem_ptr(bytes), tile_to_shape(GMMA::Layout_K_SW128_Atom<float_e4m3_t>{}, Shape<_64, _128>{}));
+  auto thread = mma.get_slice(threadIdx.x);
+  Tensor a = thread.partition_fragment_A(s);
+  Tensor b = thread.partition_fragment_B(s);
+  auto load = make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, float_e4m3_t>{}, mma);
+  auto mine = load.get_slice(threadIdx.x);
+  copy(load, mine.partition_S(s), mine.retile_D(a));
+  gemm(mma, make_zip_tensor(a, a), make_zip_tensor(b, b), partition_fragment_C(mma, Shape<_64, _64>{}));
+}
+void host(float *o) { k<<<1, 128>>>(o); }
+"""
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        "SM120_16x8x32_TN<float_e4m3_t, float_e4m3_t, float>",
+        "SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t, float_e4m3_t, float, float_ue8m0_t, 32>",
+    ],
+)
+def test_operations_of_sm_120_name_their_types_as_arguments(op):
+    """Each of four warps loads 32 of 64 rows, 16 by 32 bytes at a time: two by four times."""
+    (kernel,) = facts_of(HEAD + SCALED.replace("OP", op)).kernels
+    (load,) = kernel.accesses
+    assert (str(load.kind), load.width_bytes, load.instructions, load.wavefronts.max) == (
+        "ldmatrix", 16, 4 * 8, 4,
+    )  # fmt: skip
+    assert not kernel.not_analysed
 
 
 STRIDES = """

@@ -288,6 +288,19 @@ def _gemm(call: Call) -> Value:
     return _issue(call, cute.gemm(operands[0], operands[1], mma))
 
 
+@function("make_zip_tensor")
+def _make_zip_tensor(call: Call) -> Value:
+    """Evaluates `make_zip_tensor(t, ..)` of fragments, which only MMAs read: the first one.
+
+    Raises:
+        CuteError: a tensor is not known, or not in registers.
+    """
+    tensors = [call.tensor(i) for i in range(len(call.values))]
+    if any(tensor.space is not cute.Space.REGISTER for tensor in tensors):
+        raise cute.CuteError("tensors that are zipped in memory")
+    return call.values[0]
+
+
 @function("warpgroup_fence_operand")
 def _order(call: Call) -> Value:
     """Orders accesses of registers; accesses none."""

@@ -125,6 +125,8 @@ def _plain_name(name: str) -> Value | None:
 def _operation(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> Value | None:
     bits = type_bits(ev, arguments[0])
     op = cute.copy_op(name, bits) or cute.mma_op(name)
+    if op is None and len(arguments) > 2:
+        op = cute.typed_warp_mma(name, type_bits(ev, arguments[2]))
     extents = [value_argument(ev, argument) for argument in arguments[3:5]]
     m, n = ([v.constant for v in extents if isinstance(v, AffineInt)] + [None, None])[:2]
     if op is None and m and n:

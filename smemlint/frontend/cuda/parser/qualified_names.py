@@ -21,6 +21,8 @@ Kind = Literal["identifier", "number", "string", "character", "operator", "pragm
 _AFTER_TEMPLATE_ID = frozenset(
     ("(", "::", "{", ")", ",", ";", ">", "...", "*", "&", "&&", "]", "<<<", ".", "=")
 )
+_NO_OPERAND = frozenset(("{", "::", ";", ",", ")", "]", ""))
+"""Nothing is compared with `>` to what begins with one of these, or ends: `Int<b ? 2 : n>;`."""
 _BEFORE_VALUES = frozenset(("return", "case", "throw", "co_return"))
 _BEFORE_TYPES = frozenset((";", "{", "}", "(", ")", ",", "<", ":", "::", "]"))
 
@@ -193,7 +195,7 @@ class Names:
             ends = is_list or after in ("(", "::", "{", ";", "")
             return end if is_qualified and ends else -1
         is_choice = _text(tokens, i + 1) == "!"  # nothing is compared with `<` to a negation
-        if "?" in operators and not (is_known or is_qualified or is_choice or after in ("{", "::")):
+        if "?" in operators and not (is_known or is_qualified or is_choice or after in _NO_OPERAND):
             return -1
         if is_member and after != "(":
             return -1
