@@ -171,9 +171,9 @@ class State:
 
     def sunk_at(self, node: ir.Node) -> list[Sunk]:
         """Returns the loads that sink into a branch, a loop or a call."""
-        found = self.node_facts.sunk.get(node, [])
+        found = self.node_facts.sunk.get(node)
         passed = self.frames[-1].sunk.get(node) if self.frames else None
-        return [*found, *passed] if passed else found
+        return [*(found or ()), *passed] if passed else found or []
 
     def bind(self, name: str, binding: Binding) -> None:
         """Declares a name in the innermost scope."""

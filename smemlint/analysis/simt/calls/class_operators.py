@@ -32,7 +32,7 @@ def call_operator(
     Returns:
         None where no operand is an object that holds an address.
     """
-    if not any(map(_holds_address, (value for _, value in operands))):
+    if not any(v.__class__ is Aggregate and _holds_address(v) for _, v in operands):
         return None
     name, frame = f"operator{op}", ev.state.frame
     if any(ev.policy.functions(ev, name)):

@@ -196,6 +196,8 @@ def sink_loads(
         threads: those that do.
         hangs_on_data: which of these do is a matter of data.
     """
+    if not sunk:
+        return
     going = [each for each in sunk if not each.is_in_front]
     found = [(each, event) for each in going for event in _latest(trace, each)]
     sinking = {id(event) for _, event in found}

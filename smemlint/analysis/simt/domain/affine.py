@@ -89,7 +89,10 @@ class AffineDomain:
 
     Attributes:
         split_names: symbol key -> its name, of those that were split.
+        tracks_forms: sums and products keep how the compiler computes them.
     """
+
+    tracks_forms = True
 
     def __init__(self, splits: Mapping[str, tuple[int, int]] | None = None) -> None:
         self.splits = dict(splits or {})
@@ -161,8 +164,11 @@ class AffineDomain:
         type = common(a.type, b.type)
         if is_plain(a) and is_plain(b):
             return narrowed(a.base + sign * b.base, type)  # type: ignore[arg-type]
+        total = bounded(wrapped(added(a, b, sign, type)), self.symbol)
+        if not self.tracks_forms:
+            return total
         form = sum_of(scev_of(a), scev_of(b)) if sign > 0 else subtracted_scev(a, b)
-        return with_form(bounded(wrapped(added(a, b, sign, type)), self.symbol), form)
+        return with_form(total, form)
 
     def multiply(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `a * b`; exact where one side has no unknown."""
@@ -174,10 +180,13 @@ class AffineDomain:
         if b.terms or (scev_of(b).terms and not a.terms):
             a, b = b, a
         factor = b.base
+        total = normalized(a.base * factor, type, [(s, c * factor) for s, c in a.terms])
+        product = bounded(wrapped(total), self.symbol)
+        if not self.tracks_forms:
+            return product
         is_linear = isinstance(factor, int) and not scev_of(b).terms
         form = scaled(scev_of(a), int(factor)) if is_linear else combined("*", a, b)
-        product = normalized(a.base * factor, type, [(s, c * factor) for s, c in a.terms])
-        return with_form(bounded(wrapped(product), self.symbol), form)
+        return with_form(product, form)
 
     def _product(self, a: AffineInt, b: AffineInt, type: IntType) -> AffineInt | Unknown:
         """Computes `a * b` of two unknowns: of `(lanes + x) * y` only `x * y` is a fresh one."""
@@ -450,11 +459,13 @@ class AffineDomain:
 
 
 class Results(AffineDomain):
-    """Remembers what the unknowns that it makes are the results of.
+    """Remembers what the unknowns that it makes are the results of; the forms of none are asked.
 
     Attributes:
         made_of: key of a symbol -> operator and operands.
     """
+
+    tracks_forms = False
 
     def __init__(self) -> None:
         super().__init__()

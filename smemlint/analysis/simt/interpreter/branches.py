@@ -154,6 +154,8 @@ def _execute_one_way(ev: Evaluator, node: ir.If, way: ir.Node | None) -> None:
 
 def _parts_blocks(ev: Evaluator, cond: ir.Node, *ways: ir.Node | None) -> bool:
     """Returns whether the ways of a branch surely are blocks; notes it where they may be."""
+    if not ev.policy.tracks_scev:  # nothing fuses in host code
+        return False
     keeps = keeps_blocks(ev, cond, *ways)
     if keeps is None:
         ev.state.trace.part(SlowPath.EXPANSION)

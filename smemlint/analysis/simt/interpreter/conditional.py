@@ -83,7 +83,7 @@ def note_untaken(ev: Evaluator, condition: AffineInt, untaken: ir.Node | None) -
 
 def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None:
     """Parts what comes before from what comes after where an operand is a block of its own."""
-    if goes_on(ev, node):
+    if not ev.policy.tracks_scev or goes_on(ev, node):  # nothing fuses in host code
         return
     stays = not is_uniform and stays_a_branch(ev, node)
     if stays is None:

@@ -189,11 +189,12 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     if node.op == ">>" and isinstance(left, Unknown) and _is_read_from_stream(ev, node):
         return left
     right = ev.evaluate(node.right)
-    found = call_operator(ev, node.op, [(node.left, left), (node.right, right)], node)
-    if found is not None:
-        return operated(ev, found, node)
-    if node.op not in COMPARISONS:
-        left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
+    if not (left.__class__ is AffineInt and right.__class__ is AffineInt):  # most are
+        found = call_operator(ev, node.op, [(node.left, left), (node.right, right)], node)
+        if found is not None:
+            return operated(ev, found, node)
+        if node.op not in COMPARISONS:
+            left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
     if node.op in ("+", "-", "^"):
         _note_sum(ev, node, left, right)
     return apply_binary(ev, node.op, left, right, node)

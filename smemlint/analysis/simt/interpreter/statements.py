@@ -34,9 +34,11 @@ def _items_of(ev: Evaluator, node: ir.Compound) -> Sequence[ir.BlockItem]:
     known = ev.state.node_facts.without_jumps
     if node in known:
         return known[node]
-    if not ev.policy.follows_jumps or not any(isinstance(i, ir.Label) for i in node.block_items):
-        return node.block_items
-    known[node] = without_forward_jumps(node.block_items)
+    items = node.block_items
+    if not ev.policy.follows_jumps:
+        return items
+    has_labels = any(isinstance(item, ir.Label) for item in items)
+    known[node] = without_forward_jumps(items) if has_labels else items
     return known[node]
 
 

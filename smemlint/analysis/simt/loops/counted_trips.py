@@ -24,10 +24,7 @@ def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> int | None:
     if not isinstance(cond, ir.BinaryOp) or not isinstance(cond.left, ir.ID):
         return None
     name = cond.left.name
-    if not all(isinstance(node, _HELD) for node in cond.right.walk()):
-        return None
-    others = ev.state.node_facts.names_in(cond.right)
-    if name in others or any(_refers(ev, other) for other in others):
+    if not _stays(ev, cond.right, name):
         return None
     counter = ev.state.lookup(name)
     if not isinstance(counter, Variable) or not isinstance(counter.type, IntType):
@@ -35,8 +32,8 @@ def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> int | None:
     start = counter.object.cells.get(0)
     if counter.object.space is not Space.LOCAL or not isinstance(start, AffineInt) or start.terms:
         return None
-    by = _step(step, name)
     noted = list(ev.state.trace.splits)
+    by = _step(ev, step, name)
     end = ev.evaluate(cond.right)
     if not by or not isinstance(end, AffineInt) or noted != ev.state.trace.splits:
         return None
@@ -48,22 +45,31 @@ def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> int | None:
     return _trips(cond.op, bounds, last, by)
 
 
+def _stays(ev: Evaluator, node: ir.Node, name: str) -> bool:
+    """Returns whether the value of an expression stays the same while only a counter changes."""
+    if not all(isinstance(part, _HELD) for part in node.walk()):
+        return False
+    others = ev.state.node_facts.names_in(node)
+    return name not in others and not any(_refers(ev, other) for other in others)
+
+
 def _refers(ev: Evaluator, name: str) -> bool:
     """Returns whether a name may be another one of the counter."""
     binding = ev.state.lookup(name)
     return isinstance(binding, Variable) and is_reference(binding.type)
 
 
-def _step(step: ir.Node, name: str) -> int:
+def _step(ev: Evaluator, step: ir.Node, name: str) -> int:
     """Returns what a step adds to a counter; 0 where it does something else."""
     match step:
         case ir.UnaryOp(op="++" | "p++" | "--" | "p--" as op, expr=ir.ID(name=counter)):
             return 0 if counter != name else 1 if "+" in op else -1
-        case ir.Assignment(
-            op="+=" | "-=" as op, lvalue=ir.ID(name=counter), rvalue=ir.Constant("int", text)
-        ) if counter == name and text.isdecimal() and len(text) <= len(str(_LARGEST)):
-            by = int(text) if text == "0" or text[0] != "0" else 0
-            return by if op == "+=" else -by
+        case ir.Assignment(op="+=" | "-=" as op, lvalue=ir.ID(name=counter), rvalue=given) if (
+            counter == name and _stays(ev, given, name)
+        ):
+            value = ev.evaluate(given)
+            by = (value.constant or 0) if isinstance(value, AffineInt) else 0
+            return 0 if by < 0 else by if op == "+=" else -by
     return 0
 
 

@@ -50,14 +50,16 @@ def cache_key(
                 return None
             found.append(None)
             continue
-        if isinstance(binding, Variable):
+        if binding.__class__ is Variable:
             value = binding.object.cells.get(0)
             if not isinstance(binding.type, IntType) or not isinstance(value, AffineInt):
                 return None
             binding = value
-        found.append(binding.identity() if isinstance(binding, AffineInt) else binding)
-    if any(map(is_scattered, words)):
-        found.append(frame.place)
+        found.append(binding.identity() if binding.__class__ is AffineInt else binding)
+    for word in words:
+        if is_scattered(word):
+            found.append(frame.place)
+            break
     return tuple(found)
 
 

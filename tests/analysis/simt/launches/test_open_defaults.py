@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from conftest import facts_of
 
+from smemlint.analysis.simt.launches import host_runs
+from smemlint.analysis.simt.launches.host_functions import execute_host_function
+
 PROGRAM = """
 template <int T> __global__ void a(float *o) {
   __shared__ float s[32][32];
@@ -67,3 +70,24 @@ def test_a_case_says_the_width_that_the_default_is_not():
 def test_a_choice_between_two_numbers_behind_a_default_stays_open():
     body = f"if (which) {{ if (argc > 7) block.x = 32; {OTHER} }}"
     assert blocks_of(body)["b"] == {None}
+
+
+@pytest.mark.parametrize(
+    ("block", "runs"),
+    [
+        ("dim3 block(width + lanes())", 0),  # no default makes it known
+        ("dim3 block(width, lanes())", 1),  # 16 of the default, and what else
+        ("dim3 block(lanes(), width); if (which == 0) return 0", 1),  # it launches nothing
+    ],
+)
+def test_open_defaults_are_run_where_the_default_path_told_something(monkeypatch, block, runs):
+    open_runs = []
+
+    def counted(policy, function, template):
+        open_runs.extend([policy] * (policy._open_defaults is not None))
+        return execute_host_function(policy, function, template)
+
+    monkeypatch.setattr(host_runs, "execute_host_function", counted)
+    body = f"{{ {block}; {OTHER} }}"
+    assert blocks_of(body)["b"] == {None}
+    assert len(open_runs) == runs

@@ -53,6 +53,10 @@ def trips(monkeypatch, head, *, counts=True):
         ("int i = threadIdx.x; i < 100; i += 32", 4),
         ("int i = threadIdx.x; i >= 0; i -= 32", 2),
         ("int i = 0; i < 1000000; i++", None),
+        ("int i = 0; i < n; i += n / 5", 5),
+        ("int i = threadIdx.x; i < 4 * n; i += 2 * n", 2),
+        ("int i = n; i > 0; i -= n - 30", 4),
+        ("int i = 0; i < 8; i += 010", 1),
     ],
 )
 def test_counted(monkeypatch, head, count):
@@ -69,7 +73,11 @@ def test_counted(monkeypatch, head, count):
         "int i = 0; i != 5; i += 2",
         "int i = 1; i < 8; i *= 2",
         "int i = 0; i < n; n--",
-        "int i = 0; i < 8; i += 010",
+        "int i = 0; i < 8; i += 2.5f",
+        "int i = 1; i < 8; i += i",
+        "int i = 0; i < 8; i += threadIdx.x + 1",
+        "int i = 0; i < 8; i -= 3 - n",
+        "int i = 0; i < n; i += n++",
     ],
 )
 def test_not_counted(monkeypatch, head):

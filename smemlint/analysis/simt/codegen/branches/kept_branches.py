@@ -45,7 +45,10 @@ _JUMPS = (ir.Return, ir.Break, ir.Continue, ir.Goto)
 
 def settled(ev: Evaluator, branch: ir.Node) -> list[Sunk]:
     """Returns what sinks at a branch, with what the variables in it tell of it."""
-    found = [_settled(ev, each, branch) for each in ev.state.sunk_at(branch)]
+    sunk = ev.state.sunk_at(branch)
+    if not sunk:
+        return sunk
+    found = [_settled(ev, each, branch) for each in sunk]
     return [replace(each, is_open=True) for each in found] if _are_one(ev, found, branch) else found
 
 
@@ -71,9 +74,10 @@ def leave_out_untaken(ev: Evaluator, branch: ir.If | ir.TernaryOp, condition: Af
         branch: with the ways.
         condition: a constant; the compiler deletes the other way if it knows that, too.
     """
-    if not scev_of(condition).terms:
+    sunk = ev.state.sunk_at(branch)
+    if sunk and not scev_of(condition).terms:
         untaken = branch.iffalse if condition.base else branch.iftrue
-        leave_out_loads(ev.state.trace, ev.state.sunk_at(branch), untaken)
+        leave_out_loads(ev.state.trace, sunk, untaken)
 
 
 def _settled(ev: Evaluator, sunk: Sunk, branch: ir.Node) -> Sunk:
