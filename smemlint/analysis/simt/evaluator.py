@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.domain.ctypes import CType, IntType
     from smemlint.analysis.simt.domain.environment import Binding, LValue, Operand
-    from smemlint.analysis.simt.domain.values import Pointer, Unknown, Value
+    from smemlint.analysis.simt.domain.values import CallableValue, Pointer, Unknown, Value
     from smemlint.analysis.simt.frames import Frame
     from smemlint.analysis.simt.state import State
     from smemlint.frontend import ir
@@ -121,6 +121,9 @@ class Policy:
 
     def on_unread(self, ev: Evaluator, name: str, operands: Sequence[Operand]) -> None:
         """Follows what a function of which nothing was read is given, and may call."""
+
+    def on_lambda(self, ev: Evaluator, node: ir.Lambda, made: CallableValue | None) -> None:
+        """Sees a lambda that was made; None: that is about to be called."""
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""

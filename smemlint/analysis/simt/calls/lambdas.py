@@ -84,7 +84,9 @@ def evaluate_lambda(ev: Evaluator, node: ir.Lambda) -> Value:
         own.update((copy.name, _restored(ev, node, copy)) for copy in copies)
         copies = ()
     closure = Closure(node, tuple(state.frame.scopes), state.frame, this, own, copies)
-    return CallableValue("lambda", closure)
+    made = CallableValue("lambda", closure)
+    ev.policy.on_lambda(ev, node, made)
+    return made
 
 
 _NOT_READ = Unknown.because(ReasonCode.SYNTAX, "a capture could not be parsed")
@@ -192,6 +194,7 @@ def execute_closure(
         return ev.state.note_unfollowed(
             node, Reason(ReasonCode.TOO_LARGE, "a lambda calls itself too deeply")
         )
+    ev.policy.on_lambda(ev, closure.node, None)
     bound = template_scope(ev, _template_of(closure.node), arguments)
     made_in = closure.frame
     changed: Scope = {

@@ -88,6 +88,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
                 obj = state.new_local(param.name, ctype, param.name, value)
                 state.bind(param.name, Variable(obj, ctype))
         ev.execute(tree.body)
+        policy.on_end(ev)
     except (BudgetExceeded, RecursionError):
         return False
     finally:

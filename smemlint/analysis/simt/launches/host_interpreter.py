@@ -138,6 +138,9 @@ class HostPolicy(Policy):
         closures = (closure_of(operand) for operand in operands)
         return any(c is not None and self.launches_in(ev, c.node) for c in closures)
 
+    def on_end(self, ev: Evaluator) -> None:
+        """Sees that the function which is executed first has ended."""
+
     def launches_in(self, ev: Evaluator, node: ir.Lambda) -> bool:
         """Returns whether the body of a lambda launches."""
         known = self._lambdas.get(node)

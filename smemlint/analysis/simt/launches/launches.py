@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
-from smemlint.analysis.simt.calls.lambdas import call_lambda, closure_of
+from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda, closure_of
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs
 from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, PointerType
@@ -153,6 +153,7 @@ class LaunchPolicy(HostPolicy):
         self.is_cut = False
         self._assigned: dict[str, dict[str, None]] = {}
         self._calls: dict[Hashable, Frame] = {}
+        self._lambdas_made: dict[ir.Lambda, CallableValue | None] = {}  # None: called
 
     def marks(self) -> tuple[object, ...]:
         """Returns how many launches were noted, and functions that variables were given."""
@@ -268,11 +269,19 @@ class LaunchPolicy(HostPolicy):
             self.unfollowed.add(last)
         for closure in filter(None, map(closure_of, operands)):
             if self.launches_in(ev, closure.node):
-                kinds = [ev.types.resolve(p.type) for p in closure.node.params]
-                at = closure.node.at
-                with _unknown_arguments(ev, kinds, f"lambda:{at}") as names:
-                    arguments = tuple(ir.ID(n, at=at) for n in names)
-                    call_lambda(ev, closure, ir.FuncCall(closure.node, arguments, at=at))
+                _run_lambda(ev, closure)
+
+    def on_lambda(self, ev: Evaluator, node: ir.Lambda, made: CallableValue | None) -> None:
+        """Notes lambdas that launch until they are called."""
+        if made is None or (node not in self._lambdas_made and self.launches_in(ev, node)):
+            self._lambdas_made[node] = made
+
+    def on_end(self, ev: Evaluator) -> None:
+        """Runs launching lambdas that nothing called: the objects that hold them may."""
+        while waiting := [n for n, made in self._lambdas_made.items() if made is not None]:
+            made, self._lambdas_made[waiting[0]] = self._lambdas_made[waiting[0]], None
+            if made is not None and isinstance(made.payload, Closure):
+                _run_lambda(ev, made.payload)
 
     def _note(
         self,
@@ -446,6 +455,15 @@ def _block_shape(extents: Extents) -> tuple[int, int, int] | None:
     if x is None or y is None or z is None or min(x, y, z) <= 0 or x * y * z > MAX_THREADS:
         return None
     return x, y, z
+
+
+def _run_lambda(ev: Evaluator, closure: Closure) -> None:
+    """Calls a lambda with arguments of which only the types are known."""
+    kinds = [ev.types.resolve(p.type) for p in closure.node.params]
+    at = closure.node.at
+    with _unknown_arguments(ev, kinds, f"lambda:{at}") as names:
+        arguments = tuple(ir.ID(n, at=at) for n in names)
+        call_lambda(ev, closure, ir.FuncCall(closure.node, arguments, at=at))
 
 
 @contextmanager
