@@ -157,6 +157,7 @@ class Loop:
     Attributes:
         broken, continued: threads that left it, or its iteration.
         counter: name of the loop variable.
+        varying: it, and the names of what an iteration changes for the next one.
         cost: operations of all iterations so far, as the compiler's unroller counts them.
         breaks, continues: what was written before those under open conditions in it.
         is_left_openly: a `break` stands under an open condition.
@@ -170,6 +171,7 @@ class Loop:
     broken: Mask
     continued: Mask
     counter: str = ""
+    varying: frozenset[str] = frozenset()
     cost: int = 0
     breaks: PendingJumps = field(default_factory=PendingJumps)
     continues: PendingJumps = field(default_factory=PendingJumps)

@@ -247,15 +247,15 @@ class State:
         for loop in self.loops:
             loop.cost += operations
 
-    def spend_on(self, node: ir.Node) -> None:
-        """Counts an integer operation against the loops whose variable it depends on."""
+    def spend_on(self, node: ir.Node, cost: int) -> None:
+        """Counts an integer operation against the loops whose iterations each do it."""
         names = None
         for loop in self.loops:
-            if loop.counter:
+            if loop.varying:
                 if names is None:
                     names = self.node_facts.names_in(node)
-                if loop.counter in names:
-                    loop.cost += 1
+                if not names.isdisjoint(loop.varying):
+                    loop.cost += cost
 
     # ---- nodes
 

@@ -18,7 +18,7 @@ class Held:
 
     Attributes:
         at: its index among the items.
-        is_unread: of a store: no instruction reads memory that may be it.
+        is_unread: of a store of this basic block: no instruction reads memory that may be it.
         is_of_before: of a load: an iteration before this one made it.
         is_asked_for: of a load: this iteration has it.
         is_near: it is of this basic block.

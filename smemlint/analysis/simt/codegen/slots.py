@@ -212,6 +212,11 @@ def _may_part(parts: Sequence[Event], by_llvm: bool) -> bool:
         paths.append(SlowPath.VALUE)
     if not by_llvm:
         paths.append(SlowPath.EXPANSION)
+    return are_parted(parts, paths)
+
+
+def are_parted(parts: Sequence[Event], paths: Sequence[SlowPath]) -> bool:
+    """Returns whether branches that the compiler makes for such arithmetic stand between them."""
     return any(part.splits[path] != parts[0].splits[path] for part in parts for path in paths)
 
 

@@ -1,10 +1,10 @@
 """Accesses that registers answer: equal loads, loads of what was stored, and stores that are dead.
 
 Read off the SASS of kernels of our own and of rodinia's lud (nvcc 13.0.88, sm_90, -O3). What a
-thread stored or loaded before is not loaded again, and a store that the thread overwrites unread is
-none, wherever the first access is on every path to the second. A barrier (`__syncwarp`, too), an
-atomic, and a store to the array whose place may be the same end that; a store to another array and
-a branch between the two do not:
+thread stored or loaded before is not loaded again wherever the first access is on every path to the
+second. A barrier (`__syncwarp`, too), an atomic, and a store to the array whose place may be the
+same end that; a store to another array and a branch between the two do not. A store that the thread
+overwrites unread in the same basic block is none: not `s[t] = a; s[t] += i < n ? g[i] : 0;`.
 
     s[4 * t] = s[4 * t] + s[4 * t + 1];  // one LDS.128, one STS
     s[4 * t] = s[4 * t] + s[4 * t + 2];
@@ -61,7 +61,8 @@ from smemlint.analysis.simt.codegen.held_values import (
     is_in_each_iteration,
     place_key,
 )
-from smemlint.analysis.simt.codegen.slots import may_meet, root_of
+from smemlint.analysis.simt.codegen.slots import are_parted, may_meet, root_of
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
@@ -237,11 +238,14 @@ class _Registers:
                     access.depth = min(access.depth, len(self._kept) - 1)
 
     def leave_block(self) -> None:
-        """Forgets what ptxas knows of inline PTX within a basic block, and what is of this one."""
+        """Forgets what ptxas knows of inline PTX within a basic block, and what is of this one.
+
+        A store that another basic block overwrites is not removed.
+        """
         self._assembly.clear()
         for accesses in self._held.values():
             for access in accesses.values():
-                access.is_near = False
+                access.is_near = access.is_unread = False
 
     def add(self, event: Event) -> None:
         """Takes the next access."""
@@ -294,8 +298,9 @@ class _Registers:
         self.out.append(event)
 
     def _remove_dead(self, store: Event, before: Held) -> None:
-        """Removes a store that another one overwrites, if all threads make that."""
-        if dominates(store, before.event):
+        """Removes a store that another one overwrites, if all threads make that in its block."""
+        parting = (SlowPath.VALUE, SlowPath.BRANCH, SlowPath.CHOICE)
+        if dominates(store, before.event) and not are_parted((before.event, store), parting):
             self.out[before.at] = replace(before.event, issued=0)
 
     def _is_of_another(

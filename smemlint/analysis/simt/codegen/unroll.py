@@ -1,8 +1,8 @@
 """How many iterations of a loop the compiler puts into one basic block.
 
 Measured with nvcc 13.0.88 (-O3, sm_90) on loops of our own; the cost of an iteration counts loads,
-stores, floating-point operations, integer operations that depend on the loop variable, and the
-extension of computed indices.
+stores, floating-point operations, and integer operations on what changes from one iteration to the
+next, those of the loop's head among them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,21 @@ from __future__ import annotations
 import re
 
 _FULL = 405
-"""A loop of n iterations of cost c is unrolled whole when n * c + 2 is not above this."""
+"""A loop of n iterations of size c is unrolled whole when n * c + 2 is not above this."""
+DIVISION = 4
+"""What a division costs, of integers and of floating-point numbers, and a remainder; others: 1.
+
+So that `for (i < n) v = v / a + b;`, with 6 in all, is unrolled whole up to 67 (of the primes),
+`v * a + b` up to 131 and `v ^= v << 13; v ^= v >> 17; v ^= v << 5;` up to 58.
+"""
 _PARTIAL = 200
-"""Iterations of a longer loop are put together up to this cost."""
+"""Iterations of a longer loop are put together up to this size."""
 _PRAGMA = 16384
 """The same under `#pragma unroll` (LLVM's limit on the size of what it asks for)."""
 _SLOT = 4
 """Elements that one instruction takes at the most."""
 _UNSETTLED = 600
-"""Cost of an iteration above which no two of them share a block, however it was overrated."""
+"""Size of an iteration above which no two of them share a block, however it was overrated."""
 RUN_TIME = 4
 """Iterations put together where the trip count is known only at run time."""
 MOST_OF_A_TRIANGLE = 4
@@ -29,24 +35,24 @@ costs, and stays a loop from n = 6 on; its inner loop is one of a run-time trip 
 `j >>= 1`, which nothing can count at run time, both are unrolled (nine times in cuda-samples).
 """
 _COSTS_OF_FLOAT = {
-    9: "exp exp10",
-    10: "cos sin tan",
-    13: "cbrt tanh",
-    15: "cosh",
-    18: "atan hypot",
-    21: "acos asin erf",
-    26: "cospi expm1 log log10 log2 sinh sinpi",
-    33: "log1p",
-    43: "pow",
-    50: "erfc",
-    73: "normcdf",
+    11: "exp exp10",
+    12: "cos sin tan",
+    15: "cbrt tanh",
+    17: "cosh",
+    20: "atan hypot",
+    23: "acos asin erf",
+    28: "cospi expm1 log log10 log2 sinh sinpi",
+    35: "log1p",
+    45: "pow",
+    52: "erfc",
+    75: "normcdf",
 }
 _COSTS_OF_DOUBLE = {
-    33: "atan",
-    43: "exp exp2",
-    50: "cbrt erf tanh",
-    60: "cos sin",
-    73: "log log10 log2",
+    35: "atan",
+    45: "exp exp2",
+    52: "cbrt erf tanh",
+    62: "cos sin",
+    75: "log log10 log2",
 }
 """What functions add to the cost of an iteration.
 
@@ -67,8 +73,13 @@ _ASKED = re.compile(r"\s*(?:unroll|nounroll)\s*\(?\s*(\w*)")
 
 
 def cost_of_call(name: str, size: int) -> int:
-    """Returns what a function costs that gives so many bytes, `log` or `logf`; 0 if it is cheap."""
-    return _COST_OF.get((size, name)) or _COST_OF.get((size, name.removesuffix("f")), 0)
+    """Returns what a function costs that gives so many bytes, `log` or `logf`; 1 if it is cheap."""
+    return _COST_OF.get((size, name)) or _COST_OF.get((size, name.removesuffix("f")), 1)
+
+
+def _size(cost: int, trips: int) -> int:
+    """Returns the size of an iteration: of compare, step and branch, LLVM leaves out two."""
+    return max(cost // trips - 1, 1)
 
 
 def stays_a_loop(pragma: str) -> bool:
@@ -93,7 +104,7 @@ def unrolled(
     asked = _ASKED.match(pragma)
     if pragma.strip().startswith("nounroll"):
         return 1
-    each = -(-cost // trips) + 1
+    each = _size(cost, trips)
     if asked is not None and asked[1].isdecimal():
         factor = int(asked[1]) if len(asked[1]) <= _MOST_DIGITS else trips
         return max(factor, 1 if not is_constant or factor else trips)
@@ -124,7 +135,7 @@ def is_block_settled(trips: int, cost: int, pragma: str) -> bool:
         cost: of all of them.
         pragma: text of the `#pragma` before the loop.
     """
-    each = -(-cost // max(trips, 1)) + 1
+    each = _size(cost, max(trips, 1))
     if _ASKED.match(pragma) is not None or trips * each + 2 <= _PARTIAL or each > _UNSETTLED:
         return True
     return trips % (2 * _SLOT) == 0 and _SLOT * each <= _PARTIAL

@@ -9,8 +9,9 @@ from smemlint.analysis.simt.codegen.slow_paths import (
     integer_division_path,
     quotient_path,
 )
+from smemlint.analysis.simt.codegen.unroll import DIVISION
 from smemlint.analysis.simt.domain.affine import COMPARISONS
-from smemlint.analysis.simt.domain.ctypes import I64
+from smemlint.analysis.simt.domain.ctypes import I64, common
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
 from smemlint.analysis.simt.domain.integer_scev import operated_scev
 from smemlint.analysis.simt.domain.linear_forms import is_plain
@@ -51,11 +52,12 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         return _apply_to_integers(ev, op, a, b, node)
     if isinstance(a, Pointer) or isinstance(b, Pointer):
         return _apply_to_pointers(ev, op, a, b)
+    if state.loops:
+        _spend(ev, op, a, b, node)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return wandering_range(op, a, b) or operated_data(op, a, b) or propagated(a, b)
     state.trace.part(conversion_path(a, b))
     if isinstance(a, FloatValue) or isinstance(b, FloatValue):
-        state.spend(1)
         if op in COMPARISONS:
             return Unknown.because(
                 ReasonCode.DATA, "a condition on a floating-point number", is_data=True
@@ -64,11 +66,32 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         if op == "/" and isinstance(result, FloatValue) and not _is_product(node):
             state.trace.part(quotient_path(result.type))
         return result
-    if state.loops:
-        state.spend_on(node)
     return Unknown.because(
         ReasonCode.NOT_MODELLED, f"operator `{op}` on class objects is not followed"
     )
+
+
+def _spend(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> None:
+    """Counts an operation against the loops around it, as the compiler's unroller does."""
+    is_float = isinstance(a, FloatValue) or isinstance(b, FloatValue)
+    if op not in _DIVISIONS:
+        cost = 1
+    elif is_float:
+        cost = 1 if _is_product(node) else DIVISION
+    else:
+        cost = 1 if _is_shift(a, b) else DIVISION
+    if is_float:
+        ev.state.spend(cost)
+    else:
+        ev.state.spend_on(node, cost)
+
+
+def _is_shift(a: Value, b: Value) -> bool:
+    """Returns whether a division is one of an unsigned number by a constant power of two."""
+    if not isinstance(a, AffineInt) or not isinstance(b, AffineInt) or b.constant is None:
+        return False
+    power = b.constant
+    return power > 0 and not power & (power - 1) and not common(a.type, b.type).signed
 
 
 def _is_product(node: ir.Node) -> bool:
@@ -90,7 +113,7 @@ def _is_product(node: ir.Node) -> bool:
 def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node: ir.Node) -> Value:
     state = ev.state
     if state.loops:
-        state.spend_on(node)
+        _spend(ev, op, a, b, node)
     try:
         result = state.domain.operate(op, a, b)
     except OverflowError:

@@ -6,6 +6,7 @@ from smemlint.analysis.simt.builtins.math_functions import pure_functions
 from smemlint.analysis.simt.builtins.table import BUILTINS
 from smemlint.analysis.simt.calls.candidates import takes_by_value
 from smemlint.analysis.simt.calls.pure_calls import is_pure
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
@@ -33,7 +34,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.names import find_binding
-from smemlint.analysis.simt.loops.known_trips import LoopParts, counter_of, in_one_block
+from smemlint.analysis.simt.loops.known_trips import LoopParts, begun, in_one_block
 from smemlint.analysis.simt.loops.mod_ref import Escape, ModRef
 from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.frontend import ir
@@ -109,10 +110,20 @@ def _leads_to_shared(obj: Object) -> bool:
     return any(isinstance(v, Pointer) and v.object.space is Space.SHARED for v in held)
 
 
+def _loads_in_each(ev: Evaluator, loop: Loop, parts: LoopParts) -> bool:
+    """Returns whether an iteration loads from places of its own: ptxas leaves it alone then."""
+    elements = (n for n in parts.node.walk() if isinstance(n, ir.ArrayRef | ir.UnaryOp))
+    return any(
+        not (isinstance(node, ir.UnaryOp) and node.op != "*")
+        and not loop.varying.isdisjoint(ev.state.node_facts.names_in(node))
+        for node in elements
+    )
+
+
 def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
     """Runs the body once and the header to its end, for what the iterations cost."""
     state = ev.state
-    loop = Loop(state.none_active(), state.none_active(), counter_of(parts.node))
+    loop = begun(ev, parts.node)
     entry, begin = state.mask, len(state.trace.items)
     before = [around.cost for around in state.loops]
     state.loops.append(loop)
@@ -143,8 +154,10 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
         state.mask = entry
     cost = loop.cost + cost * max(trips - 1, 0)
     together = in_one_block(ev, parts, trips, None, cost, is_constant)
-    if trips > together and not state.trace.is_muted:
+    if not is_constant or (trips > together and _loads_in_each(ev, loop, parts)):
         state.trace.enclose(begin, state.loop_entry())  # it stays a loop, in blocks of its own
+    elif trips > together:
+        state.trace.part(SlowPath.BRANCH)  # of LLVM; ptxas may know that it ends
     for around, cost in zip(state.loops, before, strict=True):
         around.cost = cost + (around.cost - cost) * max(trips, 1)
     effects = state.node_facts.mod_ref(parts.node)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from smemlint.analysis.simt.budget import Share
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.staggered import mark_thinned
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
@@ -116,8 +117,7 @@ def execute_iterations(
         around: how the loop is entered, where these are not all of its iterations.
     """
     state = ev.state
-    entry, name = state.mask, counter_of(parts.node)
-    loop = Loop(state.none_active(), state.none_active(), name, share=state.budget.share())
+    entry, loop = state.mask, begun(ev, parts.node, state.budget.share())
     state.loops.append(loop)
     assumed = len(state.assumptions)
     state.memory.begin()
@@ -401,6 +401,14 @@ def _is_geometric(step: ir.Node | None) -> bool:
     if step.op in ("<<=", ">>=", "*=", "/="):
         return True
     return isinstance(step.rvalue, ir.BinaryOp) and step.rvalue.op in ("<<", ">>", "*", "/")
+
+
+def begun(ev: Evaluator, node: ir.Node, share: Share | None = None) -> Loop:
+    """Returns a loop that no thread has left."""
+    state, counter = ev.state, counter_of(node)
+    effects = state.node_facts.mod_ref(node)
+    varying = (effects.modified if effects is not None else frozenset()) | {counter}
+    return Loop(state.none_active(), state.none_active(), counter, varying - {""}, share=share)
 
 
 def counter_of(node: ir.Node) -> str:

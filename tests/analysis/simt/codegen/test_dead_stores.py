@@ -1,0 +1,54 @@
+"""Stores that the same thread overwrites, and accesses on both sides of a loop over registers.
+
+Instructions and widths of a warp as in the SASS of nvcc 13.0.88 -O3 for sm_90.
+"""
+
+from __future__ import annotations
+
+import pytest
+from conftest import accesses_of
+from figures import kernel
+
+from smemlint.facts import AccessKind, Certainty
+
+PARAMS = "const float *in, float *o, int n"
+
+
+def issued(kind: AccessKind, body: str, shared: str = "float s[512]") -> list[tuple[int, int]]:
+    """Returns (instructions, bytes of a lane) of each place of the source with accesses of a kind."""
+    found = accesses_of(kernel(body, shared=shared, params=PARAMS))
+    return [(a.instructions, a.width_bytes) for a in found if a.kind is kind]
+
+
+@pytest.mark.parametrize(
+    ("between", "instructions"),
+    [
+        ("float v = in[n];", 0),
+        ("float v = n > 64 ? 2.f : 1.f;", 0),  # a select
+        ("float v = t > n ? in[t + n] : 0.f;", 1),  # a branch around the load
+        ("float v = 0; if (t > n) v = in[t + n];", 1),
+        ("float v = 1; for (int j = 0; j < n; j++) v += in[j];", 1),
+        ("float v = sinf(in[n]);", 1),
+        ("float v = sqrtf(in[n]);", 0),
+    ],
+)
+def test_a_store_is_dead_where_its_own_basic_block_overwrites_it(between, instructions):
+    first, second = issued(
+        AccessKind.STORE, f"s[t] = in[t]; {between}\ns[t] += v; o[t] = s[31 - t];"
+    )
+    assert (first[0], second[0]) == (instructions, 1)
+
+
+@pytest.mark.parametrize(
+    ("trips", "figures"),
+    [("n", [(1, 4), (1, 4)]), ("40", [(1, 8), (0, 8)]), ("1", [(1, 8), (0, 8)])],
+)
+def test_a_loop_of_run_time_length_parts_what_is_before_from_what_is_behind(trips, figures):
+    body = f"float v = s[2 * t]; for (int j = 0; j < {trips}; j++) v = v * in[0] + 1;\no[t] = v + s[2 * t + 1];"
+    assert issued(AccessKind.LOAD, body, shared="__align__(16) float s[512]") == figures
+
+
+def test_ptxas_may_fuse_across_a_loop_of_constant_length_that_llvm_leaves():
+    body = "float v = s[2 * t]; for (int j = 0; j < 1000; j++) v = v * in[0] + 1;\no[t] = v + s[2 * t + 1];"
+    found = accesses_of(kernel(body, shared="__align__(16) float s[512]", params=PARAMS))
+    assert {a.certainty for a in found} == {Certainty.SAMPLED}
