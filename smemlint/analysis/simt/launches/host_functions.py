@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.domain.ctypes import (
@@ -16,8 +16,11 @@ from smemlint.analysis.simt.domain.environment import (
 )
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
     Pointer,
     Unknown,
+    Value,
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -85,6 +88,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
             if param.name:
                 ctype = ev.types.resolve(param.type)
                 value = unknown_argument(ev, ctype, f"{function.name}.{param.name}", param.name)
+                policy.given.update(_keys_of(value))
                 obj = state.new_local(param.name, ctype, param.name, value)
                 state.bind(param.name, Variable(obj, ctype))
         ev.execute(tree.body)
@@ -95,6 +99,15 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         policy.steps = state.budget.steps
         state.sums.awaiting.clear()  # calls that were cut hold the evaluation
     return True
+
+
+def _keys_of(value: Value) -> Iterator[str]:
+    """Yields the keys of the numbers that a value holds."""
+    if isinstance(value, AffineInt):
+        yield from (symbol.key for symbol, _ in value.terms)
+    if isinstance(value, Aggregate):
+        for held in value.cells.values():
+            yield from _keys_of(held)
 
 
 def _open_numbers(ev: Evaluator, function: Function, scope: Scope) -> Scope:

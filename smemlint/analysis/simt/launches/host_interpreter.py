@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_function_pointer,
 )
 from smemlint.analysis.simt.domain.environment import (
+    CTYPES,
     Binding,
     Operand,
     Variable,
@@ -86,6 +87,7 @@ class HostPolicy(Policy):
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
         steps: statements that were executed.
+        given: keys of the numbers that the function executed first is given, which are not known.
     """
 
     tracks_scev = False
@@ -108,6 +110,7 @@ class HostPolicy(Policy):
         self._launching = launching
         self.asked: dict[str, bool] = {}
         self.steps = 0
+        self.given: set[str] = set()
         self.default_path = default_path
         self._open_defaults = open_defaults
         self.domain = Results()
@@ -410,6 +413,22 @@ class HostPolicy(Policy):
                 return None
             total += factor * found
         return total
+
+    def hangs_on_choices(self, value: object, depth: int = 0) -> bool:
+        """Returns whether ways through open choices may tell more of a number; types are told.
+
+        They do not where all that is open in it are numbers that callers pass.
+        """
+        if not isinstance(value, AffineInt):
+            return not isinstance(value, CTYPES)
+        return not all(self._is_given(symbol.key, depth + 1) for symbol, _ in value.terms)
+
+    def _is_given(self, key: str, depth: int) -> bool:
+        """Returns whether a number is one that a caller passes, or computed of such alone."""
+        _, *operands = self.domain.made_of.get(key, ("",))
+        if not operands or depth > MAX_SWITCHED:
+            return key in self.given
+        return not any(self.hangs_on_choices(operand, depth) for operand in operands)
 
     def _open_default(self, key: str) -> int | None:
         """Returns the default that a symbol stands for, and notes that it is assumed."""

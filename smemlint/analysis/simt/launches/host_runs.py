@@ -150,9 +150,10 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
     runs, latest = [strict], strict.launches
     found = [launch for launch in latest if launch.block is not None]
     is_open = any(launch.block is None and not launch.has_constant_block for launch in latest)
+    hangs = any(n.block is None and n.hangs_on_choices for n in latest)
     widths = strict.alternatives.values()
     choices = {node: n for node, n in strict.alternatives.items() if node not in strict.irrelevant}
-    if is_open and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
+    if is_open and hangs and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
         runs += map(run, _paths(choices))
         latest = _distinct(launch for policy in runs[1:] for launch in policy.launches)
         found += _of_other_places((launch for launch in latest if launch.block is not None), found)

@@ -92,6 +92,7 @@ class Launch:
         has_constant_block: no variable tells its block: it is the same on any path.
         is_also_open: its function comes to it with a block that is not known, too.
         tied: template parameters that are an extent of the block that is not known: which one.
+        hangs_on_choices: a way through open choices may tell more of its block and template.
     """
 
     kernel: str
@@ -109,6 +110,7 @@ class Launch:
     has_constant_block: bool = False
     is_also_open: bool = False
     tied: tuple[tuple[str, int], ...] = ()
+    hangs_on_choices: bool = True
 
     def is_of(self, function: Function) -> bool:
         """Returns whether it launches this kernel, not one of its name in another program."""
@@ -344,6 +346,8 @@ class LaunchPolicy(HostPolicy):
                 shape.limits,
                 has_constant_block=shape.is_constant,
                 tied=extents_passed(scope, shape.sides),
+                hangs_on_choices=not shape.sides
+                or any(map(self.hangs_on_choices, (*shape.sides, *scope.values()))),
             )
             self.launches.append(launch)
 

@@ -610,3 +610,19 @@ void a(int given, float *g) {{
     assert {launch.block for launch in runs["other"].launches} == {(96, 1, 1), (64, 1, 1)}
     _, blocks = run_functions(a_cu=text)
     assert blocks == {(96, 1, 1)}
+
+
+def test_single_paths_are_not_run_where_only_a_caller_may_tell_the_block():
+    text = f"""{K}int shift(int n) {{ int s; if (n & 1) s = 3; else s = 5; return s; }}
+void of_caller(int n, int threads, float *g) {{ int s = shift(n); k<<<s, threads * 2>>>(g); }}
+void of_choice(int n, int threads, float *g) {{ int s = shift(n); k<<<1, threads * s>>>(g); }}
+void known(int n, int threads, float *g) {{ int s = shift(n); k<<<1, 32 * s>>>(g); }}
+"""
+    unit = load_unit("a.cu", text, LoadOptions())
+    runs = {
+        name: launches_of(unit, (), unit.functions_named(name)[0], frozenset(), False, "k")
+        for name in ("of_caller", "of_choice", "known")
+    }
+    assert {launch.block for launch in runs["known"].launches} == {(96, 1, 1), (160, 1, 1)}
+    assert {launch.block for launch in runs["of_caller"].launches} == {None}
+    assert 2 * runs["of_caller"].steps < runs["of_choice"].steps
