@@ -217,3 +217,39 @@ def test_a_copy_that_ends_at_a_barrier_has_no_lane_addresses(copy, code, tmp_pat
     assert not any(k.accesses for k in found.kernels)
     if code is ReasonCode.NO_LANES:
         assert {n.reason.code for n in notes} == {code}
+
+
+ASSERTED = """
+class Rows:
+    def __init__(self, pitch: int = 8, threads: int = 64):
+        self.pitch = pitch
+        self.threads = threads
+        CHECK
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a).launch(grid=[1, 1, 1], block=[self.threads, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(9999))
+        x = s[tx * self.pitch]
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "block", "ways_of_rows"),
+    [
+        ("pass", 64, 8),
+        ("assert self.threads == 128", 128, 8),
+        ("assert threads == 96 and pitch == 4", 96, 4),
+        ("assert self.pitch in (16, 32)", 64, 16),
+        ("assert self.pitch == 8", 64, 8),
+    ],
+)
+def test_defaults_that_an_assertion_refuses_are_replaced(check, block, ways_of_rows, tmp_path):
+    """Lanes are as many words apart as the pitch says, which divides 32."""
+    (kernel,) = facts_of(ASSERTED.replace("CHECK", check), tmp_path).kernels
+    assert kernel.instance.block == (block, 1, 1)
+    assert [a.ways for a in kernel.accesses] == [ways_of_rows]

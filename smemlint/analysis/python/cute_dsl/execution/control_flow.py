@@ -194,6 +194,8 @@ class ControlFlow:
         if isinstance(test, UnknownNumber):
             learn(self.run, interpreter, node.test, scopes, holds=True)
         elif test is False and not interpreter.open_paths:
+            self.run.refusals.add(self.run.span_of(node))
+            self.run.failed.append(node)
             self._learn_types(interpreter, node.test, scopes, holds=True)
         return True
 

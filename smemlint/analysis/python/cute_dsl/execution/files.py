@@ -40,13 +40,17 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
     outside,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.guesses import Guess
-from smemlint.analysis.python.cute_dsl.execution.outside.switches import Switch, switches_to
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import (
+    Switch,
+    switch_for,
+    switches_to,
+)
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import ways_of
-from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run
-from smemlint.analysis.python.interpreter.values import DType, Scope, Value, is_known
+from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run, choices_of, flags_of
+from smemlint.analysis.python.interpreter.values import DType, Scope, Value
 from smemlint.config.settings import Settings
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
-from smemlint.frontend.heuristics import names_flag, names_shared_tensor
+from smemlint.frontend.heuristics import names_shared_tensor
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
@@ -145,11 +149,11 @@ class _File:
         first = self._run({})
         self.failure = first.failure
         self._take(first, (DEFAULTS,))
-        choices = _choices(first)
+        choices = choices_of(first)
         self.left_out.add("choices of options are not executed", len(choices) - MAX_DSL_VARIANTS)
         for name, value in choices[:MAX_DSL_VARIANTS]:
             self._run_with_option(name, value, first)
-        flags = _flags(first, self._named_on_the_way()) if first.state.finished else []
+        flags = flags_of(first, self._named_on_the_way()) if first.state.finished else []
         for name, value in flags[: max(MAX_DSL_VARIANTS - len(choices), 0)]:
             if not leaves_copies(self.text, self.found.reached):
                 return
@@ -292,6 +296,7 @@ class _File:
         if run is not None and run.interpreter.steps > MAX_DSL_STEPS_TO_SWITCH:
             return
         functions = [entry.function, *_constructors(entry, run)]
+        refusals = run.state.refusals if run is not None else set()
         tried: list[Switch] = [{}]
         while len(tried) <= MAX_DSL_SWITCHES:
             further = switches_to(self.text.tree, self._unreached_calls(), functions)
@@ -299,19 +304,24 @@ class _File:
             if switch is None:
                 return
             tried.append(switch)
-            other = replace(guess, switched=tuple(switch.items()))
-            self._add_switched(entry, other, run.state.refusals if run is not None else set())
+            self._add_switched(entry, replace(guess, switched=tuple(switch.items())), refusals)
 
     def _add_switched(self, entry: Entry, guess: Guess, refusals: Set[Span]) -> None:
         """Adds what a guess leads to that is not known, unless it has further refusals."""
         guess, tried = self._guessed(entry, guess)
         if tried.state.refusals - refusals or tried.state.reached <= self.found.reached:
             return
-        runs, agreed = self._agreed(entry, guess, tried)
         known = {(a.span, a.kind) for k in self.found.kernels for a in k.accesses}
         reached = frozenset(self.found.reached)
-        further = [beyond(facts, known, reached) for facts in agreed]
-        self._keep(runs, [f for f in further if f.accesses or f.not_analysed])
+        facts = tried.facts(assumptions_of(entry, tried))
+        runs, agreed = (
+            [tried],
+            list(filter(_says_something, (beyond(f, known, reached) for f in facts))),
+        )
+        if agreed:
+            runs, agreed = self._agreed(entry, guess, tried)
+            agreed = [beyond(f, known, reached) for f in agreed]
+        self._keep(runs, list(filter(_says_something, agreed)))
 
     def _better(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
         """Returns a guess, with outcomes of conditions of the host if more is decided then."""
@@ -334,8 +344,10 @@ class _File:
             enter = outside(entry, guess, stops=left > 0)
             run = self._run(overrides, enter, is_called=is_called)
             other = guesses.corrected(guess, run.state)
-            is_settled = (other.are_columns, other.types) == (guess.are_columns, guess.types)
-            if is_settled or 3 * (current().spent - before) > current().total - before:
+            functions = [entry.function, *_constructors(entry, run)]
+            asked = switch_for(self.text.tree, run.state.failed, functions)
+            other = replace(other, switched=tuple((asked | dict(other.switched)).items()))
+            if other.is_like(guess) or 3 * (current().spent - before) > current().total - before:
                 break
             guess = other
         return guess, run
@@ -393,6 +405,10 @@ class _File:
         return runs, agreed
 
 
+def _says_something(facts: KernelFacts) -> bool:
+    return bool(facts.accesses or facts.not_analysed)
+
+
 def _constructors(entry: Entry, run: Run | None) -> Iterator[ast.FunctionDef]:
     """Yields the constructors whose arguments are guessed for a method."""
     if entry.owner is None or is_marked(entry.function, ("staticmethod",)):
@@ -402,31 +418,6 @@ def _constructors(entry: Entry, run: Run | None) -> Iterator[ast.FunctionDef]:
             yield from guesses.constructors(made.type)
             return
     yield from (n for n in entry.owner.body if getattr(n, "name", "") == "__init__")  # type: ignore[misc]
-
-
-def _choices(run: Run) -> list[tuple[str, Value]]:
-    """Returns options of the command line with the choices that are not their defaults."""
-    return [
-        (name, choice)
-        for parser in run.program.parsers
-        for name, choices in parser.choices.items()
-        for choice in choices
-        if is_known(choice) and choice != parser.options.get(name)
-    ]
-
-
-def _flags(run: Run, named: Set[str]) -> list[tuple[str, Value]]:
-    """Returns flags of the command line, by name, that are not at their defaults.
-
-    Those come first that conditions name which lead to copies.
-    """
-    found = [
-        (name, not parser.options.get(name))
-        for parser in run.program.parsers
-        for name in parser.options
-        if name in parser.flags and (names_flag(name) or name in named)
-    ]
-    return sorted(found, key=lambda flag: flag[0] not in named)
 
 
 def _identity(facts: KernelFacts) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution import expressions, statements
@@ -14,9 +14,10 @@ from smemlint.analysis.python.cute_dsl.execution.outside.guessed_types import Re
 from smemlint.analysis.python.cute_dsl.execution.program import Program
 from smemlint.analysis.python.cute_dsl.execution.state import Execution, KernelTrial
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
-from smemlint.analysis.python.interpreter.values import Scope, Value
+from smemlint.analysis.python.interpreter.values import Scope, Value, is_known
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial, with_layout_advice
 from smemlint.facts import KernelFacts
+from smemlint.frontend.heuristics import names_flag
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.limits.budgets import MAX_DSL_STEPS
 from smemlint.limits.errors import OutOfSteps
@@ -117,3 +118,28 @@ class Run:
         finally:
             state.kernel, state.assumes = kernel, assumes
         return scope
+
+
+def choices_of(run: Run) -> list[tuple[str, Value]]:
+    """Returns options of the command line with the choices that are not their defaults."""
+    return [
+        (name, choice)
+        for parser in run.program.parsers
+        for name, choices in parser.choices.items()
+        for choice in choices
+        if is_known(choice) and choice != parser.options.get(name)
+    ]
+
+
+def flags_of(run: Run, named: Set[str]) -> list[tuple[str, Value]]:
+    """Returns flags of the command line, by name, that are not at their defaults.
+
+    Those come first that conditions name which lead to copies.
+    """
+    found = [
+        (name, not parser.options.get(name))
+        for parser in run.program.parsers
+        for name in parser.options
+        if name in parser.flags and (names_flag(name) or name in named)
+    ]
+    return sorted(found, key=lambda flag: flag[0] not in named)

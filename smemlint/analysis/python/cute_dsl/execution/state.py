@@ -104,7 +104,9 @@ class Execution:
         are_columns: places that ask which mode of a tensor is contiguous, where that is settled ->
             whether it is the first one.
         types: element types that are guessed.
-        refusals: places of `raise` that it came to without a doubt.
+        refusals: places of `raise`, and of assertions that do not hold, that it came to without a
+            doubt.
+        failed: those assertions.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
         left_out: how many launches of each kernel were left out for their number.
@@ -145,6 +147,7 @@ class Execution:
         self.guessed: dict[Assumption, None] = {}
         self.refusals: set[Span] = set()
         self.refused: list[ast.expr] = []
+        self.failed: list[ast.Assert] = []
         self.are_columns: Mapping[Span, bool] = {}
         self.types = GuessedTypes()
         self.entered: set[ast.FunctionDef] = set()

@@ -78,6 +78,14 @@ class Guess:
     types: tuple[tuple[ast.arg, DType], ...] = ()
     switched: tuple[tuple[str, object], ...] = ()
 
+    def is_like(self, other: Guess) -> bool:
+        """Returns whether two guesses are the same in what a program may refuse."""
+        return (self.are_columns, dict(self.types), dict(self.switched)) == (
+            other.are_columns,
+            dict(other.types),
+            dict(other.switched),
+        )
+
     def arguments(
         self,
         run: Execution,
@@ -106,7 +114,7 @@ class Guess:
             if p.name in taken
             else self._of(run, p.arg)
             for p in parameters
-            if p.name in asked
+            if p.name in asked and p.name not in dict(self.switched)
         }
         found: Scope = {name: value for name, value in values.items() if value is not None}
         found |= self._switched(run, parameters)

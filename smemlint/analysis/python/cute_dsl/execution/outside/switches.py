@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import Step, ways_of
 from smemlint.frontend.python.parameters import parameters_of
@@ -52,6 +53,21 @@ def switches_to(
                 continue
             if switch:
                 yield switch
+
+
+def switch_for(
+    tree: ast.Module, assertions: Collection[ast.Assert], functions: Sequence[ast.FunctionDef]
+) -> Switch:
+    """Returns arguments of functions with which assertions may hold; none where they never do."""
+    solver, found = _Solver(tree, functions), Switch()
+    for step in ways_of(tree).steps:
+        if isinstance(step.node, ast.Assert) and step.node in assertions:
+            guarded = replace(step, guards=((step.node.test, True),))
+            try:
+                _merge(found, solver.solved((guarded,)))
+            except _Impossible:
+                return {}
+    return found
 
 
 class _Solver:

@@ -9,16 +9,18 @@ from functools import cached_property, lru_cache
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_CALLERS_UP, MAX_WAYS_TO_A_CALL
 
+_STEPS = ast.Call | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.Assert
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A call or an assignment, what is around it, and the conditions inside that lead to it.
+    """A call, an assignment or assertion, with what is around it.
 
     Attributes:
         node: the call, or the statement.
         function: around it; None in the module.
         owner: the class around that.
-        guards: conditions with the outcomes that lead to the node, the outermost first.
+        guards: conditions inside that function with the outcomes that lead to the node.
     """
 
     node: ast.AST
@@ -84,7 +86,7 @@ def _steps(tree: ast.Module) -> Iterator[Step]:
     while worklist:
         at = worklist.pop()
         node, inside = at.node, at
-        if isinstance(node, ast.Call | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For):
+        if isinstance(node, _STEPS):
             yield at
         elif isinstance(node, ast.FunctionDef):
             inside = Step(node, node, at.owner)
