@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import Step, ways_of
 from smemlint.frontend.python.parameters import parameters_of
@@ -28,6 +29,9 @@ _ANY = object()
 _Way = Sequence[Step]
 _Definition = tuple[Step, ast.expr | None]
 """An assignment, and what it assigns; None where that is a part of a value."""
+
+
+_Definitions = dict[tuple[ast.FunctionDef | None, str], list[_Definition]]
 
 
 class _Impossible(Exception):
@@ -59,6 +63,8 @@ def switch_for(
     tree: ast.Module, assertions: Collection[ast.Assert], functions: Sequence[ast.FunctionDef]
 ) -> Switch:
     """Returns arguments of functions with which assertions may hold; none where they never do."""
+    if not assertions:
+        return {}
     solver, found = _Solver(tree, functions), Switch()
     for step in ways_of(tree).steps:
         if isinstance(step.node, ast.Assert) and step.node in assertions:
@@ -82,12 +88,7 @@ class _Solver:
         self._tree = tree
         self._functions = functions
         self._defaults = {p.name: p.default for f in functions for p in parameters_of(f.args)}
-        self._definitions: dict[tuple[ast.FunctionDef | None, str], list[_Definition]] = {}
-        for step in ways_of(tree).steps:
-            for target, value in _assigned_by(step.node):
-                place = step.function if isinstance(target, ast.Name) else None
-                key = place, ast.unparse(target)
-                self._definitions.setdefault(key, []).append((step, value))
+        self._definitions = _definitions_of(tree)
 
     def solved(self, way: _Way) -> Switch:
         """Returns arguments with which all conditions of a way may have their outcomes.
@@ -195,6 +196,17 @@ class _Solver:
         for test, holds in step.guards if len(definitions) > 1 else ():
             _merge(asked, self._truth(test, way, left, holds=holds))
         return asked
+
+
+@lru_cache(maxsize=1)
+def _definitions_of(tree: ast.Module) -> _Definitions:
+    """Returns the assignments of a file to names, by function, and to attributes."""
+    found: _Definitions = {}
+    for step in ways_of(tree).steps:
+        for target, value in _assigned_by(step.node):
+            place = step.function if isinstance(target, ast.Name) else None
+            found.setdefault((place, ast.unparse(target)), []).append((step, value))
+    return found
 
 
 def _assigned_by(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
