@@ -37,6 +37,10 @@ So it is in what is left over of a loop that is unrolled by four at run time: of
 `for (i = t; i < 256; i += 128) g[i] = s[2 * i] * s[2 * i + 1];` both iterations are, with two LDS
 each, of `i < 1024` none, with an LDS.64. Of `i += blockDim.x` all are LDS.64. Stores are as loads,
 those of the two members of a record, too, whether written one by one or copied.
+
+A pointer that begins at a constant minus something is aligned to nothing: of `s[4 * k + c - 4 * t +
+i]` in a loop that stays one four LDS, with a variable for c one LDS.128. With more terms, and with
+`31 - (t & 31)`, which is `^`, it is one of both: open.
 """
 
 from __future__ import annotations
@@ -49,7 +53,7 @@ from itertools import chain, pairwise
 from smemlint.analysis.simt.codegen.slots import run_and_position
 from smemlint.analysis.simt.codegen.unroll import stays_a_loop
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import power_of_two
+from smemlint.analysis.simt.domain.scev import Scev, is_combined, power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 
@@ -72,6 +76,15 @@ def mark_induction_pointers(
         together: iterations in one basic block, of which there are more; 1 if only run time tells.
         known: what the first iterations told of the pointers.
     """
+    for item in items:
+        if isinstance(item, Event) and isinstance(item.offset, AffineInt):
+            form = scev_of(item.offset)
+            others = [(atom, factor) for atom, factor in form.terms if atom not in atoms]
+            is_lower = len(others) == 1 and others[0][1] < 0
+            if len(others) < len(form.terms) and (form.is_mirrored or is_lower):
+                is_open = form.is_open or len(others) > 1 or is_combined(others[0][0])
+                form = replace(form, ptxas_alignment=1, is_open=is_open)
+                item.offset = _with_form(item.offset, form)
     if stays_a_loop(pragma) or together > 1:
         known = {} if known is None else known
         _mark_pointers(items, atoms, known, is_block=not stays_a_loop(pragma))
@@ -185,4 +198,8 @@ def _mark_run(run: Mapping[int, Sequence[Event]], alignment: int, is_open: bool)
             ptxas_alignment=min(alignment, form.ptxas_alignment),
             is_open=is_open or form.is_open,
         )
-        event.offset = AffineInt(offset.base, offset.type, offset.terms, form)
+        event.offset = _with_form(offset, form)
+
+
+def _with_form(offset: AffineInt, form: Scev) -> AffineInt:
+    return AffineInt(offset.base, offset.type, offset.terms, form)

@@ -61,8 +61,11 @@ def slot_size(width: int, offset: AffineInt, base: int) -> int:
         offset: its place in the array.
         base: place of the array.
     """
-    most = SLOT.get(width, width)
-    return max(min(most, scev_of(offset).ptxas_alignment, power_of_two(base)), width)
+    form, most = scev_of(offset), SLOT.get(width, width)
+    moves = any(symbol.is_of_iteration for symbol, _ in offset.terms)
+    if form.is_mirrored and (form.is_open or moves):
+        return width
+    return max(min(most, form.ptxas_alignment, power_of_two(base)), width)
 
 
 def largest_slot(width: int, offset: AffineInt, base: int) -> int:

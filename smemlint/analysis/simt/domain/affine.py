@@ -27,7 +27,12 @@ from smemlint.analysis.simt.domain.ctypes import (
     promoted,
 )
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp
-from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
+from smemlint.analysis.simt.domain.integer_scev import (
+    combined,
+    compared_scev,
+    scev_of,
+    subtracted_scev,
+)
 from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
 from smemlint.analysis.simt.domain.lanes import (
     Lanes,
@@ -359,7 +364,8 @@ class AffineDomain:
                 left, right = _as_compared(a, b)
             truth = settled(plain(_COMPARE[op](left, right)))
             is_static = isinstance(a.type, StaticIntType) and isinstance(b.type, StaticIntType)
-            return AffineInt(truth, a.type if is_static else BOOL)
+            form = compared_scev(op, a, b) if isinstance(truth, int) else None
+            return AffineInt(truth, a.type if is_static else BOOL, (), form)
         difference = added(a, b, -1, I32)
         if not difference.terms:
             return AffineInt(settled(plain(_COMPARE[op](difference.base, 0))), BOOL)

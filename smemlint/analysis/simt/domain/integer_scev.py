@@ -51,7 +51,7 @@ def subtracted_scev(a: AffineInt, b: AffineInt) -> Scev:
     sm_90, -O3).
     """
     if _is_flipped(a, b):
-        return combined("^", b, a)
+        return replace(combined("^", b, a), is_mirrored=True)
     form = difference(scev_of(a), scev_of(b), a.base if isinstance(a.base, int) else 1)
     rest = scev_of(b).split
     if rest is None or rest.is_quotient or rest.factor != 1 or rest.of not in _divided(a):
@@ -70,6 +70,23 @@ def _is_flipped(a: AffineInt, b: AffineInt) -> bool:
 def chosen_scev(a: AffineInt, b: AffineInt, result: AffineInt) -> Scev:
     """Returns the form of `condition ? a : b` by lane: an atom, divisible by what divides both."""
     return atom(result.identity(), min(_divisor(a), _divisor(b)), is_divergent=True)
+
+
+_COMPARED = "(compared "
+_COMPARISONS = {
+    "<": lambda low, high: high < 0 or low >= 0,
+    ">=": lambda low, high: high < 0 or low >= 0,
+    "<=": lambda low, high: high <= 0 or low > 0,
+    ">": lambda low, high: high <= 0 or low > 0,
+    "==": lambda low, high: high < 0 or low > 0,
+    "!=": lambda low, high: high < 0 or low > 0,
+}
+"""Whether a comparison comes out alike for all differences between two numbers."""
+
+
+def is_seen(condition: AffineInt) -> bool:
+    """Returns whether the compiler sees that a comparison comes out alike for all threads."""
+    return not any(key.startswith(_COMPARED) for key, _ in scev_of(condition).terms)
 
 
 def _divisor(value: AffineInt) -> int:
@@ -101,6 +118,27 @@ def combined(
     key = digest(f"{a.identity()} {b.identity()} {x.terms} {y.terms}".encode())
     by_lane = x.is_divergent or y.is_divergent
     return atom(f"({op} {key})", alignment, is_divergent=by_lane, most=most)
+
+
+def compared_scev(op: str, a: AffineInt, b: AffineInt) -> Scev | None:
+    """Returns the form of a comparison that comes out alike for all threads; None if LLVM sees it.
+
+    It knows that a thread's number lies below 1024, and what is left of it behind `%` and `/`; not
+    how large the block is. `2 * t < 256` and `2 * t + 1 < 256` become one: such forms are open.
+    """
+    x, y = scev_of(a), scev_of(b)
+    if x.terms == y.terms:
+        return None
+    known, sign = (x, 1) if not y.terms else (y, -1)
+    if not (x.terms and y.terms) and known.most is not None:
+        apart = np.asarray(a.base) - np.asarray(b.base)
+        ends = (int(apart.min()), int(apart.min()) + known.most)
+        if sign < 0:
+            ends = (int(apart.max()) - known.most, int(apart.max()))
+        if _COMPARISONS[op](*ends):
+            return None
+    form = combined(f"{_COMPARED[1:]}{op}", a, b)
+    return replace(form, is_open=min(x.alignment, y.alignment) > 1)
 
 
 def _is_of_threads(value: AffineInt, form: Scev) -> bool:

@@ -17,6 +17,8 @@ from smemlint.limits.budgets import MAX_SUMMED
 Terms = tuple[tuple[str, int], ...]
 _MOST = 1 << 10
 _LARGE = 1 << 63
+_MOVED = ("(>>", "(^")
+"""Operations whose multiples are computed otherwise."""
 
 
 class Shifted(IntEnum):
@@ -63,6 +65,7 @@ class Scev:
             take it to be the same for a warp, whatever the block's shape makes of it.
         is_rewritten: the compiler makes the sum of another one (`codegen.strength_reduction`).
         is_open: whether it does is not known.
+        is_mirrored: something is subtracted from a constant in it.
         shifted: whether a part of it was shifted to the right.
         most: the largest value that the compiler knows of an atom that is never negative, times
             its factor; None for others. It tells no two forms apart.
@@ -75,6 +78,7 @@ class Scev:
     ptxas_alignment: int = _MOST
     is_rewritten: bool = False
     is_open: bool = False
+    is_mirrored: bool = field(default=False, compare=False)
     shifted: Shifted = field(default=Shifted.NOT, compare=False)
     most: int | None = field(default=None, compare=False)
     split: Split | None = field(default=None, compare=False)
@@ -112,6 +116,7 @@ def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
         min(a.ptxas_alignment, b.ptxas_alignment),
         a.is_rewritten or b.is_rewritten,
         a.is_open or b.is_open,
+        a.is_mirrored or b.is_mirrored,
         max(a.shifted, b.shifted),
     )
     return _of_few(form)
@@ -138,7 +143,9 @@ def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
 
     Read off the SASS of nvcc 13.0.88 (sm_90): with l = threadIdx.x & 31, four loads of
     `h[128 - 4 * l + j]` stay four LDS, those of `h[4 * (n - l) + j]` and
-    `h[512 - 4 * threadIdx.x + j]` become one LDS.128.
+    `h[512 - 4 * threadIdx.x + j]` become one LDS.128. Of `h[4 * (64 - (t >> 1)) + j]` and
+    `h[4 * (64 - (t ^ 3)) + j]` they stay four, of `h[4 * (20 - t / 32) + j]` they become one, which
+    is not modelled.
 
     Args:
         a: what is subtracted from.
@@ -153,6 +160,8 @@ def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
     if not a.terms:
         is_masked = any(is_combined(key) for key, _ in b.terms)
         common = 1 if is_masked else min(common, power_of_two(minuend))
+        is_open = any(key.startswith(_MOVED) for key, _ in b.terms)
+        form = replace(form, is_mirrored=True, is_open=form.is_open or is_open)
     return replace(form, ptxas_alignment=min(form.ptxas_alignment, common))
 
 
@@ -174,6 +183,7 @@ def scaled(form: Scev, factor: int) -> Scev:
         ptxas_alignment,
         form.is_rewritten,
         form.is_open,
+        form.is_mirrored,
         form.shifted,
         form.most * factor if form.most is not None and factor > 0 else None,
         form.split and replace(form.split, factor=form.split.factor * factor),
@@ -193,6 +203,7 @@ def divided_by(form: Scev, size: int) -> Scev | None:
         max(form.ptxas_alignment // unit, 1),
         form.is_rewritten,
         form.is_open,
+        form.is_mirrored,
         form.shifted,
         form.most,
     )

@@ -17,6 +17,7 @@ from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
+from smemlint.analysis.simt.domain.integer_scev import is_seen, scev_of
 from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
@@ -82,7 +83,10 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
             taken, untaken = (node.iftrue, node.iffalse)[:: 1 if value.base else -1]
             if untaken is not None:
                 note_untaken(ev, value, untaken)
-            _execute_one_way(ev, node, taken)
+            if is_seen(value):
+                _execute_one_way(ev, node, taken)
+            else:
+                _execute_way(ev, node, value, taken)
             if not is_any(state.mask):
                 note_untaken(ev, value, None)
             return
@@ -150,6 +154,19 @@ def _execute_one_way(ev: Evaluator, node: ir.If, way: ir.Node | None) -> None:
         sink_loads(state.trace, sunk, other, state.none_active())
     ev.execute(way)
     sink_loads(state.trace, sunk, None, state.mask)
+
+
+def _execute_way(ev: Evaluator, node: ir.If, condition: AffineInt, way: ir.Node | None) -> None:
+    """Executes the way that all threads take of a branch which the compiler leaves one."""
+    trace = ev.state.trace
+    parts_blocks = _parts_blocks(ev, node.cond, node.iftrue, node.iffalse)
+    if parts_blocks and scev_of(condition).is_open:
+        trace.part(SlowPath.EXPANSION)
+        parts_blocks = False
+    _fence_if(ev, parts_blocks and not goes_on(ev, node))
+    with trace.conditional(decided_by(ev, node.cond, holds=bool(condition.base))):
+        _execute_one_way(ev, node, way)
+    _fence_if(ev, parts_blocks)
 
 
 def _parts_blocks(ev: Evaluator, cond: ir.Node, *ways: ir.Node | None) -> bool:

@@ -11,7 +11,7 @@ from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
-from smemlint.analysis.simt.domain.integer_scev import chosen_scev
+from smemlint.analysis.simt.domain.integer_scev import chosen_scev, is_seen
 from smemlint.analysis.simt.domain.masking import is_staggered, select, truth_bounds
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -38,7 +38,14 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
         if condition.constant is not None:
             note_untaken(ev, condition, node.iffalse if condition.constant else node.iftrue)
             leave_out_untaken(ev, node, condition)
-            return ev.evaluate(node.iftrue if condition.constant else node.iffalse)
+            way = node.iftrue if condition.constant else node.iffalse
+            if is_seen(condition):
+                return ev.evaluate(way)
+            _part_blocks(ev, node, is_uniform=False)
+            behind = decided_by(ev, node.cond, holds=bool(condition.constant))
+            value = evaluate_under(ev, mask, way, behind)
+            assert value is not None
+            return value
         where = np.asarray(condition.base) != 0
         sunk = settled(ev, node)
         sink_loads(ev.state.trace, sunk, node.iftrue, mask & where)

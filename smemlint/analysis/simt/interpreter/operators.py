@@ -30,6 +30,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_unread_class,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_reference, type_of
+from smemlint.analysis.simt.domain.integer_scev import is_seen
 from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.analysis.simt.domain.masking import (
     is_staggered,
@@ -287,7 +288,12 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
             return right if (right.constant != 0) == bool(short) else left
         op = "&" if node.op == "&&" else "|"
         both = state.domain.bitwise(op, left, right)
-        return AffineInt(both.base, BOOL) if isinstance(both, AffineInt) else both
+        if not isinstance(both, AffineInt):
+            return both
+        unseen = [side.form for side in (left, right) if not is_seen(side)]
+        return AffineInt(
+            both.base, BOOL, (), unseen[0] if unseen and both.constant is not None else None
+        )
     for known, other in ((left, right), (right, left)):
         if isinstance(known, AffineInt) and known.constant is not None:
             return number(short, BOOL) if (known.constant != 0) == bool(short) else other

@@ -95,3 +95,50 @@ def test_a_mask_of_no_bits_is_nothing(mask, width):
     """A bitonic step whose stride is a constant: LDS.128 with `t & 0`, else LDS.64."""
     found = accesses_of(BITONIC_STEP % mask)
     assert {a.width_bytes for a in found if a.kind is AccessKind.LOAD} == {width}
+
+
+MOVED = """\
+__global__ void k(int *o, int n, int m) {
+  __shared__ int h[8192];
+  int t = threadIdx.x, s = 0;
+  h[t] = o[t];
+  __syncthreads();
+  for (int k = 0; k < m; ++k) {
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) s += h[4 * k + %s + j];
+  }
+  o[t] = s;
+}
+void run(int *o, int n) { k<<<1, 128>>>(o, n, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "widest", "certainty"),
+    [
+        ("(127 - t) * 4", 4, "assumed"),
+        ("508 - t * 4", 4, "assumed"),
+        ("(127 - t) * 8", 4, "assumed"),
+        ("(n - t) * 4", 16, "assumed"),
+        ("(t - 1) * 4", 16, "assumed"),
+        ("(15 - t % 16) * 4", 4, "sampled"),  # four LDS
+        ("(127 - t) * 4 + n * 4", 4, "sampled"),  # four LDS
+        ("(64 - t % 16 - n) * 4", 4, "sampled"),  # one LDS.128
+    ],
+)
+def test_what_a_loop_moves_from_a_constant_minus_something(start, widest, certainty):
+    """LDS.128 was said of all."""
+    *_, load = [a for a in accesses_of(MOVED % start) if a.kind is AccessKind.LOAD]
+    widths = max(pattern.width for pattern in load.patterns if pattern.count)
+    assert (widths, load.certainty.value) == (widest, certainty)
+
+
+@pytest.mark.parametrize("index", ["64 - t / 2", "64 - (t ^ 3)", "63 - (t >> 1)"])
+def test_multiples_of_a_constant_minus_what_is_shifted_are_open(index):
+    """Four LDS; of `20 - t / 32` one LDS.128."""
+    (load,) = [
+        a
+        for a in accesses_of(KERNEL % ("", f"({index}) * 4", "g + j"))
+        if a.kind is AccessKind.LOAD
+    ]
+    assert load.certainty.value == "sampled"
