@@ -357,10 +357,8 @@ def _unread_method(
             key = f"{place.object.key}+{place.offset.identity()}.{spelling}({operands})"
             text = ev.state.source_text(node)
             return ev.state.domain.symbol(key, text, I64, nonnegative=True)
-    is_unread = isinstance(place.type, OpaqueType) and not has_no_lanes(f"{unread}.{spelling}")
-    is_shared = place.object.space is Space.SHARED
-    is_object = is_shared and (is_unread or array_member(place.type) is not None)
-    if is_object or _refers_to_shared(ev, place):
+    is_shared = place.object.space is Space.SHARED and not has_no_lanes(f"{unread}.{spelling}")
+    if is_shared or _refers_to_shared(ev, place):
         note_shared_argument(ev, spelling, node)
     value = unfollowed_call(ev, spelling, node, is_used=is_used)
     _forget_object(ev, place, spelling, node, is_used=is_used)
