@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smemlint.frontend.ir.node import Expression, Statement
 from smemlint.frontend.ir.statements import Compound
-from smemlint.frontend.ir.types import Decl, FuncDecl
+from smemlint.frontend.ir.types import Decl, FuncDecl, Type
 from smemlint.lazy_dataclasses import dataclass
 
 
@@ -24,7 +24,7 @@ class Lambda(Expression):
     Attributes:
         params: its parameters.
         body: what it runs.
-        returns_reference: its return type is written, and a reference.
+        result: its return type, where that is written.
         template: its template parameters, as they are spelled.
         captures: what it captures, as it is spelled: `=`, `&`, `x`, `&x`, `x = a + b`, `this`.
         is_mutable: it may change its copies.
@@ -32,7 +32,7 @@ class Lambda(Expression):
 
     params: tuple[Decl, ...]
     body: Compound
-    returns_reference: bool = False
+    result: Type | None = None
     template: str = ""
     captures: tuple[str, ...] = ()
     is_mutable: bool = False

@@ -255,7 +255,7 @@ def _inline(
             state.node_facts.note_taken(operand.node, tree.body, param.name)
     with entered_frame(ev, frame, params, operands, node):
         ctype = ev.types.resolve(result_type)
-        frame.returns_reference, frame.result = is_reference(ctype), result_type
+        frame.returns_reference, frame.result = is_result_place(ctype), result_type
         frame.sunk = passed_loads(state, node, params, tree.body)
         value = value_without_running(ev, function, params, frame, ctype)
         if value is not None and not frame.sunk:
@@ -417,6 +417,12 @@ def _in_frame(state: State, frame: Frame, evaluate: Callable[[], _T]) -> _T:
         return evaluate()
     finally:
         state.frames = caller
+
+
+def is_result_place(ctype: CType) -> bool:
+    """Returns whether a function with this result gives what it names: a reference, or any."""
+    is_any = isinstance(ctype, OpaqueType) and ctype.spelling == "decltype(auto)"
+    return is_any or is_reference(ctype)
 
 
 def returned_value(ev: Evaluator, frame: Frame, ctype: CType, node: ir.Node) -> Value:

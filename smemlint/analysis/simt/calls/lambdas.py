@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.calls.inlining import entered_frame, returned_value
+from smemlint.analysis.simt.calls.inlining import entered_frame, is_result_place, returned_value
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.calls.passed_loads import passed_loads
 from smemlint.analysis.simt.dispatch import evaluates
@@ -204,11 +204,15 @@ def execute_closure(
     }
     scopes = [*closure.scopes, closure.own, changed, bound]
     frame = Frame(label, scopes, closure.this, made_in.record, made_in.place)
-    frame.returns_reference = closure.node.returns_reference
+    frame.result = closure.node.result
+    ctype: CType = OpaqueType("auto")
     with entered_frame(ev, frame, closure.node.params, operands, node):
+        if frame.result is not None:
+            ctype = ev.types.resolve(frame.result)
+        frame.returns_reference = is_result_place(ctype)
         frame.sunk = passed_loads(ev.state, node, closure.node.params, closure.node.body)
         ev.execute(closure.node.body)
-    return returned_value(ev, frame, OpaqueType("auto"), node)
+    return returned_value(ev, frame, ctype, node)
 
 
 def _template_of(node: ir.Lambda) -> tuple[TemplateParameter, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smemlint.analysis.simt.builtins.cute_types import cute_type
+from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     ArrayType,
@@ -19,7 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
     unreferenced,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, Variable, type_of
+from smemlint.analysis.simt.domain.environment import CTYPES, Variable
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.builtin_types import builtin_type
@@ -214,14 +215,36 @@ def _array_alignment(ev: Evaluator, name: str, stated: Sequence[str], size: int)
 
 
 def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:
-    node = ev.state.unit.parse_expression(spelling[len("decltype") :].strip())
+    """Returns the declared type of a name; of all else a reference where it names a place."""
+    inner = spelling[len("decltype") :].strip()[1:-1].strip()
+    node = ev.state.unit.parse_expression(inner)
     if node is None:
         return None
+    is_name = not inner.startswith("(")
     named = ev.state.lookup(node.name) if isinstance(node, ir.ID) else None
-    if isinstance(named, Variable) and not is_opaque(named.type):
+    if is_name and isinstance(named, Variable) and not is_opaque(named.type):
         return named.type  # of an object that need not hold anything
-    found = type_of(ev.evaluate(node))
-    return OpaqueType(spelling) if is_opaque(found) else found
+    ev.state.trace.mute()
+    try:
+        operand = operand_of(ev, node)
+        declared = _declared_member(ev, node) if isinstance(node, ir.StructRef) else None
+    finally:
+        ev.state.trace.unmute()
+    found = operand.type
+    if is_name and declared is not None:
+        return declared
+    if is_opaque(found):
+        return OpaqueType(spelling)
+    is_place = operand.place is not None and not (is_name and isinstance(node, ir.ID))
+    return PointerType(found, is_reference=True) if is_place else found
+
+
+def _declared_member(ev: Evaluator, node: ir.StructRef) -> CType | None:
+    """Returns the type that the member `o.m` or `p->m` is declared with."""
+    owner = operand_of(ev, node.name).type
+    owner = owner.target if isinstance(owner, PointerType) else owner
+    member = owner.member(node.field.name) if isinstance(owner, RecordType) else None
+    return member.type if member is not None else None
 
 
 def _resolve_alias(

@@ -128,7 +128,8 @@ def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
 def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
     """Desugars `[..]<int N>(P p) -> R {..}` as `<lambda>(1, 0, ({ P p; .. }), "int N")`.
 
-    What stands in front of the body is the number of parameters, and 1 where `R` is a reference.
+    What stands in front of the body is the number of parameters, and 1 where `R` is written: it is
+    declared behind them then.
     """
     j = closing(words, i) + 1
     captures = [_spelled(part) for part in split_at_commas(words[i + 1 : j - 1]) if part]
@@ -152,14 +153,15 @@ def desugar_lambda(g: Grammar, words: Sequence[Word], i: int) -> int:
     g.op("(", at)
     g.emit("INT_CONST_DEC", str(len(params)), at)
     g.op(",", at)
-    returns_reference = text_at(words, j - 1) in ("&", "&&") and j > behind
-    g.emit("INT_CONST_DEC", str(int(returns_reference)), at)
+    result = words[behind + 1 : j] if text_at(words, behind) == "->" else ()
+    result = () if [word.text for word in result] == ["void"] else result
+    g.emit("INT_CONST_DEC", str(int(bool(result))), at)
     for bracket in (",", "(", "{"):
         g.op(bracket, at)
     for k, param in enumerate(params):
-        if not take_parameter(g, param, f"__unnamed{k}"):
-            raise CannotDesugar("a parameter of a lambda")
-        g.op(";", param[-1])
+        _declare(g, param, f"__unnamed{k}")
+    if result:
+        _declare(g, result, "__result")
     g.statements(words, j + 1, end)
     for bracket in ("}", ")", ","):
         g.op(bracket, words[end])
@@ -294,6 +296,12 @@ def _asm_sections(words: Sequence[Word]) -> list[list[Word]]:
 
 def _ends_launch(words: Sequence[Word], i: int) -> bool:
     return [w.text for w in words[i : i + 3]] == [">", ">", ">"]
+
+
+def _declare(g: Grammar, words: Sequence[Word], name: str) -> None:
+    if not take_parameter(g, words, name):
+        raise CannotDesugar("a type in front of the body of a lambda")
+    g.op(";", words[-1])
 
 
 def _body_of_lambda(words: Sequence[Word], i: int) -> int:

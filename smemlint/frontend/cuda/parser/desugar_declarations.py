@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smemlint.frontend.cuda.lexer.keywords import (
     ATTRIBUTES,
@@ -29,6 +30,7 @@ from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar
 from smemlint.frontend.cuda.parser.qualified_names import Word
 
 DECLARATION_WORDS = frozenset((*STORAGE, *QUALIFIERS, "auto", *RECORD_WORDS))
+_FORWARDING = (("identifier", "auto"), ("operator", "&&"))
 _AFTER_NAME = frozenset(("=", ";", "[", ",", ")", "{", ":", ""))
 
 
@@ -85,7 +87,7 @@ def desugar_declaration(
     """
     end = statement_end(words, i, stop)
     last = words[min(end, len(words) - 1)]
-    part = words[i:end]
+    part = _without_decltype_auto(words[i:end])
     begin = len(g.out)
     k, _ = take_specifiers(g, part, 0)
     is_typedef = any(w.text == "typedef" for w in part[:k])
@@ -119,6 +121,19 @@ def desugar_declaration(
         raise CannotDesugar(f"a declaration goes on with `{part[k].text}`")
     g.op(";", last)
     return end + 1
+
+
+def _without_decltype_auto(words: Sequence[Word]) -> Sequence[Word]:
+    """Returns `decltype(auto) x = e` as `auto &&x = e`, and as `decltype(e) x = e` of a name."""
+    at = next((n for n, word in enumerate(words) if word.text == "decltype(auto)"), None)
+    if at is None or text_at(words, at + 2) != "=":
+        return words
+    value = words[at + 3 : find_top_level(words, ",", at)]
+    if all(w.kind == "identifier" or w.text in (".", "->") for w in value):
+        named = replace(words[at], text=f"decltype({''.join(w.text for w in value)})")
+        return [*words[:at], named, *words[at + 1 :]]
+    deduced = (replace(words[at], kind=kind, text=text) for kind, text in _FORWARDING)
+    return [*words[:at], *deduced, *words[at + 1 :]]
 
 
 def _attributes_behind(

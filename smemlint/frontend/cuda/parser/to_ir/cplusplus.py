@@ -54,18 +54,19 @@ def _binding_element(node: c_ast.FuncCall) -> ir.Node:
 
 @converts_marked(markers.LAMBDA)
 def _lambda(node: c_ast.FuncCall) -> ir.Node:
-    count, returns_reference, body, *head = node.args.exprs
+    count, has_result, body, *head = node.args.exprs
     if not isinstance(body, c_ast.Compound):
         return unparsed(node)
     items, declared = statements(body.block_items), int(count.value)
     params = tuple(item for item in items[:declared] if isinstance(item, ir.Decl))
-    inner = ir.Compound(items[declared:], at=place_of(body))
+    inner = ir.Compound(items[declared + int(has_result.value) :], at=place_of(body))
+    result = items[declared] if has_result.value == "1" else None
     template, *captures = [text.value.strip('"') for text in head] or [""]
     is_mutable = "mutable" in captures
     return ir.Lambda(
         params,
         inner,
-        returns_reference.value == "1",
+        result.type if isinstance(result, ir.Decl) else None,
         template,
         tuple(text for text in captures if text != "mutable"),
         is_mutable,
