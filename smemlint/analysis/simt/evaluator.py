@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from smemlint.reasons import Topic
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -132,6 +134,13 @@ class Policy:
     def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:
         """Returns whether the policy itself evaluates a launch."""
         return False
+
+    def may_end(self, ev: Evaluator) -> bool:
+        """Returns whether a call that ends the program surely ends what is run.
+
+        What is behind one in a kernel that may come to it is run by all that does not.
+        """
+        return not any(a.topic is Topic.CONDITION for a in ev.state.assumptions)
 
     def on_step(self, ev: Evaluator) -> None:
         """Sees that a statement is about to be executed."""

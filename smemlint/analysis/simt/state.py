@@ -76,6 +76,8 @@ class State:
 
     Attributes:
         unit: the translation unit that is read.
+        ended: the threads that a call has ended, in the alternative that is run; None for none.
+        caught: of each `try` around, the threads that threw in it.
         mask: the active threads; never changed in place, so identity shows that it is the same.
         frames, loops: under way, innermost last.
         assumptions: conditions under which the code at this point runs.
@@ -120,6 +122,8 @@ class State:
     budget: Budget
     resolution: Resolution
     mask: Mask
+    ended: Mask | None = None
+    caught: list[Mask] = field(default_factory=list)
     memory: Memory = field(default_factory=Memory)
     frames: list[Frame] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
@@ -215,6 +219,10 @@ class State:
             answer = is_any(self.mask)
             self._active = self.mask, answer
         return answer
+
+    def going_on(self, mask: Mask) -> Mask:
+        """Returns those threads that nothing has ended."""
+        return mask if self.ended is None else mask & ~self.ended
 
     def none_active(self) -> Mask:
         """Returns the empty mask: always the same array, since none is changed in place."""

@@ -16,6 +16,7 @@ from smemlint.frontend.ir.cplusplus import (
     Requires,
     SizeofPack,
     StaticAssert,
+    Throw,
     TypeArgument,
 )
 from smemlint.frontend.ir.expressions import (
@@ -58,6 +59,7 @@ from smemlint.frontend.ir.statements import (
     RangeFor,
     Return,
     Switch,
+    Try,
     Using,
     While,
 )
@@ -87,7 +89,7 @@ __all__ = [
     "FloorModulo", "Fold", "For", "FuncCall", "FuncDecl", "FuncDef", "Goto", "IdentifierType", "If",
     "InitList", "Label", "Lambda", "Launch", "Loop", "MemberInit", "NamedInitializer", "New",
     "Node", "Opaque", "PackExpansion", "PtrDecl", "RangeElement", "RangeFor", "Requires", "Return",
-    "SizeofPack", "Statement", "StaticAssert", "Struct", "StructRef", "Switch", "TernaryOp", "Type",
-    "TypeArgument", "TypeDecl", "Typedef", "Typename", "UnaryOp", "Union", "Unparsed",
-    "UnparsedType", "Using", "While", "WrappedIndex", "called_name",
+    "SizeofPack", "Statement", "StaticAssert", "Struct", "StructRef", "Switch", "TernaryOp",
+    "Throw", "Try", "Type", "TypeArgument", "TypeDecl", "Typedef", "Typename", "UnaryOp", "Union",
+    "Unparsed", "UnparsedType", "Using", "While", "WrappedIndex", "called_name",
 ]  # fmt: skip

@@ -129,6 +129,11 @@ class Requires(Expression):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Throw(Expression):
+    """`throw e`; what is thrown is left out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class New(Expression):
     """`new T[n]`: memory that no rule asks about.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from smemlint.frontend.ir.node import Expression, Statement
+from smemlint.frontend.ir.node import Expression, Statement, Type
 from smemlint.frontend.ir.statements import Compound
-from smemlint.frontend.ir.types import Decl, FuncDecl, Type
+from smemlint.frontend.ir.types import Decl, FuncDecl
 from smemlint.lazy_dataclasses import dataclass
 
 

@@ -43,6 +43,19 @@ class If(Statement):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Try(Statement):
+    """`try body catch (T e) handler`.
+
+    Attributes:
+        body: what may throw.
+        handlers: branches that are taken where it does; each begins by declaring what it takes.
+    """
+
+    body: Compound
+    handlers: tuple[If, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class For(Statement):
     """`for (init; cond; next) stmt`."""
 

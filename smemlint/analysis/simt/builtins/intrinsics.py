@@ -64,8 +64,8 @@ def _barrier(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 @builtin(
-    "printf", "assert", "__trap", "__nanosleep", "__assume", "__builtin_assume", "__brkpt",
-    "__prof_trigger", "__builtin_unreachable",
+    "printf", "assert", "__nanosleep", "__assume", "__builtin_assume", "__brkpt",
+    "__prof_trigger",
 )  # fmt: skip
 def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:
     argument_values(ev, call.node)

@@ -347,7 +347,7 @@ def entered_frame(
         join_at_target(ev, frame.pending)
     finally:
         state.frames = caller
-        state.mask = mask
+        state.mask = state.going_on(mask)
         state.loops = loops
         held = (o.place or o.value for o in operands)
         reached = (h.object for h in (*held, frame.this) if isinstance(h, LValue | Pointer))

@@ -48,12 +48,14 @@ class End:
         mask: the threads that reach its end.
         writes: what it wrote.
         guards: what was assumed inside for them to reach it.
+        has_ended: a call ended others, behind which nothing comes: that needs no assumption.
     """
 
     taken: Assumption
     mask: Mask
     writes: UndoLog
     guards: Sequence[Assumption]
+    has_ended: bool = False
 
 
 @executes(ir.If)
@@ -242,7 +244,8 @@ def execute_both_ways(
     has_returned = len(state.frame.returns) > returned
     if len(alive) == 1:
         state.mask = alive[0].mask
-        assume(ev, [alive[0].taken, *alive[0].guards], has_returned)
+        chosen = [] if any(end.has_ended for end in ends) else [alive[0].taken]
+        assume(ev, [*chosen, *alive[0].guards], has_returned)
         _replay(ev, alive[0].writes)
         return
     state.mask = kept(mask, ends[0].mask | ends[1].mask)
@@ -308,7 +311,7 @@ def execute_alternative(
         behind: see `decided_by`.
     """
     state = ev.state
-    mark = state.sums.mark()
+    mark, ended = state.sums.mark(), state.ended
     state.memory.begin()
     state.assumptions.append(taken)
     state.frame.open.append((condition, node))
@@ -325,7 +328,8 @@ def execute_alternative(
         state.frame.open.pop()
         state.sums.leave(mark)
         writes = state.memory.rollback()
-    return End(taken, state.mask, writes, guards)
+        has_ended, state.ended = state.ended is not ended, ended
+    return End(taken, state.mask, writes, guards, has_ended)
 
 
 def _replay(ev: Evaluator, writes: UndoLog) -> None:

@@ -174,13 +174,15 @@ def evaluate_under(
     finally:
         state.trace.leave_way(scope)
         state.sums.leave(mark)
-        state.mask = before
+        state.mask = state.going_on(before)
 
 
 def evaluate_assuming(
     ev: Evaluator, taken: Assumption, mask: Mask, node: ir.Node, behind: tuple[int, ...] = ()
 ) -> Value | None:
     """Returns an operand that is evaluated where an open condition has an outcome.
+
+    None where no thread evaluates it, or it ends them: the other outcome is left then.
 
     Args:
         ev: the evaluator.
@@ -190,11 +192,13 @@ def evaluate_assuming(
         behind: see `decided_by`.
     """
     state = ev.state
-    before = state.trace.events
+    before, active, ended = state.trace.events, state.mask, state.ended
     state.assumptions.append(taken)
     try:
-        return evaluate_under(ev, mask, node, behind)
+        value = evaluate_under(ev, mask, node, behind)
+        return value if state.ended is ended else None
     finally:
+        state.mask, state.ended = active, ended
         state.assumptions.pop()
         if state.trace.events > before:  # issued under a predicate of its own
             state.trace.fence("block")

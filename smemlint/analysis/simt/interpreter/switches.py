@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
@@ -10,6 +10,7 @@ from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
 from smemlint.analysis.simt.domain.intervals import lower, upper
 from smemlint.analysis.simt.domain.memory import UndoLog
+from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
@@ -23,11 +24,14 @@ from smemlint.reasons import Assumption, ReasonCode, Topic
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Item:
-    """A case label, the default label, or a statement of a switch."""
+    """A case label, the default label, or a statement of a switch.
 
+    The statement of a label is the label itself.
+    """
+
+    statement: ir.Node
     label: ir.Expression | None = None
     is_default: bool = False
-    statement: ir.Node | None = None
 
 
 @executes(ir.Switch)
@@ -72,7 +76,14 @@ def _execute_known_case(ev: Evaluator, items: list[_Item], value: int) -> None:
         elif item.is_default and start is None:
             start = i
     for item in items[start:] if start is not None else ():
-        ev.execute(item.statement)
+        if not isinstance(item.statement, ir.Case | ir.Default):
+            ev.execute(item.statement)
+
+
+@executes(ir.Case, ir.Default)
+def execute_label(ev: Evaluator, node: ir.Case | ir.Default) -> None:
+    """Begins a block: threads come to it from above, and from the head of the switch."""
+    ev.state.trace.fence("block")
 
 
 def _execute_cases_by_thread(
@@ -98,7 +109,6 @@ def _execute_cases_by_thread(
     state.mask = state.none_active()
     for i, item in enumerate(items):
         if i in entering:
-            state.trace.fence("block")
             state.mask = state.mask | entering[i]
         if is_any(state.mask):
             mark = state.sums.mark()
@@ -146,6 +156,7 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
         )
     written: UndoLog | None = None
     ends: list[End] = []
+    met: dict[Hashable, int] = {}
     returned = len(state.frame.returns)
     for i, taken in zip(entries, cases, strict=True):
         if i == len(items):
@@ -153,7 +164,7 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
             continue
         label = items[i].label
         known = ev.evaluate(label) if label is not None else None
-        state.mask = mask
+        state.mask, begin = mask, len(state.trace.items)
         loop.broken = state.none_active()
         ev.policy.refine(value, known)
         try:
@@ -161,6 +172,7 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
             end = execute_alternative(ev, taken, statements, condition, node)
         finally:
             ev.policy.refine(value, None)
+        _issue_once(state.trace.items[begin:], i, met)
         end = replace(end, mask=end.mask | loop.broken)
         ends.append(end)
         if is_any(end.mask):
@@ -173,6 +185,22 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     _join_masks(ev, mask, ends, len(state.frame.returns) > returned)
     if written is not None:
         join_writes(ev, written, {}, condition, node)
+
+
+def _issue_once(items: Iterable[Event | Fence], entry: int, met: dict[Hashable, int]) -> None:
+    """Issues no access again that threads of a case above come to, who fall through.
+
+    Args:
+        items: what an entry recorded.
+        entry: which one.
+        met: accesses, and the first entry that came to them; added to.
+    """
+    for event in items:
+        if isinstance(event, Event):
+            at = event.offset.identity() if isinstance(event.offset, AffineInt) else event.offset
+            key = (event.node, event.kind, event.width, event.object, at, event.callers)
+            if met.setdefault(key, entry) != entry:
+                event.issued = 0
 
 
 def _may_be(ev: Evaluator, value: Value, label: ir.Expression) -> bool:
@@ -211,7 +239,7 @@ def _items(statements: Iterable[ir.Node]) -> Iterator[_Item]:
     for statement in statements:
         if isinstance(statement, ir.Case | ir.Default):
             label = statement.expr if isinstance(statement, ir.Case) else None
-            yield _Item(label=label, is_default=label is None)
+            yield _Item(statement, label, is_default=label is None)
             yield from _items(statement.stmts)
         else:
-            yield _Item(statement=statement)
+            yield _Item(statement)

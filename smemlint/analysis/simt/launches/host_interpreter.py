@@ -34,12 +34,14 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
+from smemlint.analysis.simt.interpreter.ends import end_threads
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.skipped_calls import (
     forget_arguments,
     leads_on,
     may_compute,
     only_tells,
+    surely_ends,
 )
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
@@ -255,6 +257,10 @@ class HostPolicy(Policy):
         choices = len(self.alternatives), len(self.irrelevant), len(self._widths)
         return self.has_default_path, *kept, *choices
 
+    def may_end(self, ev: Evaluator) -> bool:
+        """Returns whether the program ends; where defaults lead to that, others are given."""
+        return not self.default_path
+
     def on_step(self, ev: Evaluator) -> None:
         """Counts a statement against the budget of the call under way."""
         if self._call_limit is not None and ev.state.budget.steps > self._call_limit:
@@ -288,6 +294,8 @@ class HostPolicy(Policy):
             forget_arguments(ev, function, operands)
             if made is not None:
                 ev.state.memory.forget(made, f"was left to `{function.name}`")
+            if surely_ends(function):
+                end_threads(ev)
             return Unknown.because(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run")
         state = ev.state
         before, limit, depth = state.unit, self._call_limit, state.memory.depth

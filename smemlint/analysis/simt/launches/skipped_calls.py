@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.ends import ENDS
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
@@ -24,6 +25,8 @@ from smemlint.limits.budgets import (
     MAX_HELPER_WORDS,
 )
 
+_ENDS = ENDS | {"throw"}
+_BRANCHES = frozenset(("if", "switch", "while", "for", "return", "goto", "try"))
 _TEXTS = frozenset(("std::string", "string", "std::string_view", "string_view"))
 """Classes of texts: what one holds is never followed."""
 
@@ -102,6 +105,11 @@ def may_compute(function: Function, *, sets_members: bool) -> bool:
         return False
     gives = not _is_void(tree.type.type)
     return gives or sets_members or any(isinstance(p.type, ir.PtrDecl) for p in parameters_of(tree))
+
+
+def surely_ends(function: Function) -> bool:
+    """Returns whether a call ends the program, as a function that reports an error does."""
+    return not _ENDS.isdisjoint(function.words) and _BRANCHES.isdisjoint(function.words)
 
 
 def _is_void(result: ir.Node) -> bool:

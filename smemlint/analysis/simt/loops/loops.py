@@ -84,19 +84,21 @@ def execute_do_while(ev: Evaluator, node: ir.DoWhile) -> None:
 
 def execute_loop(ev: Evaluator, parts: LoopParts) -> None:
     """Executes a loop: iteration by iteration while its condition is known, else widened."""
-    budget = ev.state.budget
+    state, budget = ev.state, ev.state.budget
     before, budget.max_trips = budget.max_trips, ev.policy.max_trips(ev, parts.node)
     try:
         if is_float_only(ev, parts.node):
             execute_float_only(ev, parts)
         elif not ev.policy.tracks_scev:  # nothing fuses there: no trial is needed
             execute_iterations(ev, parts, 1, {})
-        elif ev.state.trace.is_muted:
+        elif state.trace.is_muted:
             execute_blocks(ev, parts, 1, {}, foresee_trips(ev, parts))
         else:
             _execute_as_compiled(ev, parts)
     finally:
         budget.max_trips = before
+        if state.ended is not None:  # in a trial that was undone
+            state.ended = state.ended & ~state.mask
 
 
 def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:

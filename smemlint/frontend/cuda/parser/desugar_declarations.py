@@ -27,10 +27,10 @@ from smemlint.frontend.cuda.parser.desugar_types import (
     text_at,
 )
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar
-from smemlint.frontend.cuda.parser.qualified_names import Word
+from smemlint.frontend.cuda.parser.qualified_names import Kind, Word
 
 DECLARATION_WORDS = frozenset((*STORAGE, *QUALIFIERS, "auto", *RECORD_WORDS))
-_FORWARDING = (("identifier", "auto"), ("operator", "&&"))
+_FORWARDING: tuple[tuple[Kind, str], ...] = (("identifier", "auto"), ("operator", "&&"))
 _AFTER_NAME = frozenset(("=", ";", "[", ",", ")", "{", ":", ""))
 
 

@@ -26,6 +26,7 @@ from smemlint.frontend.cuda.parser.desugar_declarations import desugar_braces
 from smemlint.frontend.cuda.parser.desugar_types import (
     closing,
     emit_call,
+    find_top_level,
     is_surely_type,
     is_type_id,
     is_type_word,
@@ -184,10 +185,10 @@ def _identifier(g: Grammar, words: Sequence[Word], i: int, after_operand: bool) 
             return desugar_new(g, words, i), True
         case "requires":
             return desugar_requires(g, words, i), True
-        case "throw" if i == 0:  # what is thrown, a message mostly, tells nothing of what follows
-            g.emit("INT_CONST_DEC", "0", word)
-            return len(words), True
-        case "delete" | "throw" | "co_await":
+        case "throw":  # what is thrown, a message mostly, tells nothing of what follows
+            emit_call(g, markers.THROW, (), word)
+            return min(find_top_level(words, each, i) for each in (",", ":")), True
+        case "delete" | "co_await":
             j = closing(words, i + 1) + 1 if following == "[" else i + 1
             if j >= len(words):
                 g.emit("INT_CONST_DEC", "0", word)

@@ -22,6 +22,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
     find_top_level,
     split_at_commas,
     take_declarator,
+    take_parameter,
     take_pointers,
     take_specifiers,
     text_at,
@@ -359,7 +360,31 @@ def _return(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
 
 
 def _try(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    return _desugar_one(g, words, i + 1, stop)
+    """Desugars `try { a } catch (T e) { b }` as `<try>(({ a }), ({ T e; b }))`."""
+    at = words[i]
+    g.name(markers.TRY, at)
+    g.op("(", at)
+    i = _handler(g, words, i + 1, ())
+    while i < stop and words[i].text == "catch":
+        end = closing(words, i + 1)
+        g.op(",", at)
+        i = _handler(g, words, end + 1, words[i + 2 : end])
+    g.op(")", at)
+    g.op(";", at)
+    return i
+
+
+def _handler(g: Grammar, words: Sequence[Word], i: int, caught: Sequence[Word]) -> int:
+    """Desugars the block at `i` as an expression that begins with what is caught."""
+    end = closing(words, i)
+    for bracket in ("(", "{"):
+        g.op(bracket, words[i])
+    if caught and caught[0].text != "..." and take_parameter(g, caught, "__caught"):
+        g.op(";", words[i])
+    g.statements(words, i + 1, end)
+    for bracket in ("}", ")"):
+        g.op(bracket, words[end])
+    return end + 1
 
 
 def _catch(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:

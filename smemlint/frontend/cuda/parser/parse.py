@@ -30,13 +30,14 @@ The nodes are those of `frontend.ir`, with CUDA words in them:
 | `using X = T` | `Typedef` |
 | constructor `: m(a)` | a first statement `MemberInit` |
 | `true`, `nullptr`, `this` | `ID` |
-| `new T[n]`; `delete p`; `throw e`, in an expression | `New`; `p`; `0`, `e` |
+| `new T[n]`; `delete p`; `throw e` | `New`; `p`; `Throw` |
+| `try { a } catch (T e) { b }` | `Try` |
 | default of a parameter or member | `Decl.init` |
 | `#pragma unroll 4`, also from a macro | `pragma` of the loop behind it |
 
 In the template of `asm`, `%[name]` is the operand's number. A parameter without a name is called
 `__unnamed0`, by its position. Methods of local records are not in the tree, so a call of one is a
-call of something unknown; nor are captures, `catch` blocks, clobbers and attributes.
+call of something unknown; nor are captures, clobbers and attributes.
 
 A statement that cannot be desugared or parsed becomes an empty one and is a `Dropped`; a header
 that cannot becomes `Unparsed`, and its body stays.

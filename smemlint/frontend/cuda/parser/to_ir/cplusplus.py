@@ -29,6 +29,19 @@ def _static_assert(node: c_ast.FuncCall) -> ir.Node:
     return ir.StaticAssert(found[0] if found else None, at=place_of(node))
 
 
+@converts_marked(markers.TRY)
+def _try(node: c_ast.FuncCall) -> ir.Node:
+    blocks = [block for block in node.args.exprs if isinstance(block, c_ast.Compound)]
+    body, *handlers = (ir.Compound(statements(b.block_items), at=place_of(b)) for b in blocks)
+    thrown = (ir.If(ir.Opaque("catch", (), at=h.at), h, None, at=h.at) for h in handlers)
+    return ir.Try(body, tuple(thrown), at=place_of(node))
+
+
+@converts_marked(markers.THROW)
+def _throw(node: c_ast.FuncCall) -> ir.Node:
+    return ir.Throw(at=place_of(node))
+
+
 @converts_marked(markers.USING)
 def _using(node: c_ast.FuncCall) -> ir.Node:
     return ir.Using(node.args.exprs[0].value.strip('"'), at=place_of(node))
