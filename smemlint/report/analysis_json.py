@@ -81,6 +81,7 @@ def access_record(access: Access) -> dict[str, Any]:
             place["end_line"], place["end_column"] = access.line + 1, 1
     instance = access.instance
     bounds = data_bounds(access)
+    is_issued = access.instructions > 0  # else another access stands for it, or nothing does
     return {
         **place,
         "kernel": instance.kernel,
@@ -90,8 +91,8 @@ def access_record(access: Access) -> dict[str, Any]:
         "kind": str(access.kind),
         "width_bytes": access.width_bytes,
         "instructions": access.instructions,
-        "wavefronts": _stat(access.wavefronts),
-        "ideal": _stat(access.ideal),
+        "wavefronts": _stat(access.wavefronts) if is_issued else None,
+        "ideal": _stat(access.ideal) if is_issued else None,
         "certainty": str(access.certainty),
         "assumptions": [assumption.text for assumption in access.assumptions],
         "reason": access.reason.text if access.reason is not None else None,

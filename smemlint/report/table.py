@@ -66,7 +66,8 @@ def row(access: Access, everything: Total) -> tuple[str, ...]:
     certainty = str(access.certainty) + (f": {access.reason}" if access.reason else "")
     bounds = data_bounds(access)
     certainty += f"; {bounds}" if bounds is not None else ""
-    spent, ideal = access.wavefronts, access.ideal
+    figures = access.wavefronts, access.ideal
+    spent, ideal = figures if access.instructions else (None, None)
     taken, _ = wavefronts(access)
     return (
         f"{access.span.line}:{access.span.column}",

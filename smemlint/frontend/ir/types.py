@@ -69,6 +69,7 @@ class Struct(Type):
         align: what `alignas` and its like demand of the whole.
         pack: bytes that `#pragma pack` aligns members to at most; 0 without one.
         is_packed: members are not aligned but for what they ask for themselves.
+        is_virtual: it declares virtual methods.
     """
 
     name: str | None
@@ -76,6 +77,7 @@ class Struct(Type):
     align: tuple[Expression | Typename, ...] = field(default=(), metadata={"is_child": False})
     pack: int = 0
     is_packed: bool = False
+    is_virtual: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -111,6 +111,9 @@ _NO_SOURCE = Unknown.because(
 )
 
 
+_NOT_PRICED = Unknown.because(ReasonCode.NOT_MODELLED, "what a part of it costs is not known")
+
+
 class AccessSummary:
     """Collects events (of one or of several traces, one per residue) and makes facts of them.
 
@@ -277,11 +280,13 @@ class AccessSummary:
             site.may_stagger = True
         is_one_of_several = turns_vary or site.may_stagger or site.may_be_packed
         is_sample = site.may_part or is_one_of_several or _may_fuse(site, priced)
-        certainty = _certainty(undecided, is_sample=is_sample, has_assumptions=bool(taken))
-        widths = [g.width for g in site.groups.values()]
         issued = sum(p.count for p in patterns)
         if site.has_alternatives or not issued:  # only one of those that are priced is issued
             issued = site.issued
+        if issued and not has_figure:
+            undecided = undecided or _NOT_PRICED
+        certainty = _certainty(undecided, is_sample=is_sample, has_assumptions=bool(taken))
+        widths = [g.width for g in site.groups.values()]
         kept = costliest(patterns)
         bounds = None
         if is_sample and has_figure and not is_one_of_several and not site.has_alternatives:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import (
+    FUNCTION,
     BitField,
     CType,
     Member,
     OpaqueType,
+    PointerType,
     RecordType,
     is_sized,
 )
+
+TABLE = PointerType(FUNCTION)
+"""The type of the member without a name that points to the virtual methods of a class."""
+Field: TypeAlias = tuple[str, CType, int]
+"""Name, type and alignment that is asked for besides."""
 
 
 def lay_out(
@@ -126,6 +134,28 @@ def _without_bits(ctype: CType) -> CType:
     if not isinstance(ctype, BitField):
         return ctype
     return OpaqueType(ctype.spelling, ctype.size, ctype.align)
+
+
+def is_dynamic(ctype: CType) -> bool:
+    """Returns whether objects of a type begin with a pointer to their virtual methods."""
+    first = ctype.members[0] if isinstance(ctype, RecordType) and ctype.members else None
+    return first is not None and not first.name and (first.type == TABLE or is_dynamic(first.type))
+
+
+def with_table(fields: list[Field], bases: int, *, is_virtual: bool) -> list[Field]:
+    """Puts the base in front that has virtual methods, else a pointer to those of the class itself.
+
+    Source: Itanium C++ ABI, 2.4.
+
+    Args:
+        fields: in order of declaration, the bases first.
+        bases: how many there are.
+        is_virtual: the class declares virtual methods itself.
+    """
+    for i, (_, ctype, _) in enumerate(fields[:bases]):
+        if is_dynamic(ctype):
+            return [fields[i], *fields[:i], *fields[i + 1 :]]
+    return [("", TABLE, 0), *fields] if is_virtual else fields
 
 
 def as_base(ctype: CType) -> CType:

@@ -21,7 +21,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.patterns import Argument, template_value
-from smemlint.analysis.simt.types.record_layout import as_base, lay_out
+from smemlint.analysis.simt.types.record_layout import as_base, is_dynamic, lay_out, with_table
 from smemlint.analysis.simt.types.specializations import Specialization, specialization_for
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import (
@@ -265,10 +265,11 @@ def _lay_out_members(
                     initial[decl.name] = decl.init
     finally:
         frame.leave_scope()
+    bases = len(record.bases) if record is not None else 0
+    fields = with_table(fields, bases, is_virtual=getattr(tree, "is_virtual", False))
     is_packed = getattr(tree, "is_packed", False)
     are_plain = all(_is_plain(ctype) for _, ctype, _ in fields)
-    is_derived = record is not None and bool(record.bases)
-    if is_packed and (is_derived or not are_plain):  # what stays unpacked hangs on the compiler
+    if is_packed and (bases or not are_plain):  # what stays unpacked hangs on the compiler
         fields.insert(0, ("", OpaqueType("a packed class"), 0))
     aligned = [_alignment(ev, operand) for operand in getattr(tree, "align", ())]
     if 0 in aligned:
@@ -283,7 +284,7 @@ def _lay_out_members(
         arguments=arguments,
         pack=None if is_packed else getattr(tree, "pack", 0),
     )
-    is_plain = are_plain and (record is None or _keeps_padding(ev, record))
+    is_plain = are_plain and (record is None or _keeps_padding(ev, record, result))
     result = replace(result, is_plain=is_plain)
     result.statics.update(scope)
     for constant in scope.values():
@@ -294,9 +295,11 @@ def _lay_out_members(
     return result
 
 
-def _keeps_padding(ev: Evaluator, record: Record) -> bool | None:
-    """Returns whether a class has no bases, constructors and private members; None for unknown."""
-    if record.bases or any(f.record == record.name for f in ev.policy.functions(ev, record.name)):
+def _keeps_padding(ev: Evaluator, record: Record, ctype: RecordType) -> bool | None:
+    """Returns whether a class has only public members and no more; None where that is not known."""
+    if record.bases or is_dynamic(ctype):
+        return False
+    if any(f.record == record.name for f in ev.policy.functions(ev, record.name)):
         return False
     return None if record.kind == "class" else True
 

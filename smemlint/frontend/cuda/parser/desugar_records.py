@@ -34,14 +34,6 @@ from smemlint.frontend.cuda.parser.token_stream import GrammarToken
 _NO_MEMBERS = frozenset(("using", "friend", "static_assert", "template"))
 
 
-# ===== x
-"""Desugars records and enums.
-
-Attributes:
-    asides: by the name of the `int` member that holds the place of one.
-"""
-
-
 def defines_record(words: Sequence[Word], i: int, stop: int) -> bool:
     """Returns whether `struct X {`, `enum {` or `__shared__ union {` begins here."""
     word = words[i].text
@@ -164,12 +156,12 @@ def desugar_members(
         attributes: of the record, in front of its name and behind its body.
     """
     before = len(g.out)
-    _describe(g, attributes)
+    _describe(g, attributes, is_virtual=_is_virtual(words, i, stop))
     while i < stop:
         word = words[i]
         if word.text in ("public", "private", "protected"):
             i += 2
-        elif word.text == ";" or word.kind == "pragma":
+        elif word.text in (";", "virtual") or word.kind == "pragma":
             i += 1
         else:
             i = _member_declaration(g, words, i, stop)
@@ -177,9 +169,17 @@ def desugar_members(
         _hold_place(g, [], words[min(i, len(words) - 1)], is_field=False)
 
 
-def _describe(g: Grammar, attributes: Sequence[Word]) -> None:
+def _is_virtual(words: Sequence[Word], i: int, stop: int) -> bool:
+    """Returns whether a record declares virtual methods."""
+    while i < stop and words[i].text != "virtual":
+        i += words[i].reach + 1
+    return i < stop
+
+
+def _describe(g: Grammar, attributes: Sequence[Word], *, is_virtual: bool) -> None:
     """Desugars what is asked of a whole record as a member: its alignment and packing."""
-    packing = 2 * g.pack + any(word.text in PACKED for word in attributes)
+    is_packed = any(word.text in PACKED for word in attributes)
+    packing = 4 * g.pack + 2 * is_virtual + is_packed
     if not packing and not alignments(attributes):
         return
     at = attributes[0] if attributes else Word("operator", "", 0, 0)

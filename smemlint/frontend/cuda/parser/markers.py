@@ -26,7 +26,10 @@ OUTPUT = "<output>"
 PACK = "<pack>"
 RANGE = "<range>"
 RECORD = "<record>"
-"""The first member of a record: its alignment; its bits are twice `#pragma pack`, 1 if packed."""
+"""The first member of a record: its alignment.
+
+Its bits are four times `#pragma pack`, 2 where methods are virtual, 1 where it is packed.
+"""
 REQUIRES = "<requires>"
 SIZEOF_PACK = "<sizeof...>"
 STATIC_ASSERT = "<static_assert>"

@@ -108,11 +108,9 @@ def record_head(tokens: Sequence[Token], concepts: frozenset[str]) -> RecordHead
         return None
     name_token, specialization, end, qualifiers = named
     bases = tuple(
-        spelling_of(
-            [t for t in part if t.text not in ("public", "private", "protected", "virtual")]
-        )
+        spelling_of([t for t in part if t.text not in ("public", "private", "protected")])
         for part in split_commas(tokens[end + 1 :])
-    )
+    )  # `virtual B` is none that is known by its name: where it lies, the class derived last says
     name = name_token.text if name_token else ""
     place = name_token or tokens[word]
     before, attributes = list(tokens[start:word]), list(tokens[word + 1 : end])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from itertools import islice, takewhile
 
 from smemlint.frontend.cuda.lexer.brackets import Brackets, find_brackets
 from smemlint.frontend.cuda.lexer.keywords import ATTRIBUTES
@@ -271,11 +272,18 @@ class _Scanner:
         return self._packs[at - 1][1] if at else 0
 
     def _members(self, begin: int, end: int) -> Iterator[Token]:
-        """Returns a record's body without member functions, friends and access words."""
+        """Returns a record's body without friends, access words and member functions.
+
+        Of a function that is virtual, that word stays.
+        """
         at = begin
         for first, last in self._left_out(begin, end, 0):
             yield from self.tokens[at:first]
             at = max(at, last)
+            head = islice(self.tokens, first, min(last, first + MAX_HEAD))
+            for token in takewhile(lambda t: t.text not in ("(", "{"), head):
+                if token.text == "virtual":
+                    yield token
         yield from self.tokens[at:end]
 
     def _left_out(self, begin: int, end: int, depth: int) -> list[tuple[int, int]]:

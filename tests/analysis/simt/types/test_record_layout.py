@@ -61,6 +61,35 @@ def _bytes(text: str, name: str, place: str) -> int | None:
         ("struct S { long : 49; char z; };", 8, 7),
         ("struct S { short a : 9; short b : 9; char z; };", 6, 4),
         ("union S { int a : 3; short z; };", 4, 0),
+        ("struct S { virtual ~S() {} char z; };", 16, 8),
+        ("struct S { char a; virtual int f(int) { return 1; } char z; };", 16, 9),
+        (
+            "struct B { virtual void f(); int b; }; struct S : B { virtual void g(); char z; };",
+            16,
+            12,
+        ),
+        (
+            "struct A { int a; }; struct B { virtual void f(); char b; }; struct S : A, B { char z; };",
+            24,
+            16,
+        ),
+        ("struct A { int a; }; struct S : A { virtual void f(); char z; };", 16, 12),
+        (
+            "struct A { virtual void f(); char a; }; struct B { virtual void f(); char b; };"
+            " struct S : A, B { char z; };",
+            32,
+            25,
+        ),
+        (
+            "template <class T> struct B { virtual T f(); T b; }; struct S : B<short> { char z; };",
+            16,
+            10,
+        ),
+        (
+            "struct B { void f() { struct I { virtual void g(); }; } char b; }; struct S : B { char z; };",
+            2,
+            1,
+        ),
     ],
 )
 def test_sizes_and_offsets(record, size, last):
@@ -79,6 +108,7 @@ def _leaf(record: str) -> str:
         "struct S { char a; int z __attribute__((packed)); };",
         "struct __attribute__((packed)) S : Plain { double z; };",
         "struct S { Unread a; int z; };",
+        "struct S : virtual Plain { char z; };",
     ],
 )
 def test_what_is_not_followed_has_no_size(record):

@@ -21,7 +21,7 @@ from smemlint.frontend.cuda.parser.to_ir.dispatch import (
 )
 
 _Members: TypeAlias = tuple[
-    tuple[ir.Declaration, ...] | None, tuple[ir.Expression | ir.Typename, ...], int, bool
+    tuple[ir.Declaration, ...] | None, tuple[ir.Expression | ir.Typename, ...], int, bool, bool
 ]
 
 
@@ -95,19 +95,19 @@ def _struct(node: c_ast.Struct) -> ir.Struct:
 
 @converts(c_ast.Union)
 def _union(node: c_ast.Union) -> ir.Union:
-    return ir.Union(node.name, *_members(node.decls), at=place_of(node))
+    return ir.Union(node.name, *_members(node.decls)[:4], at=place_of(node))
 
 
 def _members(nodes: Iterable[c_ast.Node] | None) -> _Members:
-    """Returns the members of a class, its alignment and packing; None where it is declared only."""
+    """Returns the members of a class and what is asked of the whole; None without a body."""
     if nodes is None:
-        return None, (), 0, False
+        return None, (), 0, False, False
     found = declarations(nodes)
     first = found[0] if found else None
     if not isinstance(first, ir.Decl) or first.name != markers.RECORD:
-        return found, (), 0, False
+        return found, (), 0, False, False
     packing = int(first.bitsize.value) if isinstance(first.bitsize, ir.Constant) else 0
-    return found[1:], first.align, packing // 2, bool(packing % 2)
+    return found[1:], first.align, packing // 4, bool(packing & 1), bool(packing & 2)
 
 
 def _qualifiers(words: Iterable[str] | None) -> tuple[str, ...]:
