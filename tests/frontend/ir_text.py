@@ -65,6 +65,11 @@ def _(node: ir.ID) -> str:
 
 
 @_text.register
+def _(node: ir.Throw) -> str:
+    return "throw"
+
+
+@_text.register
 def _(node: ir.Constant) -> str:
     return node.value
 

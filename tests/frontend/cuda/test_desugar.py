@@ -121,8 +121,9 @@ def printed(body: str, **where: str) -> str:
         ("x = 'a' + '\\n';", "x = 'a' + '\\n'"),
         ("x = 1.5f + .5 + 1e-3f;", "x = (1.5f + .5) + 1e-3f"),
         ("x = not a and b;", "x = (!a) && b"),
-        ('throw error("n is ", n);', "0"),
-        ("x = n ? a : throw b;", "x = (n) ? (a) : (b)"),
+        ('throw error("n is ", n);', "throw"),
+        ("x = n ? a : throw b;", "x = (n) ? (a) : (throw)"),
+        ("x = n ? throw a, b : c;", "x = (n) ? (throw, b) : (c)"),
         ("x = true ? nullptr : p;", "x = (true) ? (nullptr) : (p)"),
         ('f(u8"a" "b");', 'f("ab")'),
     ],
@@ -284,9 +285,11 @@ def test_switch_labels_and_jumps() -> None:
 
 
 def test_try_and_catch() -> None:
-    block, empty = items("try { n = 1; } catch (...) { n = 2; }")
-    assert len(block.block_items) == 1
-    assert isinstance(empty, ir.EmptyStatement)
+    (found,) = items("try { n = 1; } catch (const E &e) { n = 2; } catch (...) { throw; }")
+    blocks = [found.body, *(handler.iftrue for handler in found.handlers)]
+    assert [[type(item).__name__ for item in block.block_items] for block in blocks] == [
+        ["Assignment"], ["Decl", "Assignment"], ["Throw"],
+    ]  # fmt: skip
 
 
 def test_parameters() -> None:

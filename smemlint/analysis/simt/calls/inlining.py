@@ -328,7 +328,7 @@ def entered_frame(
         node: the call.
     """
     state = ev.state
-    caller, mask = state.frames, state.mask
+    caller, mask, ended = state.frames, state.mask, state.ended
     loops, state.loops = state.loops, []
     assumed, declared = len(state.assumptions), len(state.locals)
     state.memory.begin()
@@ -347,6 +347,8 @@ def entered_frame(
         join_at_target(ev, frame.pending)
     finally:
         state.frames = caller
+        if any(condition is not None for _, _, condition in frame.returns):
+            state.ended = ended  # on one way alone
         state.mask = state.going_on(mask)
         state.loops = loops
         held = (o.place or o.value for o in operands)

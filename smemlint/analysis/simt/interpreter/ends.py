@@ -41,7 +41,8 @@ def throw(ev: Evaluator, node: ir.Throw) -> Value:
 def end_threads(ev: Evaluator) -> None:
     """Ends the threads that are active, where that is sure."""
     state = ev.state
-    if ev.policy.may_end(ev):
+    is_left_openly = any(loop.is_left_openly for loop in state.loops)
+    if ev.policy.may_end(ev) and not is_left_openly:
         state.ended = state.mask if state.ended is None else state.ended | state.mask
         state.mask = state.none_active()
 
