@@ -136,6 +136,8 @@ class Topic(StrEnum):
     """How a compiler lowers the code."""
     HARDWARE = "hardware"
     """An architecture that nobody measured."""
+    NAME = "name"
+    """What a name means that no scope in sight has."""
 
 
 PLACE = "\ufffc"

@@ -391,6 +391,12 @@ class Unit(Protocol):
         """Returns the scopes whose definition a qualified name means; all where it is not clear."""
         ...
 
+    def scopes_in_sight(
+        self, scopes: frozenset[tuple[str, ...]], name: tuple[str, ...], here: tuple[str, ...]
+    ) -> frozenset[tuple[str, ...]]:
+        """Returns the scopes whose definition a qualified name means; none where none is seen."""
+        ...
+
     @property
     def assigned_once(self) -> frozenset[str]:
         """Names that are given one value in the whole unit."""

@@ -76,6 +76,7 @@ class State:
 
     Attributes:
         unit: the translation unit that is read.
+        guessed: what names are taken to mean that no scope in sight has.
         ended: the threads that a call has ended, in the alternative that is run; None for none.
         caught: of each `try` around, the threads that threw in it.
         mask: the active threads; never changed in place, so identity shows that it is the same.
@@ -122,6 +123,7 @@ class State:
     budget: Budget
     resolution: Resolution
     mask: Mask
+    guessed: dict[Assumption, None] = field(default_factory=dict)
     ended: Mask | None = None
     caught: list[Mask] = field(default_factory=list)
     memory: Memory = field(default_factory=Memory)

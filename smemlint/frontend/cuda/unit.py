@@ -19,7 +19,7 @@ from smemlint.frontend.cuda.scanner.definitions import (
     FoundRecord,
     Scanned,
 )
-from smemlint.frontend.cuda.scanner.name_lookup import Scopes, block_directives, scopes_meant
+from smemlint.frontend.cuda.scanner.name_lookup import Scopes, block_directives, scopes_in_sight
 from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.cuda.scanner.template_ids import (
     TemplateId,
@@ -81,6 +81,7 @@ class CudaUnit:
         self._instantiations: dict[tuple[str, tuple[str, ...]], ir.ID | None] = {}
         self._prototypes: dict[str, list[Prototype]] = {}
         self._meant: dict[tuple[tuple[str, ...], tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
+        self._in_sight: dict[tuple[object, ...], frozenset[tuple[str, ...]]] = {}
 
     @cached_property
     def _found(self) -> Scanned:
@@ -188,7 +189,16 @@ class CudaUnit:
         self, scopes: frozenset[tuple[str, ...]], name: tuple[str, ...], here: tuple[str, ...]
     ) -> frozenset[tuple[str, ...]]:
         """Returns the scopes whose definition a qualified name means; all where it is not clear."""
-        return scopes_meant(scopes, name, here, self._scopes)
+        return self.scopes_in_sight(scopes, name, here) or scopes
+
+    def scopes_in_sight(
+        self, scopes: frozenset[tuple[str, ...]], name: tuple[str, ...], here: tuple[str, ...]
+    ) -> frozenset[tuple[str, ...]]:
+        """Returns the scopes whose definition a qualified name means; none where none is seen."""
+        key = scopes, name, here
+        if key not in self._in_sight:
+            self._in_sight[key] = scopes_in_sight(scopes, name, here, self._scopes)
+        return self._in_sight[key]
 
     @cached_property
     def table(self) -> SpanTable:

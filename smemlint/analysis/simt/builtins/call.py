@@ -20,7 +20,7 @@ from smemlint.analysis.simt.builtins.table import (
     BuiltinCall,
     is_reserved,
 )
-from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.candidates import find_candidates, may_be_of_argument
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values, operand_of
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType, unreferenced
@@ -74,9 +74,7 @@ def call_builtin(
         if isinstance(vector, RecordType) and not find_candidates(ev, last, None, node):
             return construct(ev, vector, node.args, node)
         return call_cute(ev, name, template_arguments, node)
-    is_overloaded = not is_reserved(last) and any(
-        _may_be_meant(name, f.scope) for f in ev.policy.functions(ev, last)
-    )
+    is_overloaded = not is_reserved(last) and _may_mean(ev, name)
     is_own = found.is_scoped and name == last and bool(find_candidates(ev, last, None, node))
     is_elsewhere = is_own or state.frame.name.split(":", 1)[0] != last
     if is_overloaded and is_elsewhere and not _takes_numbers(ev, last, node):
@@ -94,13 +92,23 @@ def call_builtin(
     return result
 
 
-def _may_be_meant(name: str, scope: tuple[str, ...]) -> bool:
-    """Returns whether a definition in a scope may be what a name with its qualifier means.
+def _may_mean(ev: Evaluator, name: str) -> bool:
+    """Returns whether the name of a built-in function may mean one of the program's.
 
-    No program defines functions in `std`, and `::max` is none of a namespace.
+    No program defines functions in `std`, and `::max` is none of a namespace; nor is `max` where
+    no scope in sight has another than the built-in one, and no argument may be of a class.
     """
-    qualifier = name.split("::")[:-1]
-    return not scope if qualifier == [""] else "std" not in qualifier or "std" in scope
+    *qualifier, last = name.split("::")
+    is_in_class = ev.state.frame.record is not None
+    found = [f for f in ev.policy.functions(ev, last) if is_in_class or f.record is None]
+    scopes = frozenset(f.scope for f in found)
+    if qualifier == [""]:
+        return () in scopes
+    if qualifier or not scopes or () in scopes:
+        return any("std" not in qualifier or "std" in scope for scope in scopes)
+    if any(may_be_of_argument(ev, f) for f in found):
+        return True
+    return ev.state.unit.scopes_in_sight(scopes | {()}, (last,), ev.state.place) != {()}
 
 
 def _takes_numbers(ev: Evaluator, name: str, node: ir.FuncCall) -> bool:

@@ -10,6 +10,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import members_of, signature_of
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Record
+from smemlint.reasons import Assumption, Topic
 
 
 def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:
@@ -58,6 +59,10 @@ def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Fu
     `::f(x)` names the outermost one. Where several are left, those of the call's file are meant.
     """
     spelling = node.name.name if isinstance(node.name, ir.ID) else ""
+    if spelling.startswith("std::"):
+        found = [f for f in found if "std" in f.scope]
+    if ev.policy.tracks_scev:
+        _note_guess(ev, found, node)
     if "cute::" in spelling:
         qualifier = spelling.split("<", 1)[0].rpartition("::")[0]
         if qualifier.strip(":") == "cute":
@@ -74,12 +79,48 @@ def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Fu
     return [f for f in found if f.span.path == file] or found
 
 
+def _note_guess(ev: Evaluator, found: Sequence[Function], node: ir.FuncCall) -> None:
+    """Notes that a call is taken to mean a function that no scope in sight has.
+
+    It may be one of a class that an argument has the type of, whose namespace is searched too.
+    """
+    spelling = node.name.name if isinstance(node.name, ir.ID) else ""
+    path = _path(spelling)
+    scopes = frozenset(f.scope for f in found)
+    unit = ev.state.unit
+    is_written = path[-1] in ev.state.source_text(node)  # no function that a variable holds
+    if not found or found[0].record is not None or not path[0] or not is_written:
+        return
+    if unit.scopes_in_sight(scopes, path, ev.state.place) or any(
+        may_be_of_argument(ev, f) for f in found
+    ):
+        return
+    meant = "::".join((*found[0].scope, found[0].name))
+    text = f"`{spelling}` is `{meant}`, which is not in sight"
+    ev.state.guessed.setdefault(Assumption(Topic.NAME, text, spelling))
+
+
+def may_be_of_argument(ev: Evaluator, function: Function) -> bool:
+    """Returns whether a function takes a class of its own namespace, or one that is open."""
+    records = ev.state.unit.records
+    parameters = {p.name for p in function.template}
+    classes = [c.split("<", 1)[0].rpartition("::")[2] for c in signature_of(function).classes if c]
+    return any(
+        name in parameters or any(r.scope == function.scope for r in records.get(name, ()))
+        for name in classes
+    )
+
+
+def _path(spelling: str) -> tuple[str, ...]:
+    return tuple(spelling.split("<", 1)[0].split("::"))
+
+
 def functions_meant(ev: Evaluator, found: Sequence[Function], spelling: str) -> list[Function]:
     """Returns those of some functions of one name that a spelling means where it stands."""
     scopes = frozenset(f.scope for f in found)
     if len(scopes) < 2:
         return list(found)
-    path = tuple(spelling.split("<", 1)[0].split("::"))
+    path = _path(spelling)
     if not path[0]:  # `::f`
         meant = scopes & {path[1:-1]} or scopes
     else:

@@ -345,7 +345,7 @@ def emit_event(
     obj = obj.origin or obj if obj is not None else None
     conditions = (*state.unit.conditions(node), *(obj.conditions if obj is not None else ()))
     built = (Assumption(Topic.BUILD, text, text) for text in dict.fromkeys(conditions))
-    assumptions = (*built, *state.assumptions)
+    assumptions = (*built, *state.guessed, *state.assumptions)
     if obj is not None and obj.shared is not None:
         declared = state.declared_swizzle(obj.shared)
         if declared is not None:

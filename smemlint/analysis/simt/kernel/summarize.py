@@ -36,7 +36,7 @@ from smemlint.hardware.atomics import has_varying_turns
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CALL_CHAINS
 from smemlint.limits.steps import spend
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -278,7 +278,8 @@ class AccessSummary:
         taken = (*self._assumptions, *site.conditions(), *site.taken)
         if site.may_thin and any(_hangs_on_threads(p, site.kind) for p in priced):
             site.may_stagger = True
-        is_one_of_several = turns_vary or site.may_stagger or site.may_be_packed
+        is_guess = any(a.topic is Topic.NAME for a in site.assumptions)
+        is_one_of_several = is_guess or turns_vary or site.may_stagger or site.may_be_packed
         is_sample = site.may_part or is_one_of_several or _may_fuse(site, priced)
         issued = sum(p.count for p in patterns)
         if site.has_alternatives or not issued:  # only one of those that are priced is issued
@@ -418,6 +419,9 @@ def _why_open(
     if turns_vary:
         text = "how often warps that meet on a word try again is a matter of their timing"
         return Reason(ReasonCode.NOT_MODELLED, text)
+    guess = next((a for a in site.assumptions if a.topic is Topic.NAME), None)
+    if guess is not None:
+        return Reason(ReasonCode.NOT_DECLARED, guess.text)
     if site.may_be_packed:
         text = (
             "rows of global memory may lie one behind the other, and are read as whole lines then"

@@ -99,8 +99,10 @@ def block_directives(tokens: Sequence[Token]) -> Iterator[str]:
                 yield text
 
 
-def scopes_meant(scopes: Collection[Path], name: Path, here: Path, unit: Scopes) -> frozenset[Path]:
-    """Returns the scopes whose definition a name means; all of them where that is not clear.
+def scopes_in_sight(
+    scopes: Collection[Path], name: Path, here: Path, unit: Scopes
+) -> frozenset[Path]:
+    """Returns the scopes whose definition a name means; none where no scope in sight has it.
 
     Args:
         scopes: in which the name is defined.
@@ -114,11 +116,10 @@ def scopes_meant(scopes: Collection[Path], name: Path, here: Path, unit: Scopes)
         found = lookup.qualified(qualifier, here) or _suffixed(scopes, qualifier)
     else:
         found = lookup.unqualified(here)
-    if found or len(scopes) < 2:
-        return found or frozenset(scopes)
+    if found:
+        return found
     blocks = unit.in_blocks
-    found = lookup.qualified(qualifier, blocks) if qualifier else lookup.unqualified(blocks)
-    return found or frozenset(scopes)
+    return lookup.qualified(qualifier, blocks) if qualifier else lookup.unqualified(blocks)
 
 
 def _suffixed(scopes: Iterable[Path], qualifier: Path) -> frozenset[Path]:

@@ -261,6 +261,8 @@ class PythonUnit:
         """Returns all scopes."""
         return scopes
 
+    scopes_in_sight = scopes_meant
+
     def template_ids(self, name: str) -> Iterator[TemplateId]:
         """Yields none: Python has no templates."""
         yield from ()
