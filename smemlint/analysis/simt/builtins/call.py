@@ -9,6 +9,7 @@ from smemlint.analysis.simt.builtins import (
     cooperative_groups,
     intrinsics,
     math_functions,
+    memory_functions,
     python_operators,
     warp_functions,
     wmma,
@@ -41,7 +42,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 TABLES = (
     async_copies, atomic_functions, containers, cooperative_groups, intrinsics,
-    math_functions, python_operators, warp_functions, wmma,
+    math_functions, memory_functions, python_operators, warp_functions, wmma,
 )  # fmt: skip
 """The modules whose functions are built-ins; they register when they are imported."""
 
