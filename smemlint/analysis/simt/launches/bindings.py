@@ -26,6 +26,15 @@ _MOST_TEXT = 80
 """Characters of a type's text."""
 
 
+_OPEN = re.compile(r"\?-?\d+;[^,()]*")
+"""A number of a layout that is not known, by the keys of symbols."""
+
+
+def shown_scope(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
+    """Returns what `scope_text` does without the keys of what is open: edits change those."""
+    return tuple((name, _OPEN.sub("?", text)) for name, text in scope_text(scope, function))
+
+
 def scope_text(scope: Scope, function: Function) -> tuple[tuple[str, str], ...]:
     """Returns template parameters and values as a reader writes them."""
     shown = []

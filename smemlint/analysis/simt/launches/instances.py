@@ -24,7 +24,7 @@ from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
-from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.launches.bindings import is_known, scope_text, shown_scope
 from smemlint.analysis.simt.launches.climb import FoundLaunches, Wanted
 from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
@@ -343,7 +343,7 @@ class Instances:
         instance = Instance(
             function.name,
             function.span,
-            scope_text(scope, function),
+            shown_scope(scope, function),
             block,
             origin,
             place if origin == _LAUNCH else None,
