@@ -22,6 +22,12 @@ _STRINGIZING = re.compile(
     r"(?:[^#\n\\]|\\\r?\n)*+#[ \t]*+(?P<own>\w++)",
     re.M,
 )
+_PASSING_ON = re.compile(
+    r"^[ \t]*+#[ \t]*+define[ \t]++(?P<name>\w++)\([ \t]*+(?P<of>[\w.]++)[ \t]*+\)[ \t]++"
+    r"(?P<to>\w++)[ \t]*+\([ \t]*+(?P<own>\w++)[ \t]*+\)",
+    re.M,
+)
+"""A macro that gives its argument, expanded, to one that may make a string of it."""
 _GIVEN_CODE = re.compile(
     r'=\s*+([A-Za-z]\w*+)\s*+\(\s*+(?:extern\s++"C"\s++)?(?:template|__global__|__device__)\b'
 )
@@ -52,6 +58,9 @@ def kernel_strings(text: str) -> Iterator[KernelString]:
         return
     defined = _STRINGIZING.finditer(text)
     macros = {m["name"] for m in defined if m["own"] in (m["of"], "__VA_ARGS__")}
+    for m in _PASSING_ON.finditer(text) if macros else ():
+        if m["to"] in macros and m["own"] in (m["of"], "__VA_ARGS__"):
+            macros.add(m["name"])
     macros |= set(_GIVEN_CODE.findall(text))
     if not macros and _IN_A_STRING.search(text) is None:
         return

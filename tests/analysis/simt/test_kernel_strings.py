@@ -22,6 +22,8 @@ PLAIN = "\n".join(f'  "{line}\\n"' for line in KERNEL.splitlines())
         (f"const char *p =\n{PLAIN};", 4),
         (f'nvrtcCreateProgram(&p, R"({KERNEL})", "k.cu", 0, nullptr, nullptr);', 3),
         (f"#define CODE(...) #__VA_ARGS__\nconst char *p = CODE(\n{KERNEL});", 5),
+        ("#define TEXT(...) #__VA_ARGS__\n#define CODE(...) TEXT(__VA_ARGS__)\n"
+         f"const char *p = CODE({KERNEL});", 5),
         (f"#define CODE(x) \\\n  #x\nstd::string p =\n  CODE({KERNEL});", 6),
         (f'#include "strings.h"\nconst char *p = TEXT(extern "C"\n{KERNEL});', 5),
         (KERNEL.replace("(float", '(float *i, const char *n = "R", float') , 3),

@@ -25,6 +25,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     split_qualified,
     template_scope,
 )
+from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
 from smemlint.frontend.program import Declaration, Function, TemplateParameter, Unit
 from smemlint.reasons import ReasonCode
@@ -94,7 +95,8 @@ def _variable_template(ev: Evaluator, spelling: str) -> Binding | None:
     """
     if not spelling.endswith(">"):
         return None
-    name, arguments = ev.state.unit.template_arguments(spelling)
+    name, spelled = ev.state.unit.template_arguments(spelling)
+    arguments = expanded_arguments(ev, spelled)
     declared = ev.state.unit.declarations.get(name, ()) if arguments else ()
     if len(declared) != 1 or declared[0].kind != "variable" or not declared[0].template:
         return None

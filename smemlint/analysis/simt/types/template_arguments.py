@@ -53,6 +53,8 @@ def template_scope(
         if parameter.is_pack:
             _bind_pack(ev, parameter, arguments[i:], scope)
             break
+        if any(a.endswith("...") for a in arguments[: i + 1]):
+            break  # a pack that is not known: which parameters it gives is open
         if i < len(arguments):
             bound = template_argument(ev, arguments[i], parameter)
         elif parameter.default is not None:

@@ -406,8 +406,8 @@ def _is_text(words: Sequence[Word], i: int) -> bool:
 
 
 def _launch_after(words: Sequence[Word], i: int) -> int:
-    """Returns where `<<<` stands behind a kernel, `table[i]` or `entry->kernel`; else 0."""
+    """Returns where `<<<` stands behind a kernel, `table[i]`, `get(i)` or `e->kernel`; else 0."""
     j = i + 1
-    while j < len(words) and words[j].text in ("[", ".", "->"):
-        j = closing(words, j) + 1 if words[j].text == "[" else j + 2
+    while j < len(words) and words[j].text in ("[", "(", ".", "->"):
+        j = closing(words, j) + 1 if words[j].text in "[(" else j + 2
     return j if text_at(words, j) == "<<<" else 0

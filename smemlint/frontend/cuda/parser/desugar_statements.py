@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from smemlint.frontend.cuda.lexer.keywords import QUALIFIERS, RECORD_WORDS, STATEMENT_WORDS
 from smemlint.frontend.cuda.parser import markers
@@ -28,7 +29,7 @@ from smemlint.frontend.cuda.parser.desugar_types import (
     text_at,
 )
 from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar, Lost, Region
-from smemlint.frontend.cuda.parser.qualified_names import Word
+from smemlint.frontend.cuda.parser.qualified_names import Kind, Word
 from smemlint.frontend.heuristics import is_macro_word
 
 _BEHIND_MACRO_STATEMENTS = frozenset(
@@ -269,8 +270,9 @@ def _for(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
     first = find_top_level(inner, ";")
     g.emit("FOR", "for", word)
     g.op("(", words[i + 1])
+    names: Sequence[Word] = ()
     if first == len(inner):
-        _range(g, inner, word)
+        names = _range(g, inner, word)
     else:
         second = find_top_level(inner, ";", first + 1)
         if second == len(inner) and find_top_level(inner, ":", first + 1) < len(inner):
@@ -280,7 +282,13 @@ def _for(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
         g.op(";", inner[min(second, len(inner) - 1)])
         desugar_header(g, inner[second + 1 :], word, may_be_empty=True)
     g.op(")", words[end])
-    return desugar_controlled(g, words, end + 1, stop)
+    if not names:
+        return desugar_controlled(g, words, end + 1, stop)
+    g.op("{", word)
+    g.statements(names, 0, len(names))
+    after = desugar_controlled(g, words, end + 1, stop)
+    g.op("}", word)
+    return after
 
 
 def _for_init(g: Grammar, words: Sequence[Word], at: Word) -> None:
@@ -299,8 +307,12 @@ def _for_init(g: Grammar, words: Sequence[Word], at: Word) -> None:
         g.regions.append(Region(begin, len(g.out) - 1, at, is_expression=True))
 
 
-def _range(g: Grammar, inner: Sequence[Word], word: Word) -> None:
-    """Desugars `for (T x : r)` as `for (T x = <range>(r);;)`."""
+def _range(g: Grammar, inner: Sequence[Word], word: Word) -> Sequence[Word]:
+    """Desugars `for (T x : r)` as `for (T x = <range>(r);;)`.
+
+    Returns:
+        Of `for (auto [a, b] : r)` what declares the names in the body.
+    """
     colon = find_top_level(inner, ":")
     if colon == len(inner):
         raise CannotDesugar("the header of a for")
@@ -315,6 +327,12 @@ def _range(g: Grammar, inner: Sequence[Word], word: Word) -> None:
     emit_call(g, markers.RANGE, inner[colon + 1 :], word)
     g.op(";", word)
     g.op(";", word)
+    if text_at(head, i) != "[":
+        return ()
+    bound: tuple[tuple[Kind, str], ...] = (
+        ("operator", "="), ("identifier", "__binding"), ("operator", ";"),
+    )  # fmt: skip
+    return [*head, *(replace(word, kind=kind, text=text) for kind, text in bound)]
 
 
 def _case(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
