@@ -7,6 +7,7 @@ from smemlint.analysis.simt.builtins import (
     atomic_functions,
     containers,
     cooperative_groups,
+    ends,
     intrinsics,
     math_functions,
     memory_functions,
@@ -41,7 +42,7 @@ from smemlint.frontend.program import Function
 from smemlint.reasons import Reason, ReasonCode
 
 TABLES = (
-    async_copies, atomic_functions, containers, cooperative_groups, intrinsics,
+    async_copies, atomic_functions, containers, cooperative_groups, ends, intrinsics,
     math_functions, memory_functions, python_operators, warp_functions, wmma,
 )  # fmt: skip
 """The modules whose functions are built-ins; they register when they are imported."""

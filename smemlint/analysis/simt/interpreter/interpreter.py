@@ -17,7 +17,6 @@ from smemlint.analysis.simt.interpreter import (
     conversions,
     declarations,
     elements,
-    ends,
     expressions,
     jumps,
     lvalues,
@@ -42,7 +41,7 @@ from smemlint.reasons import ReasonCode
 
 HANDLERS = (
     bindings, branches, calls, conditional, conversions, declarations, elements,
-    ends, expressions, jumps, loops, lvalues, names, operators, pack_expansions,
+    expressions, jumps, loops, lvalues, names, operators, pack_expansions,
     requires_expressions, statements, switches, unfollowed,
 )  # fmt: skip
 """The modules whose functions handle nodes; they register when they are imported."""

@@ -111,7 +111,7 @@ _NO_SOURCE = Unknown.because(
 )
 
 
-_NOT_PRICED = Unknown.because(ReasonCode.NOT_MODELLED, "what a part of it costs is not known")
+_NOT_PRICED = Unknown.because(ReasonCode.NOT_MODELLED, "which threads make it is not known")
 
 
 class AccessSummary:
@@ -284,7 +284,7 @@ class AccessSummary:
         issued = sum(p.count for p in patterns)
         if site.has_alternatives or not issued:  # only one of those that are priced is issued
             issued = site.issued
-        if issued and not has_figure:
+        if issued and not patterns:  # one that faults has a pattern, and no figure
             undecided = undecided or _NOT_PRICED
         certainty = _certainty(undecided, is_sample=is_sample, has_assumptions=bool(taken))
         widths = [g.width for g in site.groups.values()]

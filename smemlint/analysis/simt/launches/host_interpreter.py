@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
+from smemlint.analysis.simt.builtins.ends import end_threads
 from smemlint.analysis.simt.calls.lambdas import closure_of
 from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
 from smemlint.analysis.simt.domain.ctypes import (
@@ -34,7 +35,6 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
-from smemlint.analysis.simt.interpreter.ends import end_threads
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.skipped_calls import (
     forget_arguments,

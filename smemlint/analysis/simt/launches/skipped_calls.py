@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from smemlint.analysis.simt.builtins.ends import ENDS
 from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.environment import (
     LValue,
@@ -17,7 +18,6 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.ends import ENDS
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
