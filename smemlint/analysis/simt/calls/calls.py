@@ -35,7 +35,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     OpaqueType,
     RecordType,
     StaticType,
-    array_member,
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, WARP, LValue, Variable, type_of

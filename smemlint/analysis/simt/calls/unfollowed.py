@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
-from smemlint.analysis.simt.domain.environment import LValue, Operand
+from smemlint.analysis.simt.domain.environment import LValue, Operand, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -19,6 +19,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
+from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.shared_functions import leads_to_shared
 from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.template_arguments import type_argument
