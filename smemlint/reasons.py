@@ -138,6 +138,8 @@ class Topic(StrEnum):
     """An architecture that nobody measured."""
     NAME = "name"
     """What a name means that no scope in sight has."""
+    JUMP = "jump"
+    """A jump of a kernel that is not followed."""
 
 
 PLACE = "\ufffc"

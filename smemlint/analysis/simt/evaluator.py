@@ -48,13 +48,11 @@ class Policy:
             over, are followed one by one.
         is_given_null: a pointer that a function is given may be null. A kernel is taken to be given
             none: where an optional argument is there, it does the most.
-        follows_jumps: `goto` leads on to labels behind it in a block around it.
     """
 
     tracks_scev = True
     follows_lists = False
     is_given_null = False
-    follows_jumps = False
 
     def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
         """Yields the definitions whose last component is that of `name`, most local first."""

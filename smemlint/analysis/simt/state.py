@@ -76,7 +76,7 @@ class State:
 
     Attributes:
         unit: the translation unit that is read.
-        guessed: what names are taken to mean that no scope in sight has.
+        guessed: what makes every figure a sample: names that no scope in sight has, jumps.
         ended: the threads that a call has ended, in the alternative that is run; None for none.
         caught: of each `try` around, the threads that threw in it.
         mask: the active threads; never changed in place, so identity shows that it is the same.

@@ -127,3 +127,36 @@ def test_a_method_that_was_not_read_is_not_given_a_shared_address_in_silence():
         "struct Arena { char *p; int at; float *take(int n); } arena{raw, 0}; arena.take(3)[t] = 1;"
     )
     assert notes_of(PLACED % text) == [ReasonCode.NOT_DECLARED]
+
+
+STEPS = """
+struct Step {{ float *p; __device__ Step &operator++() {{ p += 2; return *this; }}
+  __device__ Step operator++(int) {{ Step c = *this; ++*this; return c; }}
+  __device__ float &operator*() const {{ return *p; }} }};
+struct Free {{ float *p; }};
+__device__ Free &operator++(Free &f) {{ f.p += 2; return f; }}
+__device__ Free &operator+=(Free &f, int n) {{ f.p += n; return f; }}
+__global__ void k() {{
+  __shared__ float s[4096];
+  int t = threadIdx.x;
+  Step it{{s + 4 * t}};
+  Free f{{s + 4 * t}};
+  {}
+}}
+void f() {{ k<<<1, 32>>>(); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "stores"),
+    [
+        ("*++it = 1; it.p[64] = 2;", 2),  # it was written over, and its stores were lost
+        ("*it++ = 1; *it = 2; *++it = 3;", 3),
+        ("Step j = ++it; *j = 1; it.p[9] = 2;", 2),
+        ("++f; f.p[0] = 1; f += 30; f.p[1] = 2; (f += 8).p[1] = 7;", 3),
+    ],
+)
+def test_what_an_increment_refers_to_is_used(body, stores):
+    found = accesses_of(STEPS.format(body))
+    assert sum(a.instructions for a in found) == stores
+    assert {a.wavefronts.mean for a in found} == {4}

@@ -196,3 +196,19 @@ def test_a_pointer_that_moved_by_what_is_not_known_is_still_one_into_its_array(t
     body = KERNEL.replace("s[%s]", "p[threadIdx.x]") % f"float *p = s; {text}"
     (store, *_) = accesses_of(HELPERS + body)
     assert (store.array.name, store.wavefronts, store.reason.code) == ("s", None, reason)
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("if (n) goto end; s[4 * t] = 1; end: s[2 * t + 1] = 2;", [(4, "assumed"), (2, "assumed")]),
+        ("if (t >= 16) goto end; s[8 * t] = 1; end: s[t] = 2;", [(4, "assumed"), (1, "assumed")]),
+        ("int i = 0; again: s[2 * t + i] = i; if (++i < 3) goto again;", [(2, "sampled")]),
+    ],
+)
+def test_kernels_jump_forward_and_other_jumps_make_figures_samples(body, found) -> None:
+    text = f"""
+__global__ void k(int n) {{ __shared__ float s[4096]; int t = threadIdx.x; {body} }}
+void f(int n) {{ k<<<1, 32>>>(n); }}
+"""
+    assert [(a.wavefronts.mean, a.certainty) for a in accesses_of(text)] == found

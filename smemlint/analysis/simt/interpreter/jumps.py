@@ -20,7 +20,7 @@ from smemlint.analysis.simt.frames import PendingJumps
 from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_CELLS_NOTED
-from smemlint.reasons import Assumption, Reason, ReasonCode
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 
 def pending_jumps(ev: Evaluator) -> PendingJumps:
@@ -159,6 +159,11 @@ def execute_continue(ev: Evaluator, node: ir.Continue) -> None:
 
 @executes(ir.Goto)
 def execute_goto(ev: Evaluator, node: ir.Goto) -> None:
-    """Notes a jump that is not followed."""
+    """Notes a jump that is not followed: all figures are samples, as it may lead anywhere."""
+    state = ev.state
     ev.policy.on_jump(ev, node)
-    ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, "goto is not followed"))
+    state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, "goto is not followed"))
+    taken = Assumption(Topic.JUMP, f"`goto {node.name}` is not followed", node.name)
+    state.guessed.setdefault(taken)
+    for event in state.trace.all_events():
+        event.assumptions = (*event.assumptions, taken)

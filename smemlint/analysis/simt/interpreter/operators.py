@@ -437,7 +437,7 @@ def _note_copy(ev: Evaluator, source: ir.Node, value: Value, ctype: CType) -> No
 def call_member_operator(
     ev: Evaluator, place: LValue, op: str, node: ir.UnaryOp | ir.Assignment
 ) -> Value | None:
-    """Returns the value of an operator that the class of its left operand defines.
+    """Returns the value of an operator that is defined for the class of its left operand.
 
     Args:
         ev: the evaluator.
@@ -446,7 +446,8 @@ def call_member_operator(
         node: the expression; `x++` passes a number that is not used.
 
     Returns:
-        None where the operand is no class object, or its class does not define the operator.
+        None where the operand is no class object, or none is defined; what lies in shared memory
+        stays a reference, which nothing may read.
     """
     record = place.type
     if not isinstance(record, RecordType) or record.record is None:
@@ -456,5 +457,11 @@ def call_member_operator(
         arguments = (node.rvalue,)
     elif node.op.startswith("p"):
         arguments = (ir.Constant("int", "0", at=node.at),)
-    call = ir.FuncCall(ir.ID(f"operator{op}", at=node.at), arguments, at=node.at)
-    return inline_named(ev, f"operator{op}", record, call, place.pointer())
+    name, operand = f"operator{op}", node.lvalue if isinstance(node, ir.Assignment) else node.expr
+    call = ir.FuncCall(ir.ID(name, at=node.at), arguments, at=node.at)
+    value = inline_named(ev, name, record, call, place.pointer())
+    if value is None and isinstance(operand, ir.ID):
+        free = ir.FuncCall(call.name, (operand, *arguments), at=node.at)
+        value = inline_named(ev, name, None, free, None)
+    is_local = isinstance(value, Pointer) and value.object.space is Space.LOCAL
+    return operated(ev, value, node) if value is not None and is_local else value

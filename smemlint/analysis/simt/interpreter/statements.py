@@ -35,8 +35,6 @@ def _items_of(ev: Evaluator, node: ir.Compound) -> Sequence[ir.BlockItem]:
     if node in known:
         return known[node]
     items = node.block_items
-    if not ev.policy.follows_jumps:
-        return items
     has_labels = any(isinstance(item, ir.Label) for item in items)
     known[node] = without_forward_jumps(items) if has_labels else items
     return known[node]

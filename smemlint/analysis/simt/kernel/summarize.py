@@ -111,6 +111,7 @@ _NO_SOURCE = Unknown.because(
 )
 
 
+_GUESSES = (Topic.NAME, Topic.JUMP)
 _NOT_PRICED = Unknown.because(ReasonCode.NOT_MODELLED, "which threads make it is not known")
 
 
@@ -278,7 +279,7 @@ class AccessSummary:
         taken = (*self._assumptions, *site.conditions(), *site.taken)
         if site.may_thin and any(_hangs_on_threads(p, site.kind) for p in priced):
             site.may_stagger = True
-        is_guess = any(a.topic is Topic.NAME for a in site.assumptions)
+        is_guess = any(a.topic in _GUESSES for a in site.assumptions)
         is_one_of_several = is_guess or turns_vary or site.may_stagger or site.may_be_packed
         is_sample = site.may_part or is_one_of_several or _may_fuse(site, priced)
         issued = sum(p.count for p in patterns)
@@ -419,9 +420,9 @@ def _why_open(
     if turns_vary:
         text = "how often warps that meet on a word try again is a matter of their timing"
         return Reason(ReasonCode.NOT_MODELLED, text)
-    guess = next((a for a in site.assumptions if a.topic is Topic.NAME), None)
+    guess = next((a for a in site.assumptions if a.topic in _GUESSES), None)
     if guess is not None:
-        return Reason(ReasonCode.NOT_DECLARED, guess.text)
+        return Reason(ReasonCode.NOT_MODELLED, guess.text)
     if site.may_be_packed:
         text = (
             "rows of global memory may lie one behind the other, and are read as whole lines then"

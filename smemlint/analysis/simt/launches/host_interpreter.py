@@ -95,7 +95,6 @@ class HostPolicy(Policy):
     tracks_scev = False
     follows_lists = True
     is_given_null = True
-    follows_jumps = True
 
     def __init__(
         self,

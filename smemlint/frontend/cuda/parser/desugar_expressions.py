@@ -82,7 +82,7 @@ def desugar_arguments(g: Grammar, words: Sequence[Word]) -> None:
 
 def _fold(g: Grammar, inner: Sequence[Word], at: Word) -> None:
     """Desugars `(init + ... + pack)` as `(<fold>("+", 0, init, pack))`; 1 of `(... + pack)`."""
-    dots = next(k for k, word in enumerate(inner) if word.text == "...")
+    dots = _dots_of_fold(inner)
     left, right = inner[:dots], inner[dots + 1 :]
     op = ""
     if left and left[-1].kind == "operator" and left[-1].text not in (")", "]", "}"):
@@ -360,7 +360,7 @@ def _parenthesis(
         g.arguments(inner)
     elif text_at(inner, 0) == "{":
         desugar_statement_expression(g, words, i + 1)
-    elif _has_fold(inner):
+    elif _dots_of_fold(inner) >= 0:
         _fold(g, inner, words[i])
     else:
         g.expression(inner)
@@ -389,13 +389,14 @@ def _may_be_type(g: Grammar, words: Sequence[Word]) -> bool:
     return saw_type and take_pointers(g, words, after, emit=False) == len(words)
 
 
-def _has_fold(words: Sequence[Word]) -> bool:
+def _dots_of_fold(words: Sequence[Word]) -> int:
+    """Returns where the `...` of `pack + ...` stands, none of `sizeof...(pack)`; -1 for none."""
     i = 0
     while i < len(words):
-        if words[i].text == "...":
-            return True
+        if words[i].text == "..." and text_at(words, i - 1) != "sizeof":
+            return i
         i += words[i].reach + 1
-    return False
+    return -1
 
 
 def _is_text(words: Sequence[Word], i: int) -> bool:
