@@ -77,3 +77,22 @@ void f(float *o) { k<<<1, 64>>>(o); }
 """
     (kernel,) = facts_of(text).kernels
     assert [(n.span.line, n.reason.code) for n in kernel.not_analysed] == [(3, "not-declared")]
+
+
+@pytest.mark.parametrize(("body", "found"), [
+    ("int *const &p = s; p[2 * t] = 1;", [("store", 4, 2)]),  # `s` was loaded as a pointer
+    ("first(s, 2 * t) = 1;", [("store", 4, 2)]),
+    ("short a = 2 * t; s[larger(a, 1)] = 1;", [("store", 4, 2)]),
+    ("const long &l = t; s[l * 2] = 1;", [("store", 4, 2)]),
+    ("const float &x = s[2 * t]; o[t] = x + x;", [("load", 4, 2)]),
+    ("int (&r)[4096] = s; auto &q = s; r[2 * t] = 1; q[2 * t + 64] = 2;", [("store", 4, 2)] * 2),
+])  # fmt: skip
+def test_a_reference_to_another_type_refers_to_a_copy(body, found) -> None:
+    text = """
+__device__ int &first(int *const &p, int i) { return p[i]; }
+__device__ int larger(const int &a, const int &b) { return a > b ? a : b; }
+__global__ void k(float *o) { __shared__ int s[4096]; int t = threadIdx.x; %s }
+void f(float *o) { k<<<1, 32>>>(o); }
+"""
+    accesses = accesses_of(text % body)
+    assert [(a.kind, a.width_bytes, a.wavefronts.mean) for a in accesses] == found

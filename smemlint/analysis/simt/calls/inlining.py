@@ -48,7 +48,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Frame
-from smemlint.analysis.simt.interpreter.conversions import convert
+from smemlint.analysis.simt.interpreter.conversions import binds_temporary, convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.shared_functions import touches_shared
@@ -395,13 +395,14 @@ def _bind_reference(
 ) -> Variable:
     """Returns a parameter that refers to the operand's place, or to a temporary of its value."""
     state, place = ev.state, operand.place
-    if place is None:
+    if place is None or binds_temporary(place.type, type_.target):
         value = operand_value(ev, operand)
         if isinstance(value, Pointer) and not isinstance(type_.target, PointerType):
             place = LValue(value.object, value.offset, value.target, value.is_volatile)
         else:
             temporary = type_of(value) if isinstance(type_.target, OpaqueType) else type_.target
-            local = state.new_local(name, temporary, state.key(node, name), value)
+            held = convert(ev, value, temporary)
+            local = state.new_local(name, temporary, state.key(node, name), held)
             place = LValue(local, offset_of(0), temporary)
     target = place.type if isinstance(type_.target, OpaqueType | ArrayType) else type_.target
     if isinstance(place.type, RecordType) and not isinstance(target, RecordType):

@@ -11,6 +11,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     I8,
     I64,
     U32,
+    ArrayType,
     CType,
     FloatType,
     IntType,
@@ -197,3 +198,13 @@ def _holds_data(value: Aggregate) -> bool:
         isinstance(v, FloatValue) or (isinstance(v, Unknown) and v.is_data)
         for v in value.cells.values()
     )
+
+
+def binds_temporary(given: CType, target: CType) -> bool:
+    """Returns whether a reference to a type that binds to a place of another refers to a copy."""
+    if isinstance(given, ArrayType):
+        return isinstance(target, PointerType)
+    kinds = type(given), type(target)
+    if kinds == (IntType, IntType):
+        return given != target
+    return kinds in ((IntType, FloatType), (FloatType, IntType))

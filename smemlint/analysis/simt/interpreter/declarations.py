@@ -48,7 +48,8 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.conversions import convert
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.analysis.simt.interpreter.conversions import binds_temporary, convert
 from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.records import declared_alignment
@@ -135,6 +136,10 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, ctype: CType) -> None:
         else Unknown.because(ReasonCode.NO_VALUE, f"`{node.name}` has no initializer")
     )
     target = ctype.target
+    if init is not None and isinstance(place, LValue) and binds_temporary(place.type, target):
+        held = convert(ev, read_lvalue(ev, place, init), target)
+        local = state.new_local(node.name, target, state.key(node, f"held {node.name}"), held)
+        place = LValue(local, offset_of(0), target)
     value: Value
     if isinstance(place, Unknown):
         function = ev.evaluate(init) if isinstance(init, ir.ID) else None
