@@ -281,9 +281,19 @@ class BitField(OpaqueType):
 
     Attributes:
         size, align: of the type that it is declared with.
+        whole: that type; None where it is no integer.
+        is_placed: it lies where the ABI packs it; else its class has no layout that is known.
     """
 
     bits: int = 0
+    whole: IntType | None = None
+    is_placed: bool = True
+
+    def narrow(self) -> IntType | None:
+        """Returns the integer type of as many bits, which values are converted to."""
+        if self.whole is None or not 0 < self.bits < self.whole.bits:
+            return self.whole
+        return IntType(self.bits, self.whole.signed)
 
 
 def is_opaque(kind: object) -> bool:
@@ -314,7 +324,7 @@ def is_sized(ctype: CType) -> bool:
         ctype = ctype.element
     if isinstance(ctype, RecordType):
         return ctype.is_sized
-    return isinstance(ctype, BitField) or not is_opaque(ctype)
+    return ctype.is_placed if isinstance(ctype, BitField) else not is_opaque(ctype)
 
 
 CType: TypeAlias = (

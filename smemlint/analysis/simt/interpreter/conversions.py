@@ -9,9 +9,11 @@ from smemlint.analysis.simt.domain.bounded import ADDRESS
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I8,
+    I32,
     I64,
     U32,
     ArrayType,
+    BitField,
     CType,
     FloatType,
     IntType,
@@ -83,6 +85,12 @@ def _converted(ev: Evaluator, value: Value, ctype: CType) -> Value:
                 return Pointer(value.object, value.offset, ctype.target, is_volatile)
             if isinstance(value, AffineInt):
                 return int_to_pointer(ev, value, ctype)
+        case BitField() if isinstance(value, AffineInt):
+            narrow = ctype.narrow()
+            if narrow is None:
+                return value
+            is_int = narrow.bits < I32.bits  # what it is read as
+            return convert(ev, convert(ev, value, narrow), I32 if is_int else narrow)
         case RecordType() if isinstance(value, Aggregate | Pointer):
             return _sliced(ev, value, ctype)
     return value

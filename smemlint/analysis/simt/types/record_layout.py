@@ -51,7 +51,7 @@ def lay_out(
         begin, end, natural = _placed(ctype, extra, 0 if union else end, pack, bool(field_name))
         align = max(align, natural)
         size = max(size, end)
-        if field_name or not isinstance(ctype, BitField):
+        if field_name or not _is_packed(ctype):
             placed.append((field_name, ctype, begin))
     offsets = [begin // 8 for _, _, begin in placed] if union else _apart(placed, end)
     if offsets is None:  # several bit-fields of one byte cannot be told apart
@@ -94,7 +94,7 @@ def _placed(
     natural = max(ctype.align if pack is not None else 1, extra, 1)
     natural = min(natural, pack or natural)
     unit = 8 * natural
-    if not isinstance(ctype, BitField):
+    if not isinstance(ctype, BitField) or not ctype.is_placed:
         begin = -(-at // unit) * unit
         size = 1 if isinstance(ctype, OpaqueType) and not ctype.size else ctype.size
         return begin, begin + 8 * size, natural
@@ -116,24 +116,26 @@ def _apart(placed: Sequence[tuple[str, CType, int]], end: int) -> list[int] | No
     limits: list[int] = []
     for _, ctype, begin in reversed(placed):
         limits.append(end)
-        end = end if isinstance(ctype, BitField) else begin
+        end = end if _is_packed(ctype) else begin
     found: list[int] = []
     free = 0
     for (_, ctype, begin), limit in zip(placed, reversed(limits), strict=True):
         at = begin // 8
-        if isinstance(ctype, BitField):
+        if _is_packed(ctype):
             at = max(free, at)
             if 8 * at >= limit:
                 return None
         found.append(at)
-        free = at + (1 if isinstance(ctype, BitField) else ctype.size)
+        free = at + (1 if _is_packed(ctype) else ctype.size)
     return found
 
 
 def _without_bits(ctype: CType) -> CType:
-    if not isinstance(ctype, BitField):
-        return ctype
-    return OpaqueType(ctype.spelling, ctype.size, ctype.align)
+    return replace(ctype, is_placed=False) if isinstance(ctype, BitField) else ctype
+
+
+def _is_packed(ctype: CType) -> bool:
+    return isinstance(ctype, BitField) and ctype.is_placed
 
 
 def is_dynamic(ctype: CType) -> bool:

@@ -355,4 +355,4 @@ def _bit_field(ev: Evaluator, decl: ir.Decl) -> CType:
     text = f"the bit-field `{decl.name}`"
     if bits is None or not isinstance(ctype, IntType):
         return OpaqueType(text, ctype.size, ctype.align)
-    return BitField(text, ctype.size, ctype.align, bits)
+    return BitField(text, ctype.size, ctype.align, bits, ctype)

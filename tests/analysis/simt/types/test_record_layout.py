@@ -152,3 +152,18 @@ def test_bit_fields_of_one_word_keep_their_values_apart():
 def test_pointers_to_functions_are_members():
     record = "struct S { char a; void (*f)(float *, int); int (*h[2])(int); char z; };"
     assert (_bytes(record, "S", ""), _bytes(record, "S", "z")) == (40, 40 + 32)
+
+
+@pytest.mark.parametrize(("member", "wavefronts"), [("a", 4), ("b", 1), ("c", 8), ("d", 1)])
+def test_bit_fields_keep_as_many_bits_as_they_have(member, wavefronts):
+    """As g++ 12 computes: 12 of 3 bits is 4, 33 of 5 bits 1, 24 of a signed one of 5 bits -8."""
+    text = f"""
+    struct F {{ unsigned a : 3, b : 5; int c : 5; bool d : 1; }};
+    __global__ void k() {{
+      __shared__ float s[4096];
+      F f{{12, 33, 24, 2}};
+      s[1024 + (int)threadIdx.x * f.{member}] = 1;
+    }}
+    void go() {{ k<<<1, 32>>>(); }}"""
+    (found,) = facts_in(a_cu=text).kernels
+    assert [a.wavefronts.mean for a in found.accesses] == [wavefronts]
