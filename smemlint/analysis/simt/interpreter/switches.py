@@ -188,7 +188,7 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
 
 
 def _issue_once(items: Iterable[Event | Fence], entry: int, met: dict[Hashable, int]) -> None:
-    """Issues no access again that threads of a case above come to, who fall through.
+    """Takes back accesses that threads of a case above come to as well, who fall through.
 
     Args:
         items: what an entry recorded.
