@@ -346,3 +346,43 @@ def test_a_method_that_returns_early_says_nothing_of_attributes_behind_it(tmp_pa
     """The pitch may be 64 or not."""
     ((access,),) = (k.accesses for k in facts_of(RETURNED, tmp_path).kernels)
     assert access.certainty is Certainty.SAMPLED
+
+
+MERGED = """
+@cute.kernel
+def kernel(tiled: cute.TiledCopy):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    first = smem.allocate_array(cutlass.Float32, COUNT)
+    s = cute.make_tensor(smem.allocate_array(cutlass.Float32, 512), cute.make_layout(512))
+    part = tiled.get_slice(tx).partition_D(s)
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32)
+    given = cute.make_rmem_tensor((4,), cutlass.Boolean)
+    cute.copy(atom, cute.make_rmem_tensor_like(part), part[None, 0]PREDICATE)
+
+@cute.jit
+def run():
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32)
+    tiled = cute.make_tiled_copy_tv(atom, cute.make_layout(128), cute.make_layout(4))
+    kernel(tiled).launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+cute.compile(run)
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"), [(128, (16, 1)), (2175, (4, 4)), (2174, (8, 2)), (0, (16, 1))]
+)
+def test_vectors_of_the_compiler_are_as_wide_as_their_array_is_aligned(count, expected, tmp_path):
+    """2,175 floats end at byte 8,700, a multiple of 4: four STS, lanes 16 bytes apart.
+
+    nvidia-cutlass-dsl 4.8.1 (sm_90a) has st.shared.b32 there, and st.shared.v4.b32 at byte 0.
+    """
+    text = MERGED.replace("COUNT", str(count)).replace("PREDICATE", "")
+    assert set(ways(facts_of(text, tmp_path))) == {(AccessKind.STORE, *expected)}
+
+
+def test_elements_with_predicates_of_their_own_are_left_open(tmp_path):
+    text = MERGED.replace("COUNT", "128").replace("PREDICATE", ", pred=given")
+    ((access,),) = (k.accesses for k in facts_of(text, tmp_path).kernels)
+    assert not access.certainty.is_decided

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import gcd
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import (
@@ -112,8 +113,21 @@ def copy_by(
     except cute.CuteError as error:
         call.run.types.learn_from_copy(sides)
         return _undecided(call, sides, str(error))
-    issue(call.run, issued, call.node)
+    atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
+    is_merged = atom.op.mechanism is cute.Mechanism.AUTO_VECTORIZING
+    if is_merged and _is_by_element(call.given.named.get("pred"), source):
+        return _undecided(call, sides, "which elements with predicates of their own are merged")
+    issue(call.run, issued, call.node, is_merged=is_merged)
     return None
+
+
+def _is_by_element(predicate: Value, source: cute.Tensor) -> bool:
+    """Returns whether the elements of a copy have predicates of their own."""
+    found, size = payload_of(predicate), source.size
+    if not isinstance(found, cute.Tensor) or not isinstance(size, int) or size == 1:
+        return False
+    different = found.layout.plain.cosize
+    return isinstance(different, int) and different >= size
 
 
 def _first(value: Value) -> Value:
@@ -423,8 +437,21 @@ def _element_at(pointer: Pointer) -> tuple[cute.Tensor, AffineInt | UnknownNumbe
 # ---- recording
 
 
-def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) -> None:
-    """Records the instructions of one call."""
+def issue(
+    run: Execution,
+    instructions: Sequence[Instruction],
+    node: ast.AST,
+    *,
+    is_merged: bool = False,
+) -> None:
+    """Records the instructions of one call.
+
+    Args:
+        run: the execution.
+        instructions: what it issues.
+        node: the call.
+        is_merged: the compiler makes vectors of elements, as wide as their array lies.
+    """
     located = [(i, byte_offset(i.address, i.tensor)) for i in instructions if i.op in KINDS]
     if run.kernel is None:
         return
@@ -432,6 +459,7 @@ def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) ->
         located, _has_swizzle, run.kernel.mask, _width_of_pointer_swizzle
     ):
         width = min(instruction.width, _WIDEST)  # 32 bytes are two instructions
+        width = gcd(width, _first_byte(instruction.tensor)) if is_merged else width
         for at in range(0, instruction.width, width or 1):
             emit(
                 run,
@@ -442,6 +470,12 @@ def issue(run: Execution, instructions: Sequence[Instruction], node: ast.AST) ->
                 node,
                 instruction=instruction,
             )
+
+
+def _first_byte(tensor: cute.Tensor) -> int:
+    """Returns where the array of a tensor begins in shared memory; 0 where that is not known."""
+    array = array_of(tensor)
+    return array.shared.base if array is not None and array.shared is not None else 0
 
 
 def _behind(
