@@ -60,7 +60,8 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
     if base.object.space is Space.LOCAL and isinstance(index, Unknown) and index.is_uniform:
         index = _some_index(ev, node)
     if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
-        ev.state.spend(2)
+        is_plain = isinstance(node.subscript, ir.ID | ir.Constant)  # LLVM counts in its width
+        ev.state.spend(1 if is_plain else 2)
     return _element_at(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
 
 
