@@ -386,3 +386,11 @@ def test_elements_with_predicates_of_their_own_are_left_open(tmp_path):
     text = MERGED.replace("COUNT", "128").replace("PREDICATE", ", pred=given")
     ((access,),) = (k.accesses for k in facts_of(text, tmp_path).kernels)
     assert not access.certainty.is_decided
+
+
+def test_single_elements_with_predicates_have_figures(tmp_path):
+    """Lanes store 16 words apart, one element at a time: 16 of them are in a bank."""
+    text = MERGED.replace("COUNT", "128").replace("PREDICATE", ", pred=given")
+    strided = text.replace("cute.make_layout(512))", "cute.make_layout(512, stride=4))")
+    ((access,),) = (k.accesses for k in facts_of(strided, tmp_path).kernels)
+    assert (access.width_bytes, access.ways, access.instructions) == (4, 16, 16)

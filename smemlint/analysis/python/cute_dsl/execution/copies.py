@@ -115,7 +115,8 @@ def copy_by(
         return _undecided(call, sides, str(error))
     atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
     is_merged = atom.op.mechanism is cute.Mechanism.AUTO_VECTORIZING
-    if is_merged and _is_by_element(call.given.named.get("pred"), source):
+    has_vectors = any(8 * i.width > source.bits for i in issued)
+    if is_merged and has_vectors and _is_by_element(call.given.named.get("pred"), source):
         return _undecided(call, sides, "which elements with predicates of their own are merged")
     issue(call.run, issued, call.node, is_merged=is_merged)
     return None
