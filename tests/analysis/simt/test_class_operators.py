@@ -160,3 +160,14 @@ def test_what_an_increment_refers_to_is_used(body, stores):
     found = accesses_of(STEPS.format(body))
     assert sum(a.instructions for a in found) == stores
     assert {a.wavefronts.mean for a in found} == {4}
+
+
+@pytest.mark.parametrize(("body", "notes"), [("p[threadIdx.x] = 0;", 1), ("", 0)])
+def test_a_destructor_that_may_touch_shared_memory_is_said(body, notes):
+    text = f"""
+struct Guard {{ float *p; __device__ Guard(float *q) : p(q) {{}} __device__ ~Guard() {{ {body} }} }};
+__global__ void k() {{ __shared__ float s[64]; Guard g(s); s[threadIdx.x] = 1; }}
+void f() {{ k<<<1, 32>>>(); }}
+"""
+    (kernel,) = facts_of(text).kernels
+    assert (len(kernel.accesses), len(kernel.not_analysed)) == (1, notes)
