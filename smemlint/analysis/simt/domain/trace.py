@@ -226,14 +226,13 @@ class Trace:
             self.fence(item.kind, item.entry, item.depth)
 
     def fence(self, kind: str, entry: LoopEntry | None = None, depth: int = 0) -> None:
-        """Records a fence; runs of equal fences count once."""
+        """Records a fence; runs of equal fences count once, but for the end of a loop."""
         if self._muted:
             return
         last = self.items[-1] if self.items else None
-        if isinstance(last, Fence) and (
-            (last.kind, last.depth) == (kind, depth) or last.kind == "barrier"
-        ):
-            return
+        if isinstance(last, Fence) and not last.parts_loop:
+            if (last.kind, last.depth) == (kind, depth) or last.kind == "barrier":
+                return
         self.items.append(Fence(kind, entry, depth))
 
     def extend(self, node: ir.Node, *, extends: bool = True) -> None:
