@@ -101,8 +101,8 @@ def _may_mean(ev: Evaluator, name: str) -> bool:
     no scope in sight has another than the built-in one, and no argument may be of a class.
     """
     *qualifier, last = name.split("::")
-    is_in_class = ev.state.frame.record is not None
-    found = [f for f in ev.policy.functions(ev, last) if is_in_class or f.record is None]
+    may_be_member = bool(qualifier) or ev.state.frame.record is not None
+    found = [f for f in ev.policy.functions(ev, last) if may_be_member or f.record is None]
     scopes = frozenset(f.scope for f in found)
     if qualifier == [""]:
         return () in scopes

@@ -13,7 +13,10 @@ struct V { int x; };
 __device__ int twice(V v) { return v.x * 2; }
 template <class T> __device__ int thrice(T v) { return v.x * 4; }
 }
-struct Other { __device__ int min(int a, int b) { return 16; } };
+struct Other {
+  static __device__ int min(int a, int b) { return 16; }
+  static __device__ int reduce(int a) { return 8 * a; }
+};
 %s
 __global__ void k() { __shared__ int s[4096]; int t = threadIdx.x; %s = 1; }
 %s
@@ -26,6 +29,8 @@ void f() { %sk<<<1, 32>>>(); }
     ("s[t * ::max(2, 1)]", 2, "assumed"),
     ("s[t * mine::max(2, 1)]", 4, "assumed"),
     ("s[t * min(2, 3)]", 2, "assumed"),
+    ("s[t * Other::min(2, 3)]", 16, "assumed"),
+    ("s[Other::reduce(t)]", 8, "assumed"),  # not that of cooperative groups
     ("s[mine::only(t)]", 8, "assumed"),
     ("s[only(t)]", 8, "sampled"),  # does not compile but for what was not read
     ("s[twice(mine::V{t})]", 2, "assumed"),  # found by its argument
