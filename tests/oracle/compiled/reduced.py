@@ -31,8 +31,10 @@ def declarations(text: str) -> list[tuple[int, int]]:
             depth += 1
             continue
         mark = match["mark"]
-        depth += (mark == "{") - (mark == "}")
-        if mark == "}" and depth < len(spaces):
+        depth = max(
+            depth + (mark == "{") - (mark == "}"), 0
+        )  # headers may close more than they open
+        if mark == "}" and spaces and depth < len(spaces):
             spaces.pop()
             start = match.end()
         elif mark != "{" and depth == len(spaces):

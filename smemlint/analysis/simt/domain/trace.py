@@ -153,6 +153,10 @@ class Fence:
     has_effects: bool = False
     begins: bool = False
 
+    def covers(self, kind: str, depth: int) -> bool:
+        """Returns whether a fence right behind this one would say nothing more."""
+        return self.kind == "barrier" or (self.kind, self.depth) == (kind, depth)
+
     @property
     def parts_loop(self) -> bool:
         """Whether a loop whose iterations follow each other begins or ends here."""
@@ -230,10 +234,8 @@ class Trace:
         if self._muted:
             return
         last = self.items[-1] if self.items else None
-        if isinstance(last, Fence) and not last.parts_loop:
-            if (last.kind, last.depth) == (kind, depth) or last.kind == "barrier":
-                return
-        self.items.append(Fence(kind, entry, depth))
+        if not isinstance(last, Fence) or last.parts_loop or not last.covers(kind, depth):
+            self.items.append(Fence(kind, entry, depth))
 
     def extend(self, node: ir.Node, *, extends: bool = True) -> None:
         """Notes whether two bytes become more: integers are added up, copies are left as they are.

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import is_uniform, reason_of
-from smemlint.analysis.python.cute_dsl.execution.copies import access_element
+from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import (

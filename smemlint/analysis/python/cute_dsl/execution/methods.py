@@ -10,7 +10,7 @@ import numpy as np
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method, reason_of
-from smemlint.analysis.python.cute_dsl.execution.copies import access_pointer
+from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_pointer
 from smemlint.analysis.python.cute_dsl.execution.state import Kernel
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import aligned
 from smemlint.analysis.python.cute_dsl.execution.values import (

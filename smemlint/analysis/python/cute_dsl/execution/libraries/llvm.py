@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method
-from smemlint.analysis.python.cute_dsl.execution.copies import issue_assembly, note_without_lanes
+from smemlint.analysis.python.cute_dsl.execution.copies import note_without_lanes
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
+from smemlint.analysis.python.cute_dsl.execution.recording.elements import issue_assembly
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     Cute,
