@@ -48,6 +48,10 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
         return
     unit = index.unit(path)
     yield from _undefined(index, unit, launches)
+    missing = ", ".join(n for n in unit.not_found if posixpath.basename(n) in headers)
+    if missing and not launches and not any(f.is_kernel for f in unit.functions):
+        reason = f"what it instantiates may be in files that were not found: {missing}"
+        yield NotAnalysed(_place(path, text, 0, 0), "", Reason(ReasonCode.MISSING, reason))
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
     if all(is_cub_header(file) or is_without_kernels(file) for file in outside):
         return  # without a scan

@@ -133,3 +133,20 @@ def test_a_file_that_is_built_for_its_headers_says_once_where_the_kernels_are(
     facts = check([Source(str(tmp_path / n)) for n in names], Settings()).facts
     left = [n for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
     assert [[h for h in ("k.cuh",) if h in n.reason.text] for n in left] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("template void run<64>(float* a);", 1),
+        ("template <> void run<64>(float* a) { launch<64>(a); }", 1),
+        ("void run(float* a) {}", 0),  # of host code alone
+        ("__global__ void k() { __shared__ int s[4]; s[0] = 1; }", 1),
+    ],
+)
+def test_templates_of_a_header_that_was_not_found_are_said(text, count, tmp_path):
+    (tmp_path / "one.cu").write_text(f'#include "launch_template.h"\n{text}\n')
+    facts = check([Source(str(tmp_path / "one.cu"))], Settings()).facts
+    notes = [n for n in facts.not_analysed if n.reason.code is ReasonCode.MISSING]
+    assert [n.span.line for n in notes] == [1] * count
+    assert all("launch_template.h" in n.reason.text for n in notes)
