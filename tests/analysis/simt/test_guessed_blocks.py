@@ -130,7 +130,6 @@ def test_a_guess_that_leaves_an_array_is_not_the_one_that_is_named(rows, block):
     text = "__global__ void k(double *g, int n) {\n"
     text += f"  __shared__ double s[{rows}][16];\n"
     text += "  if (n > 3) s[threadIdx.x][threadIdx.y] = 1;\n}\n"
-    text += "void run(double *g, int n, int x, int y) { k<<<1, dim3(x, y)>>>(g, n); }\n"
     (kernel,) = facts_in(a_cu=text).kernels
     (access,) = kernel.accesses
     assert (access.instance.block, access.certainty, access.ways) == (block, "assumed", 16)
@@ -153,4 +152,23 @@ def test_a_kernel_that_names_the_third_axis_may_have_short_rows(bounds):
     assert access.certainty == "sampled"
     text = DEEP.format(bounds=bounds, row=128).replace("128 * threadIdx.z + ", "")
     (kernel, *_) = facts_in(a_cu=text).kernels
-    assert [a.certainty for a in kernel.accesses] == ["assumed"]
+    assert [a.certainty for a in kernel.accesses] == ["assumed" if bounds else "sampled"]
+
+
+@pytest.mark.parametrize(
+    ("launch", "certainty"),
+    [
+        ("", "assumed"),  # rows of 16 and of 32 lanes
+        (
+            "void run(double *g, int n) { int y = 1 << n; k<<<1, dim3(512 / y, y)>>>(g); }",
+            "sampled",
+        ),
+        ("void run(double *g, int n) { k<<<1, dim3(16, n)>>>(g); }", "assumed"),
+    ],
+)
+def test_a_launch_that_computes_its_rows_may_have_short_ones(launch, certainty):
+    """16 ways of 8 bytes at rows of 16 lanes or more, 8 at rows of eight: block (8, 32)."""
+    text = "__global__ void k(double *g) { __shared__ double s[8192];\n"
+    text += f"s[threadIdx.y + threadIdx.x * 16] = g[0]; }}\n{launch}\n"
+    ((access,),) = [kernel.accesses for kernel in facts_in(a_cu=text).kernels]
+    assert (access.certainty, access.ways) == (certainty, 16)

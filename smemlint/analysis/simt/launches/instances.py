@@ -43,6 +43,8 @@ _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
 _FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 _PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
 _CUBE_SHAPES = (*_PLANE_SHAPES, (8, 8, 4))
+_SHORT_ROWS = (8, 32, 1)
+"""Of launches that compute their rows: `dim3(512 / y, y)`."""
 _LAUNCH = f"launch at {PLACE}"
 
 
@@ -218,6 +220,7 @@ class Instances:
         shapes = several if axes else _FLAT_SHAPES
         known = "no launch was found"
         if launch is not None:
+            shapes = (*shapes, _SHORT_ROWS) if shapes is _PLANE_SHAPES else shapes
             shapes = _within(shapes, launch.limits) or _at_limits(launch)
             known = f"the {_LAUNCH} has a block size that is known only at run time"
         place = _line(launch) if launch is not None else None
