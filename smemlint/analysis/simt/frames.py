@@ -157,7 +157,7 @@ class Loop:
     Attributes:
         broken, continued: threads that left it, or its iteration.
         counter: name of the loop variable.
-        varying: it, and the names of what an iteration changes for the next one.
+        changed: names of what an iteration changes for the next one.
         cost: operations of all iterations so far, as the compiler's unroller counts them.
         breaks, continues: what was written before those under open conditions in it.
         is_left_openly: a `break` stands under an open condition.
@@ -171,7 +171,7 @@ class Loop:
     broken: Mask
     continued: Mask
     counter: str = ""
-    varying: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
     cost: int = 0
     breaks: PendingJumps = field(default_factory=PendingJumps)
     continues: PendingJumps = field(default_factory=PendingJumps)
@@ -181,6 +181,10 @@ class Loop:
     share: Share | None = None
     is_general: bool = False
     is_switch: bool = False
+
+    def varies(self, names: frozenset[str]) -> bool:
+        """Returns whether what is computed from these variables is new in each iteration."""
+        return self.counter in names or not names.isdisjoint(self.changed)
 
 
 @dataclass(slots=True, eq=False)

@@ -261,10 +261,10 @@ class State:
         """Counts an integer operation against the loops whose iterations each do it."""
         names = None
         for loop in self.loops:
-            if loop.varying:
+            if loop.counter or loop.changed:
                 if names is None:
                     names = self.node_facts.names_in(node)
-                if not names.isdisjoint(loop.varying):
+                if loop.varies(names):
                     loop.cost += cost
 
     # ---- nodes

@@ -21,6 +21,7 @@ from smemlint.frontend.ir.cplusplus import (
 )
 from smemlint.frontend.ir.expressions import (
     ID,
+    STEPS,
     ArrayRef,
     Assignment,
     BinaryOp,
@@ -82,14 +83,15 @@ from smemlint.frontend.ir.types import (
 )
 
 __all__ = [
-    "ID", "ArrayDecl", "ArrayRef", "Assembly", "AssemblyOperand", "Assignment", "BinaryOp",
-    "BindingElement", "BlockItem", "BraceList", "Break", "Case", "Cast", "Compound", "Constant",
-    "Construct", "Continue", "Decl", "DeclList", "Declaration", "Default", "DirectInit", "DoWhile",
-    "EmptyStatement", "Enum", "Enumerator", "ExprList", "Expression", "Extent", "FloorDivision",
-    "FloorModulo", "Fold", "For", "FuncCall", "FuncDecl", "FuncDef", "Goto", "IdentifierType", "If",
-    "InitList", "Label", "Lambda", "Launch", "Loop", "MemberInit", "NamedInitializer", "New",
-    "Node", "Opaque", "PackExpansion", "PtrDecl", "RangeElement", "RangeFor", "Requires", "Return",
-    "SizeofPack", "Statement", "StaticAssert", "Struct", "StructRef", "Switch", "TernaryOp",
-    "Throw", "Try", "Type", "TypeArgument", "TypeDecl", "Typedef", "Typename", "UnaryOp", "Union",
-    "Unparsed", "UnparsedType", "Using", "While", "WrappedIndex", "called_name",
+    "ID", "STEPS", "ArrayDecl", "ArrayRef", "Assembly", "AssemblyOperand", "Assignment",
+    "BinaryOp", "BindingElement", "BlockItem", "BraceList", "Break", "Case", "Cast", "Compound",
+    "Constant", "Construct", "Continue", "Decl", "DeclList", "Declaration", "Default",
+    "DirectInit", "DoWhile", "EmptyStatement", "Enum", "Enumerator", "ExprList", "Expression",
+    "Extent", "FloorDivision", "FloorModulo", "Fold", "For", "FuncCall", "FuncDecl", "FuncDef",
+    "Goto", "IdentifierType", "If", "InitList", "Label", "Lambda", "Launch", "Loop", "MemberInit",
+    "NamedInitializer", "New", "Node", "Opaque", "PackExpansion", "PtrDecl", "RangeElement",
+    "RangeFor", "Requires", "Return", "SizeofPack", "Statement", "StaticAssert", "Struct",
+    "StructRef", "Switch", "TernaryOp", "Throw", "Try", "Type", "TypeArgument", "TypeDecl",
+    "Typedef", "Typename", "UnaryOp", "Union", "Unparsed", "UnparsedType", "Using", "While",
+    "WrappedIndex", "called_name",
 ]  # fmt: skip

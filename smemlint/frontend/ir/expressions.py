@@ -67,6 +67,10 @@ class UnaryOp(Expression):
     expr: Expression | Typename
 
 
+STEPS = frozenset(("++", "--", "p++", "p--"))
+"""Operators that change their operand by one."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryOp(Expression):
     """`left op right`."""

@@ -78,7 +78,7 @@ def _is_function_of_tensors(name: str) -> bool:
 
 def _is_assignment(node: ir.Node) -> bool:
     if isinstance(node, ir.UnaryOp):
-        return node.op in ("++", "--", "p++", "p--")
+        return node.op in ir.STEPS
     return isinstance(node, ir.Assignment)
 
 

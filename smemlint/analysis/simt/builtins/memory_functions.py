@@ -23,8 +23,8 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
+from smemlint.hardware.arch import WORD
 
-_WORD = 4
 _EXPANDED = 16
 """Bytes that nvcc always expands."""
 _UNROLLED = 64
@@ -67,7 +67,7 @@ def _unit(side: Pointer, other: Value, bytes_: int) -> int:
     obj, offset = side.object, side.offset
     if bytes_ > _UNROLLED or obj.shared is None or obj.origin is not None or is_lost(offset):
         return 0
-    known = min(_WORD, obj.shared.alignment, scev_of(offset).alignment)
+    known = min(WORD, obj.shared.alignment, scev_of(offset).alignment)
     is_local = isinstance(other, Pointer) and other.object.space is Space.LOCAL
     is_set_in_one_place = isinstance(other, AffineInt) and offset.constant is not None
     if bytes_ <= _EXPANDED or is_local or is_set_in_one_place:

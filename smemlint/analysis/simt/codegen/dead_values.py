@@ -26,7 +26,6 @@ _WORD = re.compile(r"\w+")
 _NUMBERS = frozenset(
     ("bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double", "half")
 )
-_STEPS = frozenset(("++", "--", "p++", "p--"))
 _LIVE = ""
 """Stands for a reader that is no variable."""
 
@@ -131,7 +130,7 @@ class _Reader:
         match node:
             case ir.Assignment(lvalue=ir.ID(name=name)) if name in self._uses:
                 self._assign(name, node)
-            case ir.UnaryOp(expr=ir.ID(name=name)) if name in self._uses and node.op in _STEPS:
+            case ir.UnaryOp(expr=ir.ID(name=name)) if name in self._uses and node.op in ir.STEPS:
                 self._uses[name].is_given = True
             case ir.ID() | ir.Cast(expr=ir.ID()) | None:
                 pass

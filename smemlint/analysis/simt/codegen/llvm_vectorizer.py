@@ -361,8 +361,7 @@ def _cut_off(chain: _Chain, event: Event) -> _Chain:
     waiting = [store for at in places[ahead:] for store in chain.elements[at]]
     if any(may_meet(event, store) for store in waiting) or event.kind is AccessKind.LOAD:
         ahead = len(places)
-    cut = replace(chain, elements={at: chain.elements.pop(at) for at in places[:ahead]})
-    return cut
+    return replace(chain, elements={at: chain.elements.pop(at) for at in places[:ahead]})
 
 
 def _promised_alignment(obj: Object) -> int:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smemlint.analysis.simt.codegen.branches.branch_shapes import PLACES, is_counted, statements
+from smemlint.analysis.simt.codegen.branches.branch_shapes import (
+    PLACES,
+    is_counted,
+    is_part,
+    statements,
+)
 from smemlint.analysis.simt.codegen.slow_paths import NAMES
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -178,12 +183,7 @@ def loads_of(value: ir.Node) -> tuple[ir.Node, ...]:
     """Returns the places that arithmetic reads; none where it is more than arithmetic."""
     if not _is_pure(value):
         return ()
-    return tuple(
-        leaf
-        for leaf in leaves_of(value)
-        if isinstance(leaf, ir.ArrayRef | ir.StructRef)
-        or (isinstance(leaf, ir.UnaryOp) and leaf.op == "*")
-    )
+    return tuple(leaf for leaf in leaves_of(value) if is_part(leaf))
 
 
 def ends_in_select(item: ir.Node, later: Sequence[ir.Node]) -> bool:

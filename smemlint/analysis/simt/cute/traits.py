@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from smemlint.analysis.simt.cute.types import type_bits
 from smemlint.analysis.simt.cute.values import plain_layout_of, value_of
@@ -60,8 +60,7 @@ def cute_trait(ev: Evaluator, name: str) -> Value | None:
 def _is_static(type_: CType | None) -> bool | None:
     """Returns whether all numbers of a type are known from it; None where that is not known."""
     if isinstance(type_, TupleType):
-        answers = [_is_static(mode) for mode in type_.modes]
-        return False if False in answers else None if None in answers else True
+        return _all(map(_is_static, type_.modes))
     if not isinstance(type_, StaticType):
         return False if isinstance(type_, IntType) else None
     return _has_static(static_value(type_))
@@ -74,8 +73,13 @@ def _has_static(value: Value) -> bool | None:
     if isinstance(value, AffineInt):
         return isinstance(value.type, StaticIntType)
     items = value.payload if isinstance(value, Cute) else None
-    answers = [_has_static(item) for item in items] if isinstance(items, tuple) else [None]
-    return False if False in answers else None if None in answers else True
+    return _all(map(_has_static, items)) if isinstance(items, tuple) else None
+
+
+def _all(answers: Iterable[bool | None]) -> bool | None:
+    """Returns whether all answers are yes; None where one is not known and none is no."""
+    known = set(answers)
+    return False if False in known else None if None in known else True
 
 
 def _is_integral(type_: CType | None) -> bool | None:

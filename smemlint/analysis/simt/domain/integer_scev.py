@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -73,13 +74,10 @@ def chosen_scev(a: AffineInt, b: AffineInt, result: AffineInt) -> Scev:
 
 
 _COMPARED = "(compared "
-_COMPARISONS = {
-    "<": lambda low, high: high < 0 or low >= 0,
-    ">=": lambda low, high: high < 0 or low >= 0,
-    "<=": lambda low, high: high <= 0 or low > 0,
-    ">": lambda low, high: high <= 0 or low > 0,
-    "==": lambda low, high: high < 0 or low > 0,
-    "!=": lambda low, high: high < 0 or low > 0,
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    **dict.fromkeys(("<", ">="), lambda low, high: high < 0 or low >= 0),
+    **dict.fromkeys(("<=", ">"), lambda low, high: high <= 0 or low > 0),
+    **dict.fromkeys(("==", "!="), lambda low, high: high < 0 or low > 0),
 }
 """Whether a comparison comes out alike for all differences between two numbers."""
 

@@ -340,6 +340,15 @@ class Trace:
         """Whether a dry run is under way."""
         return self._muted > 0
 
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Records nothing of what is evaluated inside."""
+        self.mute()
+        try:
+            yield
+        finally:
+            self.unmute()
+
     def mute(self) -> None:
         """Begins a dry run: nothing is recorded until `unmute`."""
         self._muted += 1

@@ -48,14 +48,10 @@ def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | U
 
 
 def _bound_lvalue(ev: Evaluator, node: ir.BindingElement) -> LValue | Unknown:
-    trace = ev.state.trace
-    if node.index:
-        trace.mute()
-    try:
+    if not node.index:
         return ev.lvalue(node.value)
-    finally:
-        if node.index:
-            trace.unmute()
+    with ev.state.trace.muted():
+        return ev.lvalue(node.value)
 
 
 def _temporary(ev: Evaluator, value: Value, node: ir.BindingElement) -> LValue:

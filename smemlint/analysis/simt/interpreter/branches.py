@@ -66,11 +66,8 @@ def execute_if(ev: Evaluator, node: ir.If) -> None:
     if store is not None:
         ev.evaluate(store)
     elif node in state.node_facts.overwriting and is_selected(ev, node):
-        state.trace.mute()
-        try:
+        with state.trace.muted():
             _execute_branch(ev, node)
-        finally:
-            state.trace.unmute()
     else:
         _execute_branch(ev, node)
 

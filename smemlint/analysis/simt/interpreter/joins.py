@@ -238,10 +238,8 @@ def _compared(ev: Evaluator, cond: object) -> tuple[Value, Value] | None:
     """Returns the numbers that a condition orders, computed anew; None where that is no number."""
     if not (isinstance(cond, ir.BinaryOp) and cond.op in _ORDERS and _is_pure(cond)):
         return None
-    ev.state.trace.mute()
-    sides = ev.evaluate(cond.left), ev.evaluate(cond.right)
-    ev.state.trace.unmute()
-    return sides
+    with ev.state.trace.muted():
+        return ev.evaluate(cond.left), ev.evaluate(cond.right)
 
 
 def _unlimited(assumption: Assumption, is_first: bool, limit: int | None) -> Assumption | None:

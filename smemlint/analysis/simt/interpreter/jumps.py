@@ -164,6 +164,8 @@ def execute_goto(ev: Evaluator, node: ir.Goto) -> None:
     ev.policy.on_jump(ev, node)
     state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, "goto is not followed"))
     taken = Assumption(Topic.JUMP, f"`goto {node.name}` is not followed", node.name)
-    state.guessed.setdefault(taken)
+    if taken in state.guessed:
+        return
+    state.guessed[taken] = None
     for event in state.trace.all_events():
         event.assumptions = (*event.assumptions, taken)

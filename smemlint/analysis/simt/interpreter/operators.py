@@ -94,7 +94,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         return _size_of(ev, node, op)
     if op == "&":
         return address_of(ev, node.expr)
-    if op in ("++", "--", "p++", "p--"):
+    if op in ir.STEPS:
         return increment(ev, node)[1]
     if op == "*":
         place = pointed_to(ev, node)
@@ -145,16 +145,13 @@ def _size_of(ev: Evaluator, node: ir.UnaryOp, op: str) -> Value:
     if isinstance(node.expr, ir.Typename):
         ctype = ev.types.resolve(node.expr)
     else:
-        state.trace.mute()
-        try:
+        with state.trace.muted():
             place = ev.lvalue(node.expr)
             ctype = place.type if isinstance(place, LValue) else None
             if isinstance(place, Unknown):
                 value = ev.evaluate(node.expr)
                 payload = value.payload if isinstance(value, CallableValue) else None
                 ctype = payload if isinstance(payload, CTYPES) else None
-        finally:
-            state.trace.unmute()
     if isinstance(node.expr, ir.Constant) and node.expr.type == "string":
         ctype = ArrayType(I8, len(node.expr.value) - 1) if "\\" not in node.expr.value else None
     if ctype is not None and is_reference(ctype):
@@ -255,20 +252,12 @@ def _static_truth(value: Value) -> bool | None:
     return None if value.constant is None else bool(value.constant)
 
 
-def _muted(ev: Evaluator, node: ir.Node) -> Value:
-    """Returns the value of an expression that may not be evaluated."""
-    ev.state.trace.mute()
-    try:
-        return ev.evaluate(node)
-    finally:
-        ev.state.trace.unmute()
-
-
 def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     state = ev.state
     given = ev.evaluate(node.left)
     if isinstance(given, AffineInt) and (truth := _static_truth(given)) is not None:
-        second = _static_truth(_muted(ev, node.right))  # the operator is CuTe's if so is this one
+        with state.trace.muted():  # it may not be evaluated; the operator is CuTe's if so is it
+            second = _static_truth(ev.evaluate(node.right))
         if second is not None:
             is_true = truth and second if node.op == "&&" else truth or second
             return AffineInt(int(is_true), given.type)

@@ -6,6 +6,7 @@ from smemlint.analysis.simt.builtins.math_functions import pure_functions
 from smemlint.analysis.simt.builtins.table import BUILTINS
 from smemlint.analysis.simt.calls.candidates import takes_by_value
 from smemlint.analysis.simt.calls.pure_calls import is_pure
+from smemlint.analysis.simt.codegen.branches.branch_shapes import is_element
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.domain.ctypes import (
@@ -112,12 +113,8 @@ def _leads_to_shared(obj: Object) -> bool:
 
 def _loads_in_each(ev: Evaluator, loop: Loop, parts: LoopParts) -> bool:
     """Returns whether an iteration loads from places of its own: ptxas leaves it alone then."""
-    elements = (n for n in parts.node.walk() if isinstance(n, ir.ArrayRef | ir.UnaryOp))
-    return any(
-        not (isinstance(node, ir.UnaryOp) and node.op != "*")
-        and not loop.varying.isdisjoint(ev.state.node_facts.names_in(node))
-        for node in elements
-    )
+    names_in = ev.state.node_facts.names_in
+    return any(is_element(node) and loop.varies(names_in(node)) for node in parts.node.walk())
 
 
 def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:

@@ -405,10 +405,10 @@ def _is_geometric(step: ir.Node | None) -> bool:
 
 def begun(ev: Evaluator, node: ir.Node, share: Share | None = None) -> Loop:
     """Returns a loop that no thread has left."""
-    state, counter = ev.state, counter_of(node)
-    effects = state.node_facts.mod_ref(node)
-    varying = (effects.modified if effects is not None else frozenset()) | {counter}
-    return Loop(state.none_active(), state.none_active(), counter, varying - {""}, share=share)
+    state = ev.state
+    effects, none = state.node_facts.mod_ref(node), state.none_active()
+    changed = effects.modified if effects is not None else frozenset()
+    return Loop(none, none, counter_of(node), changed, share=share)
 
 
 def counter_of(node: ir.Node) -> str:

@@ -30,7 +30,6 @@ _ARITHMETIC = (
     ir.Unparsed, ir.Typename, ir.TypeDecl, ir.PtrDecl, ir.IdentifierType,
 )  # fmt: skip
 """What computes and assigns, and does nothing else."""
-_STEPS = ("++", "--", "p++", "p--")
 _SIGNS = ("-", "+", "!", "~", "&", "*")
 _CALLS = (
     ir.FuncCall, ir.Construct, ir.Opaque, ir.Assembly, ir.BraceList, ir.Fold, ir.PackExpansion,
@@ -120,7 +119,7 @@ class _Reader:
             case ir.ID(name=name):
                 self.referenced.add(name)
                 return True
-            case ir.UnaryOp(op=op) if op not in _STEPS:
+            case ir.UnaryOp(op=op) if op not in ir.STEPS:
                 self.is_arithmetic &= op in _SIGNS
                 return self._children(node, inside_loop)
             case ir.Assignment(lvalue=ir.ID(name=name), rvalue=source) if name in self.aliases:

@@ -224,12 +224,9 @@ def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:
     named = ev.state.lookup(node.name) if isinstance(node, ir.ID) else None
     if is_name and isinstance(named, Variable) and not is_opaque(named.type):
         return named.type  # of an object that need not hold anything
-    ev.state.trace.mute()
-    try:
+    with ev.state.trace.muted():
         operand = operand_of(ev, node)
         declared = _declared_member(ev, node) if isinstance(node, ir.StructRef) else None
-    finally:
-        ev.state.trace.unmute()
     found = operand.type
     if is_name and declared is not None:
         return declared

@@ -49,7 +49,6 @@ _MAX_DEPTH = 4
 _CHEAP = frozenset(["+", "-", "*", "&", "|", "^", "<<", ">>", "<", ">", "<=", ">=", "==", "!="])
 _LOGICAL = frozenset(("&&", "||"))
 _SIGNS = frozenset(("-", "+", "~", "!"))
-_STEPS = frozenset(("++", "--", "p++", "p--"))
 _ARITHMETIC = _CHEAP - frozenset(("<", ">", "<=", ">=", "==", "!=")) | frozenset(("/", "%"))
 _OF_INTEGERS = frozenset(("min", "max", "abs", "umin", "umax"))
 _CHEAP_CALLS = frozenset((
@@ -157,7 +156,9 @@ class ArmCosts:
                 return self._of_block(node.block_items or ())
             case ir.Assignment(lvalue=ir.ID(name=name)) if self._is_register(name):
                 return self.of(node.rvalue) + (_FREE if node.op == "=" else _operator(node.op[:-1]))
-            case ir.UnaryOp(expr=ir.ID(name=name)) if node.op in _STEPS and self._is_register(name):
+            case ir.UnaryOp(expr=ir.ID(name=name)) if node.op in ir.STEPS and self._is_register(
+                name
+            ):
                 return _ONE
         return None
 

@@ -10,8 +10,17 @@ from smemlint.frontend import ir
 _OPAQUE = (ir.Unparsed, ir.Lambda, ir.UnparsedType, ir.Goto, ir.Label)
 LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 _LEAVING = (ir.Break, ir.Return, ir.Continue)
-_STEPS = frozenset(("++", "--", "p++", "p--"))
 PLACES = (ir.ArrayRef, ir.UnaryOp, ir.StructRef)
+
+
+def is_element(node: ir.Node) -> bool:
+    """Returns whether an expression is `p[i]` or `*p`."""
+    return isinstance(node, ir.ArrayRef) or (isinstance(node, ir.UnaryOp) and node.op == "*")
+
+
+def is_part(node: ir.Node) -> bool:
+    """Returns whether an expression is `p[i]`, `*p` or a member: what memory may hold."""
+    return is_element(node) or isinstance(node, ir.StructRef)
 
 
 def is_opaque(items: Sequence[ir.Node]) -> bool:
@@ -196,6 +205,6 @@ def place_changed(item: ir.Node) -> ir.Node | None:
     match item:
         case ir.Assignment(lvalue=place):
             return place
-        case ir.UnaryOp(op=op, expr=place) if op in _STEPS:
+        case ir.UnaryOp(op=op, expr=place) if op in ir.STEPS:
             return place
     return None

@@ -24,14 +24,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from smemlint.analysis.simt.codegen.branches.branch_shapes import are_equal, statements
+from smemlint.analysis.simt.codegen.branches.branch_shapes import are_equal, is_element, statements
 from smemlint.analysis.simt.codegen.loaded_values import MATH_FUNCTIONS
 from smemlint.analysis.simt.loops.mod_ref import ModRef, root_of
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 
 _COUNTED = (ir.For, ir.While, ir.DoWhile)
-_STEPS = frozenset(("++", "--", "p++", "p--"))
 _PARTING = (ir.If, ir.Switch, ir.While, ir.DoWhile, ir.RangeFor, ir.Goto, ir.Return)
 _OF_WARPS = ("sync", "shfl", "atomic", "clock")
 _LOADS = frozenset(("__ldg", "__ldca", "__ldcg", "__ldcs"))
@@ -148,7 +147,7 @@ def _read_body(items: Sequence[ir.Node]) -> _Body | None:
         match item:
             case ir.Decl(storage=(), name=str(name)) if name:
                 body.given[name] = item.init
-            case ir.UnaryOp(op=op, expr=ir.ID(name=name)) if op in _STEPS:
+            case ir.UnaryOp(op=op, expr=ir.ID(name=name)) if op in ir.STEPS:
                 body.stepped.add(name)
             case ir.Assignment(op="+=" | "-=", lvalue=ir.ID(name=name), rvalue=ir.Constant()):
                 body.stepped.add(name)
@@ -210,22 +209,18 @@ def _names(node: ir.Node) -> Counter[str]:
 
 def _is_condition_open(cond: ir.Node, effects: ModRef) -> _Verdict:
     """Returns whether a condition may be computed anew for each copy; None if it surely is."""
-    loads = [part for part in cond.walk() if _is_load(part)]
+    loads = [part for part in cond.walk() if is_element(part)]
     for part in cond.walk():
         match part:
             case ir.FuncCall(name=ir.ID(name=name)) if any(word in name for word in _OF_WARPS):
                 return None
             case ir.Assignment() | ir.Assembly() | ir.Lambda():
                 return None
-            case ir.UnaryOp(op=op) if op in _STEPS:
+            case ir.UnaryOp(op=op) if op in ir.STEPS:
                 return None
     if any(root_of(load) in effects.modified for load in loads):
         return None
     return bool(loads) and len(effects.modified) > 1
-
-
-def _is_load(node: ir.Node) -> bool:
-    return isinstance(node, ir.ArrayRef) or (isinstance(node, ir.UnaryOp) and node.op == "*")
 
 
 def _is_variable_open(
@@ -276,7 +271,7 @@ def _is_way_open(way: ir.Node | None, body: _Body, varying: set[str], mod_ref: M
             case ir.For():
                 is_open = True
             case ir.TernaryOp():
-                is_open |= any(map(_is_load, part.walk()))
+                is_open |= any(map(is_element, part.walk()))
             case _ if isinstance(part, _PARTING):
                 return None
     return is_open

@@ -16,6 +16,7 @@ blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:
 from __future__ import annotations
 
 from smemlint.analysis.simt.codegen.branches.arm_costs import ArmCosts, Cost, Name, Names, stays
+from smemlint.analysis.simt.codegen.branches.branch_shapes import is_part
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import Pointer, Space
@@ -54,10 +55,7 @@ def _is_load(costs: ArmCosts, node: ir.Node, cost: Cost) -> bool:
     """Returns whether an expression is one load, perhaps converted."""
     if isinstance(node, ir.Cast):
         return _is_load(costs, node.expr, costs.of(node.expr))
-    is_place = isinstance(node, ir.ArrayRef | ir.StructRef) or (
-        isinstance(node, ir.UnaryOp) and node.op == "*"
-    )
-    return is_place and cost.loads == 1 and not cost.is_open
+    return is_part(node) and cost.loads == 1 and not cost.is_open
 
 
 def arm_costs(ev: Evaluator) -> ArmCosts:
