@@ -1,13 +1,24 @@
 """The rules, one folder each: rule.py, README.md, bad and good kernels."""
 
-TABLE = (
+OF_FACTS = (
     "bank_conflict",
     "async_copy_conflict",
     "atomic_contention",
-    "invalid_swizzle",
-    "swizzle_without_effect",
     "swizzle_misses_banks",
     "swizzle_units",
+    "misaligned_vector",
+    "vector_beyond_mbase",
+    "under_aligned_array",
+    "model_refuted",
+    "out_of_bounds",
+    "missing_instruction",
+    "not_analysed",
+    "unused_ignore",
+    "malformed_pragma",
+)
+OF_LAYOUTS = (
+    "invalid_swizzle",
+    "swizzle_without_effect",
     "swizzle_out_of_extent",
     "swizzle_base_alignment",
     "tma_mode_mismatch",
@@ -15,17 +26,8 @@ TABLE = (
     "gluon_swizzle_parameter",
     "gluon_swizzle_wraps",
     "gluon_element_bitwidth",
-    "misaligned_vector",
-    "vector_beyond_mbase",
-    "under_aligned_array",
     "split_vector",
-    "model_refuted",
-    "out_of_bounds",
-    "dot_operand_major",
-    "stage_ring_budget",
-    "hidden_stride",
-    "missing_instruction",
-    "not_analysed",
-    "unused_ignore",
-    "malformed_pragma",
 )
+"""Rules that judge layouts alone, loaded where there are any."""
+OF_PRODUCTS = ("dot_operand_major", "stage_ring_budget", "hidden_stride")
+"""Rules that judge matrix products alone, loaded where there are any."""

@@ -9,13 +9,13 @@ few. The decorator of this module makes classes that behave the same, where anno
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
+from functools import cache, partial
 from reprlib import recursive_repr
-from types import MappingProxyType, MemberDescriptorType
+from types import CodeType, FunctionType, MappingProxyType, MemberDescriptorType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from dataclasses import dataclass as dataclass
     from dataclasses import dataclass as light_dataclass
     from typing import Any
@@ -200,53 +200,61 @@ def _representation(cls: Any) -> Callable[[object], str]:
 
 def _comparison(cls: Any, operator: str) -> Callable[[object, object], bool]:
     names = [field.name for field in dataclasses.fields(cls) if field.compare]
+    places = range(len(names))
     return _compiled(
         "compare(self, other)",
         "if other.__class__ is not self.__class__: return NotImplemented",
-        f"return {_tuple('self', names)} {operator} {_tuple('other', names)}",
+        f"return {_tuple('self', places)} {operator} {_tuple('other', places)}",
+        names=names,
     )
 
 
 def _hash(cls: Any) -> Callable[[object], int]:
     fields = dataclasses.fields(cls)
     names = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
-    return _compiled("__hash__(self)", f"return hash({_tuple('self', names)})")
+    return _compiled(
+        "__hash__(self)", f"return hash({_tuple('self', range(len(names)))})", names=names
+    )
 
 
-def _tuple(of: str, names: list[str]) -> str:
-    return "(" + "".join(f"{of}.{name}, " for name in names) + ")"
+def _tuple(of: str, places: range) -> str:
+    return "(" + "".join(f"{of}.name{place}, " for place in places) + ")"
 
 
 def _initializer(cls: Any, *, is_frozen: bool = False) -> Callable[..., None]:
     known: dict[str, object] = {"_NOT_GIVEN": _NOT_GIVEN, "_set": object.__setattr__}
     parameters, statements = ["self"], []
-    for field in sorted(dataclasses.fields(cls), key=lambda field: field.kw_only is True):
-        name = value = field.name
-        default = ""
+    defaults: dict[str, object] = {}
+    fields = sorted(dataclasses.fields(cls), key=lambda field: field.kw_only is True)
+    for place, field in enumerate(fields):
+        name = value = f"name{place}"
         if field.default is not dataclasses.MISSING:
-            known[f"_default_{name}"] = field.default
-            default = f"=_default_{name}"
+            known[f"_default{place}"] = defaults[field.name] = field.default
         elif field.default_factory is not dataclasses.MISSING:
-            known[f"_make_{name}"] = field.default_factory
-            default = "=_NOT_GIVEN"
-            value = f"_make_{name}() if {name} is _NOT_GIVEN else {name}"
+            known[f"_make{place}"] = field.default_factory
+            defaults[field.name] = _NOT_GIVEN
+            value = f"_make{place}() if {name} is _NOT_GIVEN else {name}"
         if field.kw_only and "*" not in parameters:
             parameters.append("*")
         if field.init:
-            parameters.append(name + default)
+            parameters.append(name)
         else:
-            value = f"_default_{name}"
-        slot = getattr(cls, name, None)
+            value = f"_default{place}"
+            defaults.pop(field.name)
+        slot = getattr(cls, field.name, None)
         if not is_frozen:
             statements.append(f"self.{name} = {value}")
         elif isinstance(slot, MemberDescriptorType):  # takes half the time of `_set`
-            known[f"_set_{name}"] = slot.__set__
-            statements.append(f"_set_{name}(self, {value})")
+            known[f"_set{place}"] = slot.__set__
+            statements.append(f"_set{place}(self, {value})")
         else:
-            statements.append(f"_set(self, {name!r}, {value})")
+            known[f"_name{place}"] = field.name
+            statements.append(f"_set(self, _name{place}, {value})")
     if hasattr(cls, "__post_init__"):
         statements.append("self.__post_init__()")
-    return _compiled(f"__init__({', '.join(parameters)})", *statements or ["pass"], known=known)
+    head = f"__init__({', '.join(parameters)})"
+    names = [field.name for field in fields]
+    return _compiled(head, *statements or ["pass"], names=names, known=known, defaults=defaults)
 
 
 def _initializer_of_frozen(cls: type) -> Callable[..., None]:
@@ -254,10 +262,38 @@ def _initializer_of_frozen(cls: type) -> Callable[..., None]:
 
 
 def _compiled(
-    head: str, *statements: str, known: Mapping[str, object] = MappingProxyType({})
+    head: str,
+    *statements: str,
+    names: Sequence[str],
+    known: Mapping[str, object] = MappingProxyType({}),
+    defaults: Mapping[str, object] = MappingProxyType({}),
 ) -> Callable[..., Any]:
-    """Returns a function; what it is made of are names of fields, as the library does it."""
-    names = dict(known)
-    exec(f"def {head}:\n " + "\n ".join(statements), names)
-    function: Callable[..., Any] = names[head.partition("(")[0]]  # type: ignore[assignment]
+    """Returns a function of fields, which its text calls `name0`, `name1`, ...
+
+    Classes with as many fields share what the text is compiled to.
+
+    Args:
+        head: the name of the function, and its parameters without their defaults.
+        statements: its body.
+        names: of the fields.
+        known: what else the text names.
+        defaults: of parameters, by the name of their field.
+    """
+    code = _code(f"def {head}:\n " + "\n ".join(statements))
+    renamed = {f"name{place}": name for place, name in enumerate(names)}
+    code = code.replace(
+        co_varnames=tuple(renamed.get(name, name) for name in code.co_varnames),
+        co_names=tuple(renamed.get(name, name) for name in code.co_names),
+    )
+    positional = code.co_varnames[: code.co_argcount]
+    given = tuple(defaults[name] for name in positional if name in defaults)
+    function = FunctionType(code, {**known}, code.co_name, given)
+    function.__kwdefaults__ = {n: v for n, v in defaults.items() if n not in positional}
     return function
+
+
+@cache
+def _code(text: str) -> CodeType:
+    """Returns the code of the function that a text defines."""
+    code: CodeType = compile(text, "<dataclass>", "exec").co_consts[0]
+    return code

@@ -12,15 +12,17 @@ import re
 import sys
 from typing import TextIO
 
+from smemlint.lazy_patterns import pattern
+
 _COMMANDS = (
     "add-mask|add-matcher|add-path|debug|echo|endgroup|error|group|internal-set-repo-path|notice|"
     "remove-matcher|save-state|set-env|set-output|stop-commands|warning"
 )
-_WORKFLOW_COMMAND = re.compile(
+_WORKFLOW_COMMAND = pattern(
     rf"^(\s*)::(?=(?:{_COMMANDS})\b)|(##)(?=(?:vso|teamcity)?\[)", re.IGNORECASE | re.MULTILINE
 )
 """As `ActionCommand.cs` of actions/runner reads them: at a line's start; the old form anywhere."""
-_STEERING = re.compile(
+_STEERING = pattern(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]"
 )
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from smemlint.config.settings import Settings
+from smemlint.lazy_patterns import pattern
 from smemlint.lint.result import Result
 from smemlint.report.phrases import plural
 from smemlint.sources.source import Source
 
-_KERNEL = re.compile(r"__global__\b([^;{}]{0,300})|^def (\w+)\(", re.M)
-_CALLED = re.compile(r"(\w+)\s*\(")
+_KERNEL = pattern(r"__global__\b([^;{}]{0,300})|^def (\w+)\(", re.M)
+_CALLED = pattern(r"(\w+)\s*\(")
 """Names in front of a bracket: one of them is the kernel's, which is good enough for a hint."""
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_patterns import pattern
 
-_FORM = re.compile(
+_FORM = pattern(
     r"\s*(?P<name>[A-Za-z_]\w*)\s*"
     r"(?:%\s*(?P<modulus>\d{1,15})\s*==\s*0|(?P<sign>==|>=|<=|>|<)\s*(?P<bound>-?\d{1,15}))\s*"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from smemlint.facts import Span
@@ -11,13 +10,14 @@ from smemlint.fix.padding import ROW_BYTES, Usage
 from smemlint.frontend.cuda.lexer.tokens import LineMap
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_patterns import pattern
 from smemlint.limits.budgets import MAX_CONSTANT_TRIALS
 from smemlint.sources.languages import is_python_path
 from smemlint.sources.source import Source
 
 _PARAMETERS = r"\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*"
-_CPP = re.compile(rf"\bSwizzle\s*<{_PARAMETERS}>")
-_PYTHON = re.compile(rf"\bmake_swizzle\s*\({_PARAMETERS}\)")
+_CPP = pattern(rf"\bSwizzle\s*<{_PARAMETERS}>")
+_PYTHON = pattern(rf"\bmake_swizzle\s*\({_PARAMETERS}\)")
 
 
 @dataclass(frozen=True, slots=True)

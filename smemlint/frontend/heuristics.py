@@ -19,15 +19,16 @@ from smemlint.frontend.line_searches import (
     without_comments,
     without_messages,
 )
+from smemlint.lazy_patterns import pattern
 
 _SHORTEST_MACRO = 4
-_KERNEL_MACRO = re.compile(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
-_DEVICE_MACRO = re.compile(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
-_HOST_MACRO = re.compile(r"[A-Z0-9_]*HOST[A-Z0-9_]*")
-_HIP_FILE = re.compile(r"(?:^|[._-])hip(?:\.\w+)?$", re.IGNORECASE)
-_HIP_CALL = re.compile(r"hip[A-Z]\w*")
-_CUDA_CALL = re.compile(r"cu(?:da)?[A-Z]\w*")
-_SHARED = re.compile(
+_KERNEL_MACRO = pattern(r"[A-Z0-9_]*(?:KERNEL|GLOBAL)[A-Z0-9_]*")
+_DEVICE_MACRO = pattern(r"[A-Z0-9_]*(?:DEVICE|DEV_|_DEV|GPU)[A-Z0-9_]*")
+_HOST_MACRO = pattern(r"[A-Z0-9_]*HOST[A-Z0-9_]*")
+_HIP_FILE = pattern(r"(?:^|[._-])hip(?:\.\w+)?$", re.IGNORECASE)
+_HIP_CALL = pattern(r"hip[A-Z]\w*")
+_CUDA_CALL = pattern(r"cu(?:da)?[A-Z]\w*")
+_SHARED = pattern(
     r"__shared__|\bHIP_DYNAMIC_SHARED\b|\bldmatrix|\.shared\b|__cvta_generic_to_shared"
     r"|\bmake_smem_ptr\b|\bcutlass::(?:device_kernel|kernel_launch)\b"
 )
@@ -49,28 +50,28 @@ _GEMM_WORDS = (
     ("GemmUniversalAdapter", "CollectiveBuilder", "arch::Sm100"),
 )
 """A text that makes a kernel of CUTLASS's whose epilogue goes through shared memory has these."""
-_SHARED_TENSOR = re.compile("smem|shared", re.IGNORECASE)
+_SHARED_TENSOR = pattern("smem|shared", re.IGNORECASE)
 _SWIZZLE_WORDS = ("Swizzle", "CU_TENSOR_MAP_SWIZZLE_")
-_SWIZZLE = re.compile(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
+_SWIZZLE = pattern(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
 _LANELESS = (
     "barrier", "tmem", "fence", "tensormap", "bulk", "prefetch", "clc", "Pipeline", "smem_desc",
 )  # fmt: skip
 ROUNDED_UP_QUOTIENTS = ("ceildiv", "div_up", "divUp", "DivUp", "CeilDiv", "ceilDiv", "div_ceil")
 """Functions of unread headers, as `raft::ceildiv(a, b)`: nothing else has these names."""
-_CALLED = re.compile(r"\b([A-Za-z_]\w*+)\s*+\(")
-_INSTANTIATES = re.compile(
+_CALLED = pattern(r"\b([A-Za-z_]\w*+)\s*+\(")
+_INSTANTIATES = pattern(
     r"template\b(?:(?![ \t]*+(?:<|$))|[ \t]*+<[ \t]*+>\s*+(?!(?:struct|class|union)\b))", re.M
 )
-_LIBRARY_KERNEL = re.compile(
+_LIBRARY_KERNEL = pattern(
     r"cutlass::(?<!\wcutlass::)(?:gemm|conv|epilogue)::(?:device|collective)::(\w++)\s*+<(?!<)"
 )
-_SEARCHED = re.compile(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
-_KERNEL_HEAD = re.compile(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
-_CUDA_SWITCH = re.compile(
+_SEARCHED = pattern(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
+_KERNEL_HEAD = pattern(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
+_CUDA_SWITCH = pattern(
     r"(?:^|_)(?:USE|USING|WITH|HAVE|HAS|ENABLE|BUILD)_(?:CUDA|GPU)$"
     r"|(?:^|_)(?:CUDA|GPU)_(?:ENABLED?|FOUND|SUPPORT|AVAILABLE|BACKEND)$"
 )
-_HIP_SWITCH = re.compile(r"(?:^|_)(?:USE|USING|WITH|HAVE|HAS|ENABLE|BUILD)_HIP$")
+_HIP_SWITCH = pattern(r"(?:^|_)(?:USE|USING|WITH|HAVE|HAS|ENABLE|BUILD)_HIP$")
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
 _ROW_NAMES = frozenset(
     ("n", "h", "hidden", "hidden_size", "hidden_dim", "cols", "n_cols", "num_cols")
@@ -86,7 +87,7 @@ _EXTENT_METHODS = frozenset(
     ("extent", "stride", "size", "numel", "n_rows", "n_cols", "length", "dim")
 )
 _ALIGNMENT_TESTS = ("%", "&", "align", "ALIGN")
-_TEMPLATE_SHARED = re.compile(r"\b(?:__shared__|LOCAL_MEM(?:_DYNAMIC)?|LOCAL_DECL)\b")
+_TEMPLATE_SHARED = pattern(r"\b(?:__shared__|LOCAL_MEM(?:_DYNAMIC)?|LOCAL_DECL)\b")
 _OTHER_CUDA = frozenset(
     ("torch", "cupy", "cupyx", "pycuda", "jax", "cutlass", "triton", "tvm", "mxnet", "hidet")
 )
@@ -125,7 +126,7 @@ def has_no_lanes(name: str) -> bool:
 
 
 KERNEL_LAUNCHERS = frozenset(("LaunchKernel", "launchKernel", "launch_kernel"))
-_C_LIBRARY = re.compile(
+_C_LIBRARY = pattern(
     r"[a-z]*printf|f?puts|put(?:s|char)|exit|abort|assert|free|[mc]alloc|mem(?:set|cpy|move|cmp)|s?rand"
     r"|u?sleep|perror|str\w+|ato[filq]+|f?(?:open|close|read|write|seek)|hip[A-Z]\w*"
     r"|(?:cublas|cusparse|cusolver|cufft|curand|cudnn|nccl|nvtx|nvml|omp|MPI|gsl|fftw[fl]?|H5\w?)_?[A-Z_]?\w*"
@@ -139,8 +140,8 @@ _CONTAINER_METHODS = frozenset(
         "stride",
     )
 )  # fmt: skip
-_CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[hlzjt]*[diuxXofFeEgGcsp]|\{[^{}]*\}")
-_COPY_INSTRUCTION = re.compile(r"(?:^|::)(?:SM\d+_\w+|UniversalCopy)(?:<.*>)?::copy$")
+_CONVERSION = pattern(r"%[-+ #0]*\d*(?:\.\d+)?[hlzjt]*[diuxXofFeEgGcsp]|\{[^{}]*\}")
+_COPY_INSTRUCTION = pattern(r"(?:^|::)(?:SM\d+_\w+|UniversalCopy)(?:<.*>)?::copy$")
 
 
 def is_macro_name(name: str) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
+from smemlint.lazy_patterns import pattern
 from smemlint.limits.budgets import MAX_BASELINE_BYTES, MAX_CONFIG_BYTES, MAX_DOCUMENT_DEPTH
 from smemlint.limits.errors import TooLarge
 
-_TOML_TOKEN = re.compile(
+_TOML_TOKEN = pattern(
     r"""
  \"{3}(?:[^"\\]|\\.|"(?!""))*+(?:\"{3})?
 |'{3}(?:[^']|'(?!''))*+(?:'{3})?
@@ -22,7 +23,7 @@ _TOML_TOKEN = re.compile(
     re.S | re.X,
 )
 """A string that is not closed is one token too: no part of a text is looked at twice."""
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{\]}]', re.S)
+_JSON_TOKEN = pattern(r'"(?:[^"\\]|\\.)*+"?|[\[{\]}]', re.S)
 
 
 def check_toml(text: str) -> None:

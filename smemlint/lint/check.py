@@ -45,7 +45,7 @@ def run_rules(
             tuple(u for u in facts.layouts if is_its(u.span)),
             tuple(d for d in facts.dots if is_its(d.span)),
         )
-        for entry in entries():
+        for entry in entries(of_layouts=bool(own.layouts), of_products=bool(own.dots)):
             try:
                 found += entry.rule.check(own, settings)
             except Exception as error:

@@ -63,12 +63,20 @@ def _package() -> ModuleType:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
-    """Returns all rules, by code."""
+def entries(*, of_layouts: bool = True, of_products: bool = True) -> tuple[Entry, ...]:
+    """Returns all rules, by code.
+
+    Args:
+        of_layouts: also those that judge layouts alone.
+        of_products: also those that judge matrix products alone.
+    """
     package = _package()
     folder = Path(str(package.__file__)).parent
+    names = list(package.OF_FACTS)
+    names += package.OF_LAYOUTS if of_layouts else ()
+    names += package.OF_PRODUCTS if of_products else ()
     found = []
-    for name in package.TABLE:
+    for name in names:
         module = importlib.import_module(f"{NAMESPACE}.{name}.rule")
         found.append(Entry(module.RULE, folder / name))
     return tuple(sorted(found, key=lambda e: e.rule.code))

@@ -42,6 +42,17 @@ def expected(text: str) -> list[tuple[int, str, str]]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("left_out", "judged"), [("of_layouts", "check_layout"), ("of_products", "check_dot")]
+)
+def test_rules_are_left_out_that_judge_nothing_of_a_run(left_out, judged):
+    def judges(rule):
+        return {name for name in vars(type(rule)) if name.startswith("check")}
+
+    kept = {e.rule.code for e in entries(**{left_out: False})}
+    assert kept == {e.rule.code for e in ENTRIES if judges(e.rule) != {judged}}
+
+
 @pytest.mark.parametrize("found", ENTRIES, ids=NAMES)
 def test_bad_kernels_give_exactly_the_marked_findings(found, smemlint):
     for kernel in kernels_of(found.folder, "bad"):

@@ -7,15 +7,16 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
+from smemlint.lazy_patterns import pattern
 from smemlint.sources.languages import is_python_path
 from smemlint.sources.source import Source
 
-_IMPORT = re.compile(
+_IMPORT = pattern(
     r"^[ \t]*+(?:from[ \t]++(?P<module>[\w.]++)[ \t]++import[ \t]*+(?P<names>\([^)]*+\)|[^\n]*+)"
     r"|import[ \t]++(?P<plain>[^\n]*+))",
     re.M,
 )
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 
 
 class Importers:

@@ -28,7 +28,6 @@ from smemlint.analysis.simt.launches.instances import Instances
 from smemlint.analysis.simt.launches.launching_units import LaunchingUnits
 from smemlint.analysis.simt.shared_functions import names_defined_in, new_words, touches_shared
 from smemlint.analysis.simt.unreached import reaches_nothing, unreached, unreached_under_guesses
-from smemlint.analysis.simt.written_layouts import written_layouts
 from smemlint.config.settings import Settings
 from smemlint.facts import Facts, KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.cuda.kernel_strings import KernelString, kernel_strings
@@ -166,6 +165,8 @@ class Project:
             elsewhere = defined_elsewhere(self.index, path)
             notes += (n for n in elsewhere if (n.span.path, n.span.line) not in followed)
         if self._writes_layouts(path):
+            from smemlint.analysis.simt.written_layouts import written_layouts
+
             with self.guard.protect(where):
                 written = written_layouts(self.index.unit(path))
                 layouts += (u for u in written if self._is_of_the_run(u.span))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend import ir
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 Table: TypeAlias = dict[type, Callable[..., Any]]
@@ -52,9 +54,24 @@ def executes(*nodes: type) -> Registration:
 def _registers(table: Table, nodes: tuple[type, ...]) -> Registration:
     def register(handler: Handler) -> Handler:
         for node in nodes:
-            if node in table:
+            if node in table and table[node].__module__ not in (__name__, handler.__module__):
                 raise ValueError(f"{node.__name__} has two handlers")
             table[node] = handler
         return handler
 
     return register
+
+
+def _loads(module: str) -> Callable[[Evaluator, Any], None]:
+    """Returns a handler that loads the module that registers another in its place, and calls it."""
+
+    def execute(ev: Evaluator, node: ir.Node) -> None:
+        import_module(f"smemlint.analysis.simt.{module}")
+        STATEMENTS[node.__class__](ev, node)
+
+    return execute
+
+
+executes(ir.For, ir.RangeFor, ir.While, ir.DoWhile)(_loads("loops.loops"))
+executes(ir.If)(_loads("interpreter.branches"))
+executes(ir.Switch, ir.Case, ir.Default)(_loads("interpreter.switches"))

@@ -9,32 +9,33 @@ from itertools import groupby
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token, lex
 from smemlint.frontend.heuristics import may_touch_shared
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_patterns import pattern
 from smemlint.limits.budgets import MAX_KERNEL_STRINGS
 
 _KERNEL = "__global__"
-_IN_A_STRING = re.compile(rf'\b(?:u8|[uUL])?R"|"[^"\n]*{_KERNEL}')
-_RAW = re.compile(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\(')
-_PLAIN = re.compile(r'(?:u8|[uUL])?"')
+_IN_A_STRING = pattern(rf'\b(?:u8|[uUL])?R"|"[^"\n]*{_KERNEL}')
+_RAW = pattern(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\(')
+_PLAIN = pattern(r'(?:u8|[uUL])?"')
 _JOINED = frozenset(("+", "+=", "<<"))
-_ENDS_LINE = re.compile(r'"[ \t]*+\\?[ \t]*+(?://[^\r\n]*+)?[\r\n]')
-_STRINGIZING = re.compile(
+_ENDS_LINE = pattern(r'"[ \t]*+\\?[ \t]*+(?://[^\r\n]*+)?[\r\n]')
+_STRINGIZING = pattern(
     r"^[ \t]*+#[ \t]*+define[ \t]++(?P<name>\w++)\([ \t]*+(?P<of>[\w.]++)[ \t]*+\)"
     r"(?:[^#\n\\]|\\\r?\n)*+#[ \t]*+(?P<own>\w++)",
     re.M,
 )
-_PASSING_ON = re.compile(
+_PASSING_ON = pattern(
     r"^[ \t]*+#[ \t]*+define[ \t]++(?P<name>\w++)\([ \t]*+(?P<of>[\w.]++)[ \t]*+\)[ \t]++"
     r"(?P<to>\w++)[ \t]*+\([ \t]*+(?P<own>\w++)[ \t]*+\)",
     re.M,
 )
 """A macro that gives its argument, expanded, to one that may make a string of it."""
-_GIVEN_CODE = re.compile(
+_GIVEN_CODE = pattern(
     r'=\s*+([A-Za-z]\w*+)\s*+\(\s*+(?:extern\s++"C"\s++)?(?:template|__global__|__device__)\b'
 )
 """A macro that was not read and is given code to initialize something: it makes a string of it."""
-_DIRECTIVE = re.compile(r"^[ \t]*+#", re.M)
+_DIRECTIVE = pattern(r"^[ \t]*+#", re.M)
 _STEPS = {"(": 1, ")": -1}
-_NOT_BLANK = re.compile(r"[^\r\n]")
+_NOT_BLANK = pattern(r"[^\r\n]")
 
 
 @dataclass(frozen=True, slots=True)

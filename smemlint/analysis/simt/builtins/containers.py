@@ -6,7 +6,6 @@ launch. A `std::vector` that begins with a list is an array, until a method chan
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
@@ -38,12 +37,13 @@ from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import gives_elements
+from smemlint.lazy_patterns import pattern
 from smemlint.reasons import ReasonCode
 
 _ON_DEVICE = frozenset(("device_vector", "universal_vector", "device_ptr", "DeviceAllocation"))
 _CONTAINERS = _ON_DEVICE | {"host_vector", "vector"}
 _TO_ELEMENTS = frozenset(("data", "begin", "get"))
-_LIST = re.compile(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,]+?)\s*>")
+_LIST = pattern(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,]+?)\s*>")
 _READING = frozenset(("cbegin", "cend", "empty"))
 _ENDS = frozenset(("data", "begin", "end"))
 _OF_SIZE = frozenset(("back", "cend", "empty", "end", "size"))

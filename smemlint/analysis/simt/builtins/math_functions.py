@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, Handler, register
@@ -125,8 +126,8 @@ def _register_all() -> None:
             ctype = recorded.pop(name, None)
             otherwise = None if isinstance(ctype, IntType) else ctype
             register((name,), _of_integers(function, otherwise), least=len(function.operands))
-    for name, ctype in recorded.items():
-        register((name,), _of_floats(ctype), least=1)
+    for ctype, names in groupby(recorded, recorded.__getitem__):
+        register(names, _of_floats(ctype), least=1)
 
 
 _register_all()

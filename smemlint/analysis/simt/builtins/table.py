@@ -71,10 +71,11 @@ def register(
     names: Iterable[str], handler: Handler, *, least: int = 0, is_scoped: bool = False
 ) -> None:
     """Registers the handler of some names; see `Builtin`."""
+    function = Builtin(handler, least, is_scoped)
     for name in names:
         if name in BUILTINS:
             raise ValueError(f"`{name}` has two handlers")
-        BUILTINS[name] = Builtin(handler, least, is_scoped)
+        BUILTINS[name] = function
 
 
 def is_reserved(name: str) -> bool:

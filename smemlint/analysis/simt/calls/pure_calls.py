@@ -8,7 +8,6 @@ functions that it may call; whether a call of it is, off what its parameters are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from smemlint.analysis.simt.builtins import intrinsics, math_functions, warp_functions
@@ -45,14 +44,15 @@ from smemlint.analysis.simt.types.overloads import target_qualifiers
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import names_shared
 from smemlint.frontend.program import Function, Unit
+from smemlint.lazy_patterns import pattern
 from smemlint.limits.budgets import MAX_RESULT_CELLS
 
-_EFFECTS = re.compile(
+_EFFECTS = pattern(
     r"\b(?:ld|st|ldmatrix|stmatrix|atom|red|cp|bar|barrier|mbarrier|fence|membar|shared|wgmma"
     r"|tcgen05|laneid|warpid)\b"
 )
 """In the text of inline PTX: it may reach memory or synchronize, or its result is followed."""
-_HALF = re.compile(r"half|bf16|bfloat|\b__h[a-z]")
+_HALF = pattern(r"half|bf16|bfloat|\b__h[a-z]")
 _OF_VALUES = frozenset(m.__name__ for m in (intrinsics, math_functions, warp_functions))
 """Modules of built-in functions that give values."""
 

@@ -12,7 +12,6 @@ from smemlint.analysis.simt.domain.values import Unknown, Value
 from smemlint.analysis.simt.evaluator import Policy, TypeResolver
 from smemlint.analysis.simt.interpreter import (
     bindings,
-    branches,
     conditional,
     conversions,
     declarations,
@@ -25,11 +24,9 @@ from smemlint.analysis.simt.interpreter import (
     pack_expansions,
     requires_expressions,
     statements,
-    switches,
     unfollowed,
 )
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
-from smemlint.analysis.simt.loops import loops
 from smemlint.analysis.simt.loops.modified import may_skip
 from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.cache import Resolution
@@ -40,11 +37,13 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import ReasonCode
 
 HANDLERS = (
-    bindings, branches, calls, conditional, conversions, declarations, elements,
-    expressions, jumps, loops, lvalues, names, operators, pack_expansions,
-    requires_expressions, statements, switches, unfollowed,
+    bindings, calls, conditional, conversions, declarations, elements, expressions, jumps, lvalues,
+    names, operators, pack_expansions, requires_expressions, statements, unfollowed,
 )  # fmt: skip
-"""The modules whose functions handle nodes; they register when they are imported."""
+"""The modules whose functions handle nodes; they register when they are imported.
+
+Loops, branches and switches are loaded when the first of them is met (`dispatch.py`).
+"""
 
 
 class Interpreter:

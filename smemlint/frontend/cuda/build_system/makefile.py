@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from smemlint.lazy_patterns import pattern
+
 NAMES = ("GNUmakefile", "makefile", "Makefile")
 """Where make looks, in its order."""
 
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = pattern(
     r"(?:override\s+|export\s+)?[A-Za-z_][\w.]*\s*(?:\?|\+|:{1,3})?=(.*)", re.DOTALL
 )
-_DEFINE = re.compile(r"(?<!\S)-D\s*([A-Za-z_]\w*)(=\S*)?")
-_PLAIN = re.compile(r"[\w.+-]*")
+_DEFINE = pattern(r"(?<!\S)-D\s*([A-Za-z_]\w*)(=\S*)?")
+_PLAIN = pattern(r"[\w.+-]*")
 _OPENS = ("ifeq", "ifneq", "ifdef", "ifndef")
 
 

@@ -14,7 +14,6 @@ from functools import cache
 from itertools import pairwise
 
 from smemlint.frontend.cuda.lexer.tokens import lex
-from smemlint.frontend.cuda.preprocessor.cutlass_gemm import GEMM_TEXTS
 from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
 
 _KERNEL = """\
@@ -218,10 +217,7 @@ _TEXTS = {
     "cutlass/pipeline/pipeline.hpp": _PIPELINE,
     "cutlass/pipeline/sm90_pipeline.hpp": _PIPELINE,
     "cutlass/pipeline/sm100_pipeline.hpp": _PIPELINE,
-    **GEMM_TEXTS,
 }
-
-
 _FOLDERS = frozenset(("cute", "cutlass"))
 _RELEASED = """
 algorithm aligned_buffer arch array array_planar_complex array_subbyte atom barrier bfloat16 blas3
@@ -276,12 +272,20 @@ def is_cutlass_header(path: str) -> bool:
 def is_without_kernels(path: str) -> bool:
     """Returns whether a path is that of a text that stands for a header, and defines no kernel."""
     name = path.replace("<cutlass>", "cutlass", 1)
-    return is_cutlass_header(path) and "__global__" not in _TEXTS[name]
+    return is_cutlass_header(path) and "__global__" not in _texts()[name]
+
+
+@cache
+def _texts() -> dict[str, str]:
+    """Returns what stands for headers, by their names."""
+    from smemlint.frontend.cuda.preprocessor.cutlass_gemm import GEMM_TEXTS
+
+    return {**_TEXTS, **GEMM_TEXTS}
 
 
 def cutlass_header(name: str) -> tuple[str, str] | None:
     """Returns path and text of what stands for a header of CUTLASS that was not found."""
-    text = _TEXTS.get(name)
+    text = _texts().get(name) if is_of_cutlass(name) else None
     return (name.replace("cutlass", "<cutlass>", 1), text) if text is not None else None
 
 

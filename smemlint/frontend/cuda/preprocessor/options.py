@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Protocol
 
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.lazy_patterns import pattern
 
 
 def _read_nothing(path: str) -> str | None:
@@ -86,7 +87,7 @@ SPECIFIERS = frozenset(
 
 # Other compilers, platforms and languages: nvcc on Linux defines none of these. Nor does a build
 # that is to be fast define what turns on debugging, logs or profiling.
-UNDEFINED = re.compile(
+UNDEFINED = pattern(
     r"""__?HIP\w* | HIPCC | (?:\w+_)?(?:HIP|ROCM|MUSA|AMD|SYCL)(?:_\w+)?
       | __AMD\w* | __GFX\w* | __gfx\w*
       | _WIN32 | _WIN64 | WIN32 | WIN64 | _MSC_\w+ | _MSVC_LANG | __MINGW\w* | __CYGWIN__
