@@ -1,4 +1,4 @@
-"""Parameters of Python functions with their defaults."""
+"""Parameters of Python functions with their defaults, and what calls give them."""
 
 from __future__ import annotations
 
@@ -36,3 +36,17 @@ def parameters_of(spec: ast.arguments) -> tuple[Parameter, ...]:
         *(Parameter(arg, default) for arg, default in zip(plain, defaults, strict=True)),
         *(Parameter(arg, default, is_keyword=True) for arg, default in keywords),
     )
+
+
+def argument_of(call: ast.Call, name: str, at: int | None = None) -> ast.expr | None:
+    """Returns what a call gives a parameter; None where that is nothing, or hidden in `*args`.
+
+    Args:
+        call: the call.
+        name: of the parameter.
+        at: its place; None for one that is given by name only.
+    """
+    if at is not None and at < len(call.args):
+        is_hidden = any(isinstance(argument, ast.Starred) for argument in call.args[: at + 1])
+        return None if is_hidden else call.args[at]
+    return next((k.value for k in call.keywords if k.arg == name), None)

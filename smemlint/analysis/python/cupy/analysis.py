@@ -26,6 +26,7 @@ from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.facts import Facts, NotAnalysed
 from smemlint.frontend.heuristics import may_touch_shared, template_lines
+from smemlint.frontend.python.parameters import argument_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
@@ -261,12 +262,9 @@ def _may_hand_over_shared(call: ast.Call, maker: Maker | None) -> bool:
         return True
     if maker is None:
         return False
-    named = {k.arg: k.value for k in call.keywords}
-    at = maker.text.position
-    code = named.get(
-        maker.text.name, call.args[at] if at is not None and at < len(call.args) else None
-    )
-    return "path" in named if code is None else not isinstance(code, ast.Constant)
+    code = argument_of(call, maker.text.name, maker.text.position)
+    is_read = argument_of(call, "path") is not None
+    return is_read if code is None else not isinstance(code, ast.Constant)
 
 
 def _literals_of(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:

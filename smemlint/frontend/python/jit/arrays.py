@@ -10,7 +10,8 @@ from smemlint.frontend.python.jit.dialects import element_type
 from smemlint.frontend.python.jit.ir_builder import array_of
 from smemlint.frontend.python.jit.lowering import CannotLower, LocalArray, Lowering
 from smemlint.frontend.python.jit.passed_types import passed_element_type
-from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer, keyword
+from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer
+from smemlint.frontend.python.parameters import argument_of
 
 _SEQUENCE = (ast.Tuple, ast.List)
 
@@ -64,11 +65,8 @@ def _declares_array(lowering: Lowering, call: ast.Call) -> bool:
 
 
 def _array(lowering: Lowering, name: str, call: ast.Call) -> LocalArray:
-    shape = keyword(call, "shape") or keyword(call, "size")
-    positional = call.args
-    if shape is None:
-        at = 1 if lowering.member(call.func) == "shared_memory" else 0
-        shape = positional[at] if len(positional) > at else None
+    at = 1 if lowering.member(call.func) == "shared_memory" else 0
+    shape = argument_of(call, "shape", at) or argument_of(call, "size")
     if shape is not None and isinstance(resolved := lowering.definition.resolved(shape), _SEQUENCE):
         shape = resolved
     if isinstance(shape, _SEQUENCE):
@@ -98,11 +96,8 @@ def _may_have_rows(lowering: Lowering, name: str, shape: ast.expr | None) -> boo
 def _element_type(lowering: Lowering, name: str, call: ast.Call) -> str:
     if lowering.arrays[name].may_have_rows:
         return _named(lowering.arrays[name].extents[0])
-    dtype = keyword(call, "dtype") or keyword(call, "type")
-    positional = call.args
-    if dtype is None:
-        at = 0 if lowering.member(call.func) == "shared_memory" else 1
-        dtype = positional[at] if len(positional) > at else None
+    at = 0 if lowering.member(call.func) == "shared_memory" else 1
+    dtype = argument_of(call, "dtype", at) or argument_of(call, "type")
     dtype = lowering.definition.resolved(dtype) if dtype is not None else None
     if isinstance(dtype, ast.Constant):
         word = element_type(dtype.value) if isinstance(dtype.value, str) else None
@@ -128,7 +123,7 @@ def declare_array(lowering: Lowering, name: str, call: ast.Call, node: ast.AST) 
     if array.is_dynamic:
         storage.append("extern")
     quals = [] if lowering.dialect.merges_accesses else ["volatile"]
-    alignment = keyword(call, "alignment")
+    alignment = argument_of(call, "alignment")
     align = []
     if alignment is not None and integer(alignment) is not None:
         align.append(lowering.expression(alignment))

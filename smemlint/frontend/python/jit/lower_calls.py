@@ -11,13 +11,8 @@ from smemlint.frontend.python.jit.dialects import AXES, element_type
 from smemlint.frontend.python.jit.ir_builder import pointer_to
 from smemlint.frontend.python.jit.lower_expressions import lower_index
 from smemlint.frontend.python.jit.lowering import Lowering, lowers
-from smemlint.frontend.python.jit.syntax import (
-    arguments_of,
-    indices_of,
-    integer,
-    keyword,
-    listing_of,
-)
+from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer, listing_of
+from smemlint.frontend.python.parameters import argument_of
 
 _PYTHON = frozenset(("min", "max", "abs", "int", "float"))
 
@@ -40,7 +35,7 @@ def lower_call(lowering: Lowering, node: ast.Call) -> ir.Expression:
     definition = lowering.definition.lookup(named) if named is not None else None
     if isinstance(node.func, ast.Name) or definition is not None:
         if definition is not None and definition.is_kernel and len(arguments) >= 2:
-            shared = keyword(node, "shared_mem")
+            shared = argument_of(node, "shared_mem")
             parts = [node.func, *arguments[:2], *([shared] if shared is not None else [])]
             return _lower_launch(lowering, parts, arguments[2:3], node)
         callee = lowering.expression(node.func)

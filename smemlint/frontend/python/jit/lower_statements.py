@@ -19,8 +19,8 @@ from smemlint.frontend.python.jit.ir_builder import Builder, array_of, type_of
 from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type
 from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lower_operator
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
-from smemlint.frontend.python.jit.syntax import integer, keyword, listing_of
-from smemlint.frontend.python.parameters import Parameter
+from smemlint.frontend.python.jit.syntax import integer, listing_of
+from smemlint.frontend.python.parameters import Parameter, argument_of
 from smemlint.frontend.python.python2 import rounds_down
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
@@ -418,7 +418,7 @@ _WITHOUT_CODE = (
 
 def _unrolling(call: ast.Call) -> str:
     """Returns the pragma that `range(.., unroll=4)` stands for; empty without one."""
-    unroll = keyword(call, "unroll")
+    unroll = argument_of(call, "unroll")
     if unroll is None or is_none(unroll):
         return ""
     if isinstance(unroll, ast.Constant) and unroll.value is False:

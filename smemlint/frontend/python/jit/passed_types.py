@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.dialects import element_type
-from smemlint.frontend.python.jit.syntax import keyword
+from smemlint.frontend.python.parameters import argument_of
 from smemlint.limits.budgets import MAX_ALIASES
 
 _NEW = {"zeros": 1, "ones": 1, "empty": 1, "full": 2, "device_array": 1, "pinned_array": 1}
 """Functions that make arrays, with the position of the type; it is the default's without one."""
+_TYPE_AT = {**_NEW, "array": 1, "asarray": 1}
 _OF_ANOTHER = frozenset((
     "array", "asarray", "ascontiguousarray", "zeros_like", "ones_like", "empty_like", "full_like",
     "to_device", "device_array_like", "as_tensor", "as_cuda_array",
@@ -38,8 +39,8 @@ def passed_element_type(definition: Definition, parameter: str, imports: Imports
     found = {
         _element_type(argument, scope, imports) if argument is not None else None
         for scope in _host_scopes(definition)
-        for arguments, named in _launches(definition, scope)
-        for argument in (_argument(arguments, named, names.index(parameter), parameter),)
+        for launch in _launches(definition, scope)
+        for argument in (argument_of(launch, parameter, names.index(parameter)),)
     }
     return found.pop() if len(found) == 1 else None
 
@@ -57,10 +58,8 @@ def _host_scopes(definition: Definition) -> Iterator[Definition]:
             pending += scope.inner.values()
 
 
-def _launches(
-    kernel: Definition, scope: Definition
-) -> Iterator[tuple[list[ast.expr], dict[str | None, ast.expr]]]:
-    """Yields the arguments of `kernel[grid, block](..)` and of `kernel(grid, block, (..))`."""
+def _launches(kernel: Definition, scope: Definition) -> Iterator[ast.Call]:
+    """Yields `kernel[grid, block](..)` and `kernel(grid, block, (..))` as calls `kernel(..)`."""
     for node in scope.own_nodes():
         if not isinstance(node, ast.Call):
             continue
@@ -70,15 +69,7 @@ def _launches(
         elif len(arguments) > 2 and isinstance(arguments[2], ast.Tuple):
             arguments = list(arguments[2].elts)
         if isinstance(func, ast.Name) and scope.lookup(func.id) is kernel:
-            yield arguments, {k.arg: k.value for k in node.keywords}
-
-
-def _argument(
-    arguments: list[ast.expr], named: dict[str | None, ast.expr], at: int, name: str
-) -> ast.expr | None:
-    if any(isinstance(a, ast.Starred) for a in arguments[: at + 1]):
-        return None
-    return arguments[at] if at < len(arguments) else named.get(name)
+            yield ast.Call(func, arguments, node.keywords)
 
 
 def _element_type(node: ast.expr, scope: Definition, imports: Imports) -> str | None:
@@ -154,11 +145,7 @@ def _made(node: ast.Call, scope: Definition, imports: Imports) -> str | ast.expr
     library = module.partition(".")[0]
     if library not in ("numpy", "cupy", "torch", "numba"):
         return None
-    dtype = keyword(node, "dtype")
-    if dtype is None and name in _NEW and _NEW[name] < len(node.args) and library != "torch":
-        dtype = node.args[_NEW[name]]
-    if dtype is None and name in ("array", "asarray") and len(node.args) > 1:
-        dtype = node.args[1]
+    dtype = argument_of(node, "dtype", _TYPE_AT.get(name) if library != "torch" else None)
     if dtype is not None:
         return _named_type(dtype, scope, imports)
     if name in _RANDOM or (name in _NEW and name != "full"):

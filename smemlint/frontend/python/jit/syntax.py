@@ -11,11 +11,6 @@ def integer(node: ast.expr) -> int | None:
     return node.value if is_number else None  # type: ignore[attr-defined]
 
 
-def keyword(node: ast.Call, name: str) -> ast.expr | None:
-    """Returns a keyword argument of a call."""
-    return next((k.value for k in node.keywords if k.arg == name), None)
-
-
 def arguments_of(node: ast.Call) -> list[ast.expr]:
     """Returns the arguments that are written out, positional ones first."""
     positional = [a for a in node.args if not isinstance(a, ast.Starred)]

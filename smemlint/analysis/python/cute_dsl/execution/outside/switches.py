@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import Step, ways_of
-from smemlint.frontend.python.parameters import parameters_of
+from smemlint.frontend.python.parameters import argument_of, parameters_of
 from smemlint.limits.budgets import MAX_DEFINITIONS_BACK
 
 GIVEN = "given"
@@ -297,9 +297,7 @@ def _argument(way: _Way, name: str) -> ast.expr | None:
     is_made = function.name == "__init__"
     if names[:1] == ["self"] and (is_made or isinstance(call.func, ast.Attribute)):
         names = names[1:]
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
-        return None
-    given = {p.name: p.default for p in parameters}
-    given |= dict(zip(names, call.args, strict=False))
-    given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
-    return given.get(name)
+    given = argument_of(call, name, names.index(name) if name in names else None)
+    if given is not None or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return given
+    return next((p.default for p in parameters if p.name == name), None)
