@@ -304,6 +304,39 @@ def test_functions_that_ask_an_argument_for_its_shape_are_followed(count, tmp_pa
     assert {p.wavefronts for p in access.patterns} == {2}
 
 
+@pytest.mark.parametrize(
+    ("call", "wavefronts"),
+    [
+        ("put(s, t, 2)", 2),  # s[2 * t + 1]
+        ("put(s, stride=t, at=0)", 1),  # s[t]
+        ("put(s, off=t, at=0, stride=32)", 1),  # s[t]
+        ("put(s, off=t, at=t)", 1),  # s[33 * t]
+        ("put(s, at=t)", 32),  # s[32 * t + 1]
+        ("put(s, at=t, lost=1)", 0),
+        ("put(s, *p)", 0),
+    ],
+)
+def test_arguments_of_device_functions_are_bound_by_name(call, wavefronts, tmp_path):
+    text = f"""{HEAD}
+@cuda.jit(device=True)
+def put(s, stride=32, at=1, off=1):
+    s[at * stride + off] = 1.0
+
+@cuda.jit
+def k():
+    s = cuda.shared.array(4096, float32)
+    t = cuda.threadIdx.x
+    p = (t, 1)
+    {call}
+
+k[1, 32]()
+"""
+    (kernel,) = facts_of(text, tmp_path).kernels
+    found = {p.wavefronts for a in kernel.accesses for p in a.patterns}
+    assert found == ({wavefronts} if wavefronts else set())
+    assert len(kernel.not_analysed) == (not wavefronts)
+
+
 _X = "cuda.threadIdx.x"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from smemlint.frontend import ir
 from smemlint.frontend.python.imports import dotted
+from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.dialects import AXES, element_type
 from smemlint.frontend.python.jit.ir_builder import pointer_to
 from smemlint.frontend.python.jit.lower_expressions import lower_index
@@ -38,12 +39,35 @@ def lower_call(lowering: Lowering, node: ast.Call) -> ir.Expression:
             shared = argument_of(node, "shared_mem")
             parts = [node.func, *arguments[:2], *([shared] if shared is not None else [])]
             return _lower_launch(lowering, parts, arguments[2:3], node)
+        bound = _bound(definition, node) if definition is not None else arguments
+        if bound is None:
+            return lowering.opaque(node, arguments)
         callee = lowering.expression(node.func)
-        return lowering.make.call_of(callee, [lowering.expression(a) for a in arguments], node)
+        return lowering.make.call_of(callee, [lowering.expression(a) for a in bound], node)
     wrapped = _wrapped_kernel(lowering, node)
     if wrapped is not None:
         return wrapped
     return lowering.opaque(node, arguments)
+
+
+def _bound(definition: Definition, node: ast.Call) -> list[ast.expr] | None:
+    """Returns the arguments of a call in the order of the parameters, up to the last one given.
+
+    None where they are not all written out.
+    """
+    parameters = definition.parameters
+    given = [
+        argument_of(node, p.name, None if p.is_keyword else at) for at, p in enumerate(parameters)
+    ]
+    while given and given[-1] is None:
+        given.pop()
+    found = [
+        (argument or p.default) if isinstance(p.default, ast.Constant) else argument
+        for argument, p in zip(given, parameters, strict=False)
+    ]
+    values = [argument for argument in found if argument is not None]
+    is_whole = len(node.args) + len(node.keywords) == len(given) - given.count(None)
+    return values if is_whole and len(values) == len(found) else None
 
 
 def _wrapped_kernel(lowering: Lowering, node: ast.Call) -> ir.Expression | None:
