@@ -311,10 +311,13 @@ _MAJOR_MODES = "cutlass.cute.nvgpu.OperandMajorMode"
 )
 def make_tma_atom(call: Call) -> Value:
     """Evaluates TMA atoms with the tensor of coordinates that goes with them."""
-    tensor = UnknownTensor(cute.Space.GLOBAL, "a tensor of coordinates")
-    value = call.value(1, "gmem_tensor")
-    known = payload_of(value)
-    moved = Cute(known if isinstance(known, cute.Tensor) else tensor)
+    known = call.tensor(1, "gmem_tensor")
+    tensor = (
+        UnknownTensor(cute.Space.COORDINATE, "a tensor of coordinates", known.dtype)
+        if isinstance(known, UnknownTensor)
+        else known
+    )
+    moved = Cute(tensor)
     return TmaInfo.of(Cute(WithoutLanes("TMA")), moved, call.value(2, "smem_layout"))
 
 

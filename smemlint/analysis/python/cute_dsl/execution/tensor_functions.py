@@ -37,6 +37,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
 from smemlint.analysis.simt.cute.identity import coordinates_in, identity_tensor
+from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.facts import SharedArray
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout
@@ -225,15 +226,30 @@ def make_ptr(call: Call) -> Value:
 def local_tile(call: Call) -> Value:
     """Evaluates `local_tile(tensor, tiler, coordinate, proj=)`."""
     tensor = call.tensor(0, "input")
-    if isinstance(tensor, UnknownTensor):
+    if isinstance(tensor, UnknownTensor) and tensor.space is not cute.Space.COORDINATE:
         return Cute(tensor)
     tiler, at = call.tiler(1, "tiler"), call.coordinate(2, "coord")
+    if isinstance(tensor, UnknownTensor):  # whose tiles have the extents of the tiler
+        tensor = _coordinates(call.run, tensor, at)
     projection = call.value(3, "proj", None)
     if isinstance(projection, tuple) and isinstance(tiler, tuple) and isinstance(at, tuple):
         kept = [p is not None for p in projection]  # what it does not name stays, too
         tiler = tuple(t for t, k in zip_longest(tiler, kept[: len(tiler)], fillvalue=True) if k)
         at = tuple(c for c, k in zip_longest(at, kept[: len(at)], fillvalue=True) if k)
     return Cute(cute.local_tile(tensor, tiler, at))
+
+
+def _coordinates(run: Execution, tensor: UnknownTensor, at: cute.Coordinate) -> cute.Tensor:
+    """Returns a tensor of coordinates with a mode of unknown extent for each of a tile's."""
+    modes = len(at) if isinstance(at, tuple) else 1
+    shape, stride = (
+        tuple(to_engine(run.fresh(name), run.domain) for _ in range(modes))
+        for name in ("extent", "stride")
+    )
+    origin = Origin(tensor.dtype or INDEX)
+    return cute.Tensor(
+        cute.Space.COORDINATE, origin.dtype.bits, cute.Layout(shape, stride), origin=origin
+    )
 
 
 @function("local_partition")

@@ -30,8 +30,11 @@ def symbolic_tensor(run: Execution, dtype: DType, rank: int) -> Value:
 @function("make_fake_tensor")
 def make_fake_tensor(call: Call) -> Value:
     """Evaluates `make_fake_tensor(dtype, shape, stride, assumed_align=)`."""
-    layout = cute.Layout(call.int_tuple(1, "shape"), call.int_tuple(2, "stride"))
     dtype = call.dtype(0, "dtype")
+    try:
+        layout = cute.Layout(call.int_tuple(1, "shape"), call.int_tuple(2, "stride"))
+    except cute.CuteError as error:
+        return Cute(UnknownTensor(cute.Space.GLOBAL, str(error), dtype))
     alignment = declared_alignment(call, 4) or max(dtype.bits // 8, 1)
     return tensor_of_layout(call.run, dtype, layout, alignment)
 
