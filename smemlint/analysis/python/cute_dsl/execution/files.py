@@ -203,7 +203,7 @@ class _File:
             if entry.function not in self.found.entered:
                 self._enter(entry)
             else:
-                self._switch(entry, Guess(dtype=self._types[0]), None)
+                self._switch(entry, self._first_guess(self._types[0]), None)
         left = [e for e in entries[MAX_DSL_ENTRIES:] if e.function not in self.found.entered]
         self.left_out.add("functions are not entered", len(left))
         if self._leaves_something():
@@ -220,13 +220,13 @@ class _File:
         if self._called is not None:
             return self._called
         called = self._called = []
-        sites = self._callers.sites() if has_kernels(self.text) else []
+        sites = self._callers.sites if has_kernels(self.text) else []
         for at, site in enumerate(sites):
             if current().spent > current().total >> 1:
                 self.left_out.add("calls in other files are not followed", len(sites) - at)
                 break
             entry = Entry(site.function, site.owner, site)
-            guess = Guess(dtype=self._types[0])
+            guess = self._first_guess(self._types[0])
             guess, run = self._better(entry, *self._guessed(entry, guess))
             known = [*self.found.kernels, *(f for _, kernels in called for f in kernels)]
             if gains(run.facts(assumptions_of(entry, run)), known):
@@ -262,12 +262,15 @@ class _File:
         """The element types that are guessed."""
         return guesses.declared_types(self.text.tree) or [guesses.HALF]
 
+    def _first_guess(self, dtype: DType) -> Guess:
+        return Guess(dtype=dtype, defaults=lambda: self._callers.defaults)
+
     def _enter(self, entry: Entry) -> None:
         """Executes a function with guesses at its arguments, each element type by itself."""
         is_declared = len(self._types) > 1
         rank: int | None = None
         for dtype in self._types:
-            guess = Guess(dtype=dtype, is_declared=is_declared, rank=rank or 0)
+            guess = replace(self._first_guess(dtype), is_declared=is_declared, rank=rank or 0)
             guess, run = self._guessed(entry, guess)
             if not any(map(is_mostly_decided, run.facts(assumptions_of(entry, run)))):
                 self._call_from_outside()  # before further guesses spend the steps

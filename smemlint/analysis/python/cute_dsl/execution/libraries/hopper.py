@@ -17,7 +17,6 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Origin,
     UnknownTensor,
     layout_of,
-    payload_of,
 )
 from smemlint.analysis.python.interpreter.values import DType, Symbol, Value
 from smemlint.hardware.arch import architecture
@@ -67,18 +66,14 @@ def contiguous_work_tile(call: Call) -> Value:
 @function("from_tensor")
 def from_tensor(call: Call) -> Value:
     """Evaluates `LayoutEnum.from_tensor(tensor)`: which mode has stride 1."""
-    payload = payload_of(call.value(0, "tensor"))
-    if isinstance(payload, UnknownTensor):
-        if payload.space is cute.Space.GLOBAL and call.run.choice is not None:
-            call.run.guessed.setdefault(_EITHER_MAJOR)
-            place = call.run.span_of(call.node)
-            return COLUMN if call.run.are_columns.get(place, bool(call.run.choice)) else ROW
-        raise cute.CuteError(f"which mode is contiguous: {payload.reason}")
-    if not isinstance(payload, cute.Tensor):
-        raise cute.CuteError(
-            reason_of(call.value(0, "tensor"), "which mode is contiguous is not known")
-        )
-    mode = leading_mode(payload.layout.plain)
+    tensor = call.tensor(0, "tensor")
+    if isinstance(tensor, UnknownTensor):
+        if call.run.choice is None:
+            raise cute.CuteError(f"which mode is contiguous: {tensor.reason}")
+        call.run.guessed.setdefault(_EITHER_MAJOR)
+        place = call.run.span_of(call.node)
+        return COLUMN if call.run.are_columns.get(place, bool(call.run.choice)) else ROW
+    mode = leading_mode(tensor.layout.plain)
     if mode not in (0, 1):
         raise cute.CuteError("which mode is contiguous is not known")
     return COLUMN if mode == 0 else ROW

@@ -16,8 +16,10 @@ from functools import cached_property
 
 from smemlint.analysis.python.cute_dsl.execution.modules import ImportedFiles
 from smemlint.analysis.python.importers import module_of
+from smemlint.analysis.python.interpreter.values import Value
 from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.module_files import files_of
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.frontend.python.syntax_walk import leaves, suites, walk
 from smemlint.lazy_dataclasses import dataclass
@@ -66,6 +68,7 @@ class Callers:
         self._outcomes: dict[ast.expr, bool] = {}
         self._importers = importers
 
+    @cached_property
     def sites(self) -> list[CallSite]:
         """Returns calls in other files, those of the nearest file first."""
         found: list[CallSite] = []
@@ -73,6 +76,19 @@ class Callers:
             found += _sites(text, names)
         chosen = found[:MAX_CALL_SITES]
         return [replace(s, outcomes={**self._outcomes, **s.outcomes}) for s in chosen]
+
+    @cached_property
+    def defaults(self) -> dict[str, Value]:
+        """Returns the defaults of extents that callers and their constructors take, by name."""
+        found: dict[str, Value] = {}
+        for site in self.sites:
+            makers = [n for n in site.owner.body if _is_constructor(n)] if site.owner else []
+            for function in (site.function, *makers):
+                for parameter in parameters_of(function.args):  # type: ignore[attr-defined]
+                    extents = _extents(parameter.default)
+                    if extents is not None:
+                        found.setdefault(parameter.name, extents)
+        return found
 
     def _calling_files(self) -> Iterator[tuple[PythonText, set[str]]]:
         """Yields files that may call what the file defines, with what they call it.
@@ -122,6 +138,21 @@ class Callers:
             found |= more
             left -= more
         return found
+
+
+def _is_constructor(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name == "__init__"
+
+
+def _extents(node: ast.expr | None) -> Value:
+    """Returns a positive number, or a tuple of such, that is written out; else None."""
+    match node:
+        case ast.Constant(value=int(value)) if value > 0 and not isinstance(value, bool):
+            return value
+        case ast.Tuple(elts=parts):
+            found = tuple(map(_extents, parts))
+            return found if found and None not in found else None
+    return None
 
 
 def _bound(text: PythonText, exports: Mapping[str, set[str]]) -> set[str]:

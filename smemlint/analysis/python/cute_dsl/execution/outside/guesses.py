@@ -7,7 +7,7 @@ is one of two, and what they disagree on is a sample only. Of a tensor the rank 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -65,6 +65,7 @@ class Guess:
             refuses one; whether it is the first one.
         types: parameters for which the program refuses `dtype`, with the types that it takes.
         switched: parameters that do not have their default, by name.
+        defaults: gives the defaults of extents in other files, by name.
     """
 
     block: tuple[int, int, int] = _BLOCKS[0]
@@ -77,6 +78,7 @@ class Guess:
     are_columns: frozenset[tuple[Span, bool]] = frozenset()
     types: tuple[tuple[ast.arg, DType], ...] = ()
     switched: tuple[tuple[str, object], ...] = ()
+    defaults: Callable[[], Mapping[str, Value]] = dict
 
     def is_like(self, other: Guess) -> bool:
         """Returns whether two guesses are the same in what a program may refuse."""
@@ -148,6 +150,8 @@ class Guess:
             return self._type(run, parameter)
         if kind.rpartition(".")[2] in _INTEGERS:
             return Number(run.fresh(name))
+        if name in self.defaults():
+            return self._one_of(run, name, (self.defaults()[name],))
         extents = guessed_extents(name)
         if extents is not None and kind in ("", *_CONSTANTS):
             return self._one_of(run, name, extents)
