@@ -19,6 +19,7 @@ from smemlint.layout.cute.integers import (
     UNDERSCORE,
     CuteError,
     Lanes,
+    Refused,
     greatest_common_divisor,
     lanes_of,
     static,
@@ -182,7 +183,7 @@ def accesses_of_side(atom: CopyAtom, tensor: Tensor, side: Side) -> list[Instruc
     for part in _atoms_of(atom, tensor, static(values)):
         vector = part.recast(bits)
         if vector.size != 1:
-            raise CuteError(f"{op.name} does not vectorize: {part}")
+            raise _mismatch(op, "does not vectorize", part)
         address = lanes_of(vector.address_of(0))
         width = max(vector.bits // 8, 1)
         found.append(
@@ -213,7 +214,13 @@ def _atoms_of(atom: CopyAtom, tensor: Tensor, values: int) -> Iterator[Tensor]:
         elif isinstance(part.shape, tuple):
             yield from _atoms_of(atom, part.mode(0), values)
         else:
-            raise CuteError(f"{atom.op.name}: the partitioning does not match: {part}")
+            raise _mismatch(atom.op, "does not match the partitioning", part)
+
+
+def _mismatch(op: CopyOp, what: str, *tensors: Tensor) -> CuteError:
+    """Returns the error that an operation does not fit tensors, a refusal if all is static."""
+    error = Refused if all(t.layout.plain.is_static for t in tensors) else CuteError
+    return error(f"{op.name} {what}: {' -> '.join(map(str, tensors))}")
 
 
 # ---- by atom
@@ -269,7 +276,7 @@ def _call(
         return _copy_by_atom(
             atom, source.mode(0), destination.mode(0), is_predicated, skips_repeated=skips_repeated
         )
-    raise CuteError(f"{atom.op.name}: the partitioning does not match: {source} -> {destination}")
+    raise _mismatch(atom.op, "does not match the partitioning", source, destination)
 
 
 def _execute(
@@ -282,7 +289,7 @@ def _execute(
         static(op.destination.mode(1).size) // op.destination_register_bits,
     )
     if (s.size, d.size) != expected:
-        raise CuteError(f"{op.name} does not vectorize: {source} -> {destination}")
+        raise _mismatch(op, "does not vectorize", source, destination)
     found = []
     for tensor, plain in ((s, "load"), (d, "store")):
         if tensor.is_shared:

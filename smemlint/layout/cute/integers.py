@@ -33,6 +33,10 @@ class CuteError(ValueError):
     """What CuTe refuses to compile (a static assertion), or what is not modelled."""
 
 
+class Refused(CuteError):
+    """What CuTe refuses to compile, for sure."""
+
+
 class Underscore:
     """The coordinate `_`, which keeps a mode."""
 

@@ -215,7 +215,7 @@ def test_calls_are_bounded(tmp_path):
         (tmp_path / name).write_text(HEAD + text)
     sources = [Source(str(p), below=str(tmp_path)) for p in sorted(tmp_path.iterdir())]
     home = PythonText.of(next(s for s in sources if s.path.endswith("kernels.py")))
-    sites = Callers(home, Importers(sources).of).sites()
+    sites = Callers(home, Importers(sources).of).sites
     assert len(sites) == MAX_CALL_SITES
     assert [{ast.unparse(c): holds for c, holds in s.outcomes.items()} for s in sites] == [
         {"name == 'other'": False, "mode": True}

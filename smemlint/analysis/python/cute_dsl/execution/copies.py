@@ -83,6 +83,8 @@ def copy_by(
         issued = cute.copy(source, destination, policy, is_predicated=is_predicated)
     except cute.CuteError as error:
         call.run.types.learn_from_copy(sides)
+        if isinstance(error, cute.Refused):
+            call.run.refusals.add(call.run.span_of(call.node))
         return _undecided(call, sides, str(error))
     atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
     is_merged = atom.op.mechanism is cute.Mechanism.AUTO_VECTORIZING

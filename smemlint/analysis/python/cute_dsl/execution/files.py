@@ -397,7 +397,8 @@ class _File:
         others = guesses.others(guess, first.state, is_kernel=is_kernel)
         runs = [first, *(self._guessed(entry, other)[1] for other in others)]
         # the program does not take the numbers that it refuses
-        runs = [run for run in runs if not run.state.refusals - first.state.refusals]
+        runs.sort(key=lambda run: len(run.state.refusals))
+        runs = [run for run in runs if not run.state.refusals - runs[0].state.refusals]
         by_kernel: dict[Span, list[KernelFacts]] = {}
         for run in runs:
             for facts in run.advised_facts(assumptions_of(entry, run)):

@@ -105,7 +105,7 @@ class Execution:
             whether it is the first one.
         types: element types that are guessed.
         refusals: places of `raise`, and of assertions that do not hold, that it came to without a
-            doubt.
+            doubt, and of copies that CuTe refuses.
         failed: those assertions.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
