@@ -465,3 +465,23 @@ def test_element_types_are_looked_up_by_the_names_that_a_library_has(tmp_path):
     (access,) = (a for k in facts.kernels for a in k.accesses)
     assert (access.ways, access.width_bytes) == (1, 4)
     assert not any("torch" in assumption.text for assumption in access.assumptions)
+
+
+def test_defaults_of_a_caller_are_the_arguments_that_nothing_gives(tmp_path):
+    """The API's class holds kernels that it is told by name; what it hands on has a default."""
+    caller = """
+from kernels import Columns
+
+class Api:
+    def __init__(self, x: torch.Tensor, plan=(1, 33), names=None, mode="rows"):
+        self.plan = plan
+        self.kernel = names[mode] if names else Columns
+
+    def compile(self, y):
+        return cute.compile(self.kernel(self.plan[y]), y)
+"""
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(), "api.py": caller})
+    (kernel,) = facts.kernels
+    (access,) = kernel.accesses
+    assert (access.ways, access.certainty) == (1, Certainty.ASSUMED)  # rows of 33 words
+    assert "plan" in {a.subject for a in access.assumptions}

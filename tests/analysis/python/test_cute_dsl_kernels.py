@@ -940,3 +940,35 @@ def host():
 """)
     facts = check([Source(str(path))], Settings(arch="sm_90")).facts
     assert ways(facts) == [(AccessKind.STORE, 4, 32)]
+
+
+VECTORS = """
+@cute.kernel
+def kernel(o: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float16, cute.make_layout(4096), 16)
+    atom = cute.make_copy_atom(
+        cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128
+    )
+    rows = cute.flat_divide(s, cute.make_layout(SIZE))
+    cute.copy(atom, rows[(None, t)], cute.make_rmem_tensor(cute.make_layout(SIZE), cutlass.Float16))
+
+@cute.jit
+def run(o: cute.Tensor):
+    kernel(o).launch(grid=(1, 1, 1), block=(32, 1, 1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "instructions", "wavefronts"),
+    [(8, 1, 4), (32, 4, 16), (64, 8, 32)],  # ld.shared.v4.b32, nvidia-cutlass-dsl 4.8.1, sm_90a
+)
+def test_several_vectors_in_one_mode_are_copied_one_by_one(
+    size, instructions, wavefronts, tmp_path
+):
+    """Rows of 64 bytes: the vectors of eight lanes lie on two groups of four banks."""
+    (kernel,) = facts_of(VECTORS.replace("SIZE", str(size)), tmp_path).kernels
+    (access,) = kernel.accesses
+    assert (access.width_bytes, access.instructions) == (16, instructions)
+    assert {p.wavefronts for p in access.patterns} == {wavefronts}

@@ -253,3 +253,102 @@ def test_defaults_that_an_assertion_refuses_are_replaced(check, block, ways_of_r
     (kernel,) = facts_of(ASSERTED.replace("CHECK", check), tmp_path).kernels
     assert kernel.instance.block == (block, 1, 1)
     assert [a.ways for a in kernel.accesses] == [ways_of_rows]
+
+
+MATRICES = """
+class Tiles:
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        is_row = utils.LayoutEnum.from_tensor(a).is_k_major_a()
+        layout = cute.make_layout((32, 32), stride=(32, 1) if is_row else (1, 32))
+        self.kernel(a, layout).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, layout: cute.Layout):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float16, layout, 16)
+        part = s[None, 0] if HOW else s[0, None]
+        atom = cute.make_copy_atom(
+            cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128
+        )
+        cute.copy(atom, part, cute.make_rmem_tensor(cute.make_layout(32), cutlass.Float16))
+        x = s[tx, 0]
+"""
+
+
+@pytest.mark.parametrize(("how", "ways_of_reads"), [("False", 16), ("True", 1)])
+def test_a_mode_that_makes_a_copy_fail_is_not_guessed(how, ways_of_reads, tmp_path):
+    """CuTe refuses vectors of halves that do not lie together: of rows, or of columns."""
+    (kernel,) = facts_of(MATRICES.replace("HOW", how), tmp_path).kernels
+    vector, element = kernel.accesses
+    assert (vector.width_bytes, vector.certainty) == (16, Certainty.ASSUMED)
+    assert (element.ways, element.certainty) == (ways_of_reads, Certainty.ASSUMED)
+
+
+SCALED = """
+class Scaled:
+    @cute.jit
+    def __call__(self, a: cute.Tensor, sfa: cute.Tensor):
+        MMA
+        self.kernel(a, sfa).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, sfa: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(a.element_type, cute.make_layout((32, 64), stride=(64, 1)), 16)
+        f = smem.allocate_tensor(sfa.element_type, cute.make_layout((32, 64), stride=(64, 1)), 16)
+        x = s[tx, 0]
+        y = f[tx, 0]
+"""
+
+
+@pytest.mark.parametrize(
+    "mma",
+    [
+        "utils.sm100.make_blockscaled_trivial_tiled_mma(a.element_type, 0, 0, sfa.element_type, 32)",
+        "cute.make_mma_atom(warp.MmaMXF8Op(a.element_type, cutlass.Float32, sfa.element_type))",
+    ],
+)
+def test_operands_of_block_scaled_mmas_have_bytes(mma, tmp_path):
+    """64 bytes a row: 16 rows meet in a bank; as halves all 32 would."""
+    found = facts_of(SCALED.replace("MMA", mma), tmp_path)
+    assert ways(found) == [(AccessKind.LOAD, 1, 16)] * 2
+
+
+EPILOGUE = """
+class Epilogue:
+    @cute.jit
+    def __call__(self, c: cute.Tensor):
+        layout = cute.make_layout((128, 32), stride=(32, 1))
+        atom, moved = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), c, layout, (128, 32))
+        self.kernel(atom, moved, layout).launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+    @cute.kernel
+    def kernel(self, atom: cute.CopyAtom, moved: cute.Tensor, layout: cute.Layout):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float32, layout, 16)
+        store = cute.make_copy_atom(
+            cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=128
+        )
+        rows = cute.make_tiled_copy_tv(
+            store, cute.make_layout((128, 1)), cute.make_layout((1, 32))
+        ).get_slice(tx)
+        tile = cute.local_tile(moved, (128, 32), (None, None, 0))
+        held = cute.make_rmem_tensor(rows.partition_S(tile[None, None, 0, 0]).shape, cutlass.Float32)
+        cute.copy(store, held, rows.partition_D(s))
+"""
+
+
+def test_tiles_of_what_tma_moves_have_the_extents_of_their_tiler(tmp_path):
+    """Each of eight vectors: lanes are 128 bytes apart, so that eight lanes meet in four banks."""
+    (kernel,) = facts_of(EPILOGUE, tmp_path).kernels
+    (access,) = kernel.accesses
+    assert (access.width_bytes, access.instructions, access.certainty) == (
+        16,
+        32,
+        Certainty.ASSUMED,
+    )
+    assert {p.wavefronts for p in access.patterns} == {32}

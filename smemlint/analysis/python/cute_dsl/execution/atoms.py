@@ -122,10 +122,25 @@ def is_operation(name: str) -> bool:
 @function("make_mma_atom")
 def make_mma_atom(call: Call) -> Value:
     """Evaluates `make_mma_atom(op)`."""
-    op = payload_of(call.value(0, "op"))
-    if not isinstance(op, OpValue):
-        raise cute.CuteError(reason_of(call.value(0, "op"), "an MMA operation is not known"))
-    return Cute(mma_op(op))
+    return Cute(_operation(call, "op"))
+
+
+def _operation(call: Call, name: str) -> MmaOp:
+    """Returns the MMA operation or atom that is the first argument.
+
+    Raises:
+        CuteError: it is not known.
+    """
+    op = payload_of(call.value(0, name))
+    if isinstance(op, OpValue):
+        if op.name.startswith("MmaMX"):
+            accumulator = BoundArguments(list(op.arguments), op.named).get(1, "acc_dtype")
+            given = (*op.arguments, *op.named.values())
+            call.run.types.learn_block_scaled(v for v in given if v is not accumulator)
+        return mma_op(op)
+    if not isinstance(op, cute.MmaOp):
+        raise cute.CuteError(reason_of(call.value(0, name), "an MMA operation is not known"))
+    return op
 
 
 def mma_op(op: OpValue) -> MmaOp:
@@ -226,12 +241,7 @@ def umma_op(arguments: Iterable[Value], k: int = 0, *, is_block_scaled: bool = F
 @function("make_tiled_mma")
 def make_tiled_mma(call: Call) -> Value:
     """Evaluates `make_tiled_mma(op or atom, atom_layout, permutation_mnk=)`."""
-    payload = payload_of(call.value(0, "op_or_atom"))
-    op = mma_op(payload) if isinstance(payload, OpValue) else payload
-    if not isinstance(op, cute.MmaOp):
-        raise cute.CuteError(
-            reason_of(call.value(0, "op_or_atom"), "an MMA operation is not known")
-        )
+    op = _operation(call, "op_or_atom")
     atoms = (
         call.layout(1, "atom_layout_mnk")
         if call.has(1, "atom_layout_mnk")

@@ -75,6 +75,8 @@ def copy_by(
     if isinstance(policy, cute.CuteError):
         return _undecided(call, sides, str(policy))
     is_predicated = call.given.named.get("pred") is not None
+    atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
+    sides = [_divided(side, atom) for side in sides]
     if any(isinstance(s, UnknownTensor) for s in sides):
         return _one_side(call, policy, sides)
     source, destination = sides
@@ -86,13 +88,30 @@ def copy_by(
         if isinstance(error, cute.Refused):
             call.run.refusals.add(call.run.span_of(call.node))
         return _undecided(call, sides, str(error))
-    atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
     is_merged = atom.op.mechanism is cute.Mechanism.AUTO_VECTORIZING
     has_vectors = any(8 * i.width > source.bits for i in issued)
     if is_merged and has_vectors and _is_by_element(call.given.named.get("pred"), source):
         return _undecided(call, sides, "which elements with predicates of their own are merged")
     issue(call.run, issued, call.node, is_merged=is_merged)
     return None
+
+
+def _divided(tensor: AnyTensor, atom: cute.CopyAtom) -> AnyTensor:
+    """Returns a tensor whose first mode is one of vectors if it holds several, as the DSL does.
+
+    `copy` of 32:1 by an atom of 128 bits is four ld.shared.v4.b32 of halves in nvidia-cutlass-dsl
+    4.8.1; CuTe refuses it in C++.
+    """
+    if isinstance(tensor, UnknownTensor) or not atom.op.has_lane_addresses:
+        return tensor
+    size = atom.source.mode(1).size
+    first = cute.wrap(tensor.shape)[0]
+    is_whole = (
+        not isinstance(first, int) or not isinstance(size, int) or first <= size or first % size
+    )
+    if is_whole or size != atom.destination.mode(1).size:
+        return tensor
+    return tensor.apply(lambda layout: cute.logical_divide(layout, (size,)))
 
 
 def _is_by_element(predicate: Value, source: cute.Tensor) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from smemlint.analysis.python.cute_dsl.execution.libraries.host import dtype_named
 from smemlint.analysis.python.cute_dsl.execution.modules import ImportedFiles
 from smemlint.analysis.python.importers import module_of
 from smemlint.analysis.python.interpreter.values import Value
@@ -79,15 +80,15 @@ class Callers:
 
     @cached_property
     def defaults(self) -> dict[str, Value]:
-        """Returns the defaults of extents that callers and their constructors take, by name."""
+        """Returns the defaults of extents and types that callers and their constructors take."""
         found: dict[str, Value] = {}
         for site in self.sites:
             makers = [n for n in site.owner.body if _is_constructor(n)] if site.owner else []
             for function in (site.function, *makers):
                 for parameter in parameters_of(function.args):  # type: ignore[attr-defined]
-                    extents = _extents(parameter.default)
-                    if extents is not None:
-                        found.setdefault(parameter.name, extents)
+                    default = _extents(parameter.default) or _type_of(parameter.default)
+                    if default is not None:
+                        found.setdefault(parameter.name, default)
         return found
 
     def _calling_files(self) -> Iterator[tuple[PythonText, set[str]]]:
@@ -153,6 +154,11 @@ def _extents(node: ast.expr | None) -> Value:
             found = tuple(map(_extents, parts))
             return found if found and None not in found else None
     return None
+
+
+def _type_of(node: ast.expr | None) -> Value:
+    """Returns the element type that a dotted name is; else None."""
+    return dtype_named(node.attr) if isinstance(node, ast.Attribute) else None
 
 
 def _bound(text: PythonText, exports: Mapping[str, set[str]]) -> set[str]:

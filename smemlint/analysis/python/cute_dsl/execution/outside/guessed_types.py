@@ -7,7 +7,7 @@ program is known again.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 
@@ -15,7 +15,12 @@ from smemlint.analysis.python.cute_dsl.execution.values import AnyTensor, Origin
 from smemlint.analysis.python.interpreter.values import DType, Value
 from smemlint.lazy_dataclasses import dataclass
 
-_OF_WIDTH = {16: DType("Float16", 16), 32: DType("Float32", 32), 64: DType("Float64", 64)}
+_OF_WIDTH = {
+    8: DType("Float8E4M3FN", 8),
+    16: DType("Float16", 16),
+    32: DType("Float32", 32),
+    64: DType("Float64", 64),
+}
 
 
 class RefutedGuess(Exception):
@@ -52,6 +57,12 @@ class GuessedTypes:
         """Takes note of an operation that has no elements of fewer bits."""
         if dtype.bits < bits:
             self._take(dtype, _OF_WIDTH[bits])
+
+    def learn_block_scaled(self, given: Iterable[Value]) -> None:
+        """Takes note of a block-scaled MMA: operands and scale factors have at most 8 bits."""
+        for dtype in given:
+            if isinstance(dtype, DType) and dtype.bits > 8:
+                self._take(dtype, _OF_WIDTH[8])
 
     def learn_from_copy(self, sides: Sequence[AnyTensor]) -> None:
         """Takes note of a copy between elements of two widths, which CuTe refuses."""

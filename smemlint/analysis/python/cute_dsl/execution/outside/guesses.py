@@ -14,6 +14,7 @@ from itertools import takewhile
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import ALIGNMENT, dtype_named
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
+from smemlint.analysis.python.cute_dsl.execution.outside.ways import name_of
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque, UnknownTensor
 from smemlint.analysis.python.interpreter import Interpreter, calls
@@ -170,6 +171,11 @@ class Guess:
             text = f"`{parameter.arg}` has the type {settled.name}, the only one that fits"
             run.guessed.setdefault(Assumption(Topic.NUMBER, text, parameter.arg))
             return settled
+        default = self.defaults().get(parameter.arg)
+        if isinstance(default, DType):
+            text = f"`{parameter.arg}` has the type {default.name}, the default of a caller"
+            run.guessed.setdefault(Assumption(Topic.NUMBER, text, parameter.arg))
+            return run.types.give(parameter, default)
         text = f"elements are {self.dtype.name}, one of the types that the file takes"
         declared = Assumption(Topic.NUMBER, text)
         run.guessed.setdefault(declared if self.is_declared else _BY_TYPE)
@@ -305,7 +311,7 @@ def declared_types(tree: ast.Module) -> list[DType]:
     """
     found: dict[int, DType] = {}
     for listed in _lists(tree):
-        types = [dtype_named(_tail(part)) for part in listed]
+        types = [dtype_named(name_of(part)) for part in listed]
         floats = {t.bits: t for t in reversed(types) if t is not None and _is_common(t)}
         if None not in types and len(floats) > 1:
             found = floats | found
@@ -346,12 +352,7 @@ def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _names_type(node: ast.expr) -> bool:
-    return dtype_named(_tail(node)) is not None
-
-
-def _tail(node: ast.expr) -> str:
-    """Returns the last part of a dotted name."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return dtype_named(name_of(node)) is not None
 
 
 def others(guess: Guess, run: Execution, *, is_kernel: bool) -> tuple[Guess, ...]:
