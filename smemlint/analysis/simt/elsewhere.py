@@ -22,7 +22,7 @@ from smemlint.frontend.heuristics import (
     launched_and_not_defined,
     library_kernels,
 )
-from smemlint.frontend.program import Unit
+from smemlint.frontend.program import Function, Unit
 from smemlint.reasons import Reason, ReasonCode
 
 
@@ -55,44 +55,37 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
     if all(is_cub_header(file) or is_without_kernels(file) for file in outside):
         return  # without a scan
-    if has_built:
-        yield from _built(index, unit, text)
-        return
-    for function in unit.functions:
-        file = posixpath.normpath(function.span.path)
-        if not function.is_kernel or file in index.sources:
-            continue
-        is_launched = function.name in launches
-        if not is_launched and posixpath.basename(file) not in headers:
-            continue
-        start = launches.pop(function.name) if is_launched else 0
-        if touches_shared(function, unit):
-            where = _place(path, text, start, len(function.name) if is_launched else 0)
-            name = f"`{function.name}`"
+    kernels = [f for f in _kernels_outside(index, unit) if touches_shared(f, unit)]
+    for function in kernels:
+        if function.name in launches:
+            start = launches.pop(function.name)
+            name, file = f"`{function.name}`", posixpath.normpath(function.span.path)
             reason = f"{name} is defined in {file}, which is not among the files to analyse"
+            where = _place(path, text, start, len(function.name))
             yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
-
-
-def _built(index: ProgramIndex, unit: Unit, text: str) -> Iterator[NotAnalysed]:
-    """Yields one note for all headers outside of the run whose kernels they launch themselves."""
+    if not headers and not has_built:
+        return
     launching = [
         f.words
         for f in unit.functions
-        if not f.words.isdisjoint(LAUNCH_WORDS) and (f.name in text or not f.template)
+        if not f.words.isdisjoint(LAUNCH_WORDS) and (headers or f.name in text or not f.template)
     ]
     files = dict.fromkeys(
-        file
-        for function in unit.functions
-        if function.is_kernel
-        and not is_cutlass_header(file := posixpath.normpath(function.span.path))
-        and file not in index.sources
-        and any(function.name in words for words in launching)
-        and touches_shared(function, unit)
+        posixpath.normpath(function.span.path)
+        for function in kernels
+        if any(function.name in words for words in launching)
     )
     if files:
         reason = f"kernels are defined in {', '.join(files)}: not among the files to analyse"
-        where = _place(unit.path, text, 0, 0)
-        yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
+        yield NotAnalysed(_place(path, text, 0, 0), "", Reason(ReasonCode.LEFT_OUT, reason))
+
+
+def _kernels_outside(index: ProgramIndex, unit: Unit) -> Iterator[Function]:
+    """Yields the kernels of a unit that neither files of the run nor CUTLASS define."""
+    for function in unit.functions:
+        file = posixpath.normpath(function.span.path)
+        if function.is_kernel and file not in index.sources and not is_cutlass_header(file):
+            yield function
 
 
 def _undefined(

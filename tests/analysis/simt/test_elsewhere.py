@@ -44,18 +44,23 @@ def test_where_a_launched_kernel_lies_is_said(launch, with_header, expected, tmp
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("template void go<4>(float* a);", ["kernel"]),
-        ("template <>\nvoid run<4>(float* a) { go<4>(a); }", ["kernel"]),
+        ("template void go<4>(float* a);", [True]),
+        ("template <>\nvoid run<4>(float* a) { go<4>(a); }", [True]),
         ("void run(float* a);", []),
     ],
 )
-def test_a_file_of_instances_says_where_its_kernels_lie(written, expected, tmp_path):
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_a_file_of_instances_says_where_its_kernels_lie(written, expected, is_behind, tmp_path):
     go = "template <int N> void go(float* a) { kernel<N><<<1, 64>>>(a); }\n"
-    (tmp_path / "k.cuh").write_text(HEADER + go + "template <int N> void run(float* a);\n")
-    (tmp_path / "one.cu").write_text(f'#include "k.cuh"\n{written}\n')
+    go += "template <int N> void run(float* a);\n"
+    (tmp_path / "k.cuh").write_text(HEADER + ("" if is_behind else go))
+    (tmp_path / "launch.h").write_text(f'#pragma once\n#include "k.cuh"\n{go}')
+    (tmp_path / "one.cu").write_text(
+        f'#include "{"launch.h" if is_behind else "k.cuh"}"\n{written}\n'
+    )
     facts = check([Source(str(tmp_path / "one.cu"))], Settings()).facts
     found = [n.reason.text for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
-    assert [text.split("`")[1] for text in found] == expected
+    assert ["k.cuh" in text for text in found] == expected
 
 
 @pytest.mark.parametrize(("is_of_the_run", "scans"), [(True, 1), (False, 2)])
@@ -71,9 +76,9 @@ def test_a_header_that_launches_is_scanned_only_for_kernels_of_files_outside(
     monkeypatch.setattr(unit, "scan", noted)
     (tmp_path / "k.cuh").write_text(HEADER)
     go = "template <class T> void go(T a) { kernel<4><<<1, 64>>>(a); }"
-    (tmp_path / "go.h").write_text(f'#pragma once\n#include "k.cuh"\n{go}\n')
-    (tmp_path / "one.cu").write_text(f'#include "go.h"\n{HEADER[13:]}'.replace("kernel", "own"))
-    names = ["one.cu", "go.h", *(["k.cuh"] if is_of_the_run else [])]
+    (tmp_path / "launch.h").write_text(f'#pragma once\n#include "k.cuh"\n{go}\n')
+    (tmp_path / "one.cu").write_text(f'#include "launch.h"\n{HEADER[13:]}'.replace("kernel", "own"))
+    names = ["one.cu", "launch.h", *(["k.cuh"] if is_of_the_run else [])]
     check([Source(str(tmp_path / n)) for n in names], Settings())
     assert len(scanned) == scans
 
@@ -150,3 +155,11 @@ def test_templates_of_a_header_that_was_not_found_are_said(text, count, tmp_path
     notes = [n for n in facts.not_analysed if n.reason.code is ReasonCode.MISSING]
     assert [n.span.line for n in notes] == [1] * count
     assert all("launch_template.h" in n.reason.text for n in notes)
+
+
+def test_a_kernel_of_cutlass_that_nothing_uses_is_none_of_a_file(tmp_path):
+    (tmp_path / "one.cu").write_text(
+        '#include "cutlass/gemm/device/gemm_universal_adapter.h"\ntemplate void f<4>();\n'
+    )
+    facts = check([Source(str(tmp_path / "one.cu"))], Settings()).facts
+    assert (facts.kernels, facts.not_analysed) == ((), ())

@@ -131,12 +131,17 @@ def _replaced(arguments: str, texts: Mapping[str, str | None]) -> str:
     return _WORD.sub(lambda word: texts.get(word[0]) or word[0], arguments)
 
 
+def is_bound(scope: Scope, function: Function) -> bool:
+    """Returns whether every such parameter is a number or a type, known or not to its last part."""
+    return all(map(_may_be_known, _asked(scope, function)))
+
+
 def is_known(scope: Scope, function: Function) -> bool:
     """Returns whether every template parameter that a launch can tell is a known type or number.
 
     A class is known where its template arguments are.
     """
-    asked: list[object] = [scope.get(p.name) for p in function.template if p.name and not p.is_pack]
+    asked = _asked(scope, function)
     seen: set[RecordType] = set()
     for _ in range(MAX_TYPE_DEPTH):
         if not all(map(_may_be_known, asked)):
@@ -166,6 +171,10 @@ def _lacks_a_type(value: object) -> bool:
     from smemlint.analysis.simt.cute.values import lacks_a_type
 
     return lacks_a_type(value)
+
+
+def _asked(scope: Scope, function: Function) -> list[object]:
+    return [scope.get(p.name) for p in function.template if p.name and not p.is_pack]
 
 
 def _may_be_known(bound: object) -> bool:

@@ -24,7 +24,7 @@ from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
-from smemlint.analysis.simt.launches.bindings import is_known, scope_text, shown_scope
+from smemlint.analysis.simt.launches.bindings import is_bound, is_known, scope_text, shown_scope
 from smemlint.analysis.simt.launches.climb import FoundLaunches, Wanted
 from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import written_instantiations
@@ -35,6 +35,7 @@ from smemlint.analysis.simt.types.template_arguments import template_argument, v
 from smemlint.config.options import read_block
 from smemlint.facts import Instance
 from smemlint.frontend import ir
+from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import MAX_CALLED
 from smemlint.reasons import PLACE, Assumption, Line, Topic
@@ -98,7 +99,9 @@ class Instances:
         if template:
             return [self._specialized(function, forced, given, template)]
         found = self._launches.of(function)
-        launches = list(found.launches)
+        launches = [n for n in found.launches if not _is_unused(n, function)]
+        if not launches and is_cutlass_header(function.span.path):
+            return []
         # A template that nothing instantiates is not compiled: it counts where nothing else does.
         launches = [launch for launch in launches if not launch.is_uninstantiated] or launches
         if forced is not None and not launches:
@@ -362,6 +365,11 @@ class Instances:
         )
         shared = launch.shared if launch is not None else None
         return KernelTask(function, instance, scope, assumed, arguments, declared, shared, given)
+
+
+def _is_unused(launch: Launch, kernel: Function) -> bool:
+    """Returns whether CUTLASS would launch a kernel in a template that nothing is known to use."""
+    return is_cutlass_header(launch.span.path) and not is_bound(launch.scope, kernel)
 
 
 def _trusted(
