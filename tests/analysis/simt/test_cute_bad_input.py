@@ -68,6 +68,8 @@ UNKNOWN_TYPE = ReasonCode.UNKNOWN_TYPE
          NOT_MODELLED),
         ("composition(Layout<Shape<_6, _64>>{}, Layout<_4, _4>{})", tiled(), "copy", NOT_MODELLED),
         ("composition(Swizzle<3, 4, 3>{}, make_shape(n, _64{}))", tiled(), "copy", NOT_MODELLED),
+        (f"composition(Swizzle<3, 3, 1>{{}}, {ROWS})", tiled(), "copy", UNKNOWN_TYPE),
+        (f"composition(nowhere::Swizzled{{}}, {ROWS})", tiled(), "copy", UNKNOWN_TYPE),
         ("Layout<Shape<_0, _64>>{}", tiled(), "copy", UNKNOWN_TYPE),
         ("nowhere::layout(threadIdx.x)", tiled(), "copy", NOT_MODELLED),
         (ROWS, tiled(atom="SM999_U32x4_FANCY_N"), "copy", UNKNOWN_TYPE),

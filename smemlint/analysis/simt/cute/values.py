@@ -166,6 +166,8 @@ class Converter:
             return payload
         if isinstance(payload, cute.ComposedLayout | cute.SmemAtom | cute.Tensor):
             raise cute.CuteError("a plain layout is needed")
+        if isinstance(value, Unknown):
+            raise cute.CuteError(value.reason.text)  # a number, or anything else
         return cute.Layout(self.int_tuple(value))
 
 
