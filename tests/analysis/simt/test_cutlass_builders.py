@@ -144,6 +144,8 @@ def test_an_epilogue_of_sm_90_by_tma_is_priced_where_the_kernel_is_made(parts, t
          {("store", 16, 2 * 64, 4), ("load", 16, 2 * 32, 4)}),
         ({"CLUSTER": "int", "TILE": "_128, _128, _64"},  # 128x16, as one SM has it
          {("store", 16, 8 * 16, 4), ("load", 16, 8 * 16, 4)}),
+        (COLUMNS | {"CLUSTER": "int", "SCHEDULE": "KernelTmaWarpSpecialized2SmSm100"},
+         {("store", 4, 8 * 64, 1), ("load", 4, 8 * 64, 1)}),  # 128x16 of two SMs' 256x128
     ],
 )  # fmt: skip
 def test_an_epilogue_of_sm_100_is_priced_where_the_kernel_is_made(parts, expected):

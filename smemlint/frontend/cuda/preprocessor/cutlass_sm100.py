@@ -56,6 +56,7 @@ struct Sm100TmaEpilogue {
   using StrideC = typename OutputStride<LayoutC>::type;
   using StrideD = typename OutputStride<LayoutD>::type;
   static constexpr int Rows = CUTE_STATIC_V(cute::size<0>(Tile{})), M = Rows / Ctas;
+  static constexpr int CtasOfMma = Rows > 128 ? 2 : Ctas;  // of the mainloop, of any cluster
   static constexpr int N = CUTE_STATIC_V(cute::size<1>(Tile{}));
   static constexpr int WarpsN = Ctas == 2 && M == 64 ? 2 : 1, WarpsM = 4 / WarpsN;
   static constexpr int BitsC = Sm100Bits<C>::value, BitsD = Sm100Bits<D>::value;
@@ -88,7 +89,7 @@ struct Sm100TmaEpilogue {
   }
   __device__ void store(int thread, char* bytes) {
     using namespace cute;
-    auto mma = make_tiled_mma(typename Sm100Mma<Ctas, Rows, N>::type{}).get_slice(0);
+    auto mma = make_tiled_mma(typename Sm100Mma<CtasOfMma, Rows, N>::type{}).get_slice(0);
     Accumulator* nowhere = nullptr;
     Tensor whole = make_tensor(make_gmem_ptr(nowhere), Layout<Shape<Int<Rows>, Int<N>>>{});
     Tensor accumulators = mma.make_fragment_C(mma.partition_C(whole));
@@ -100,7 +101,7 @@ struct Sm100TmaEpilogue {
                            StrideD, D, Accumulator, Load>());
     auto r2s = make_tiled_copy_D(Copy_Atom<OpR2S, D>{}, t2r);
     auto thread_r2s = r2s.get_slice(thread);
-    for (int i = 0; i < M * N / size(EpiShape{}); ++i) {
+    for (int i = 0; i < Rows / CtasOfMma * N / size(EpiShape{}); ++i) {
       if constexpr (HasSource<C>::value) {
         load(t2r, rD, thread, bytes);
       }
