@@ -46,6 +46,7 @@ TABLES = (
     math_functions, memory_functions, python_operators, warp_functions, wmma,
 )  # fmt: skip
 """The modules whose functions are built-ins; they register when they are imported."""
+_LIBRARIES = frozenset(("std", "cute"))
 
 
 def call_builtin(
@@ -97,8 +98,8 @@ def call_builtin(
 def _may_mean(ev: Evaluator, name: str) -> bool:
     """Returns whether the name of a built-in function may mean one of the program's.
 
-    No program defines functions in `std`, and `::max` is none of a namespace; nor is `max` where
-    no scope in sight has another than the built-in one, and no argument may be of a class.
+    A program defines none in `std` or `cute`, and `::max` is none of a namespace; nor is `max`
+    where no scope in sight has another than the built-in one, and no argument may be of a class.
     """
     *qualifier, last = name.split("::")
     may_be_member = bool(qualifier) or ev.state.frame.record is not None
@@ -107,7 +108,7 @@ def _may_mean(ev: Evaluator, name: str) -> bool:
     if qualifier == [""]:
         return () in scopes
     if qualifier or not scopes or () in scopes:
-        return any("std" not in qualifier or "std" in scope for scope in scopes)
+        return any(_LIBRARIES.intersection(qualifier).issubset(scope) for scope in scopes)
     if any(may_be_of_argument(ev, f) for f in found):
         return True
     return ev.state.unit.scopes_in_sight(scopes | {()}, (last,), ev.state.place) != {()}

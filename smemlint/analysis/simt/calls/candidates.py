@@ -61,12 +61,10 @@ def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Fu
     spelling = node.name.name if isinstance(node.name, ir.ID) else ""
     if spelling.startswith("std::"):
         found = [f for f in found if "std" in f.scope]
+    if "".join(_path(spelling)[:-1]) == "cute":
+        return [f for f in found if "cute" in f.scope]
     if ev.policy.tracks_scev:
         _note_guess(ev, found, node)
-    if "cute::" in spelling:
-        qualifier = spelling.split("<", 1)[0].rpartition("::")[0]
-        if qualifier.strip(":") == "cute":
-            return [f for f in found if "cute" in f.scope]
     if len(found) < 2:
         return found
     if spelling:

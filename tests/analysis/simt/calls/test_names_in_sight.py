@@ -12,6 +12,8 @@ __device__ int only(int a) { return 8 * a; }
 struct V { int x; };
 __device__ int twice(V v) { return v.x * 2; }
 template <class T> __device__ int thrice(T v) { return v.x * 4; }
+__device__ int ceil_div(int a, int b) { return 16; }
+template <int N> __device__ void cp_async_wait() {}
 }
 struct Other {
   static __device__ int min(int a, int b) { return 16; }
@@ -33,6 +35,8 @@ void f() { %sk<<<1, 32>>>(); }
     ("s[Other::reduce(t)]", 8, "assumed"),  # not that of cooperative groups
     ("s[mine::only(t)]", 8, "assumed"),
     ("s[only(t)]", 8, "sampled"),  # does not compile but for what was not read
+    ("s[t * cute::ceil_div(3, 2)]", 2, "assumed"),
+    ("cute::cp_async_wait<0>(); s[t * 2]", 2, "assumed"),
     ("s[twice(mine::V{t})]", 2, "assumed"),  # found by its argument
     ("s[thrice(mine::V{t})]", 4, "assumed"),
 ])  # fmt: skip
