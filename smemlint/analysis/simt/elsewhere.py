@@ -55,8 +55,8 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
     if all(is_cub_header(file) or is_without_kernels(file) for file in outside):
         return  # without a scan
-    kernels = [f for f in _kernels_outside(index, unit) if touches_shared(f, unit)]
-    for function in kernels:
+    defined = [f for f in _kernels_outside(index, unit) if touches_shared(f, unit)]
+    for function in defined:
         if function.name in launches:
             start = launches.pop(function.name)
             name, file = f"`{function.name}`", posixpath.normpath(function.span.path)
@@ -72,7 +72,7 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     ]
     files = dict.fromkeys(
         posixpath.normpath(function.span.path)
-        for function in kernels
+        for function in defined
         if any(function.name in words for words in launching)
     )
     if files:
