@@ -6,7 +6,6 @@ candidate's layout and priced by the bank model.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd, isfinite, prod
@@ -23,7 +22,6 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
 
 ROW_BYTES = BANKS * WORD
-_CAST = re.compile(r"[*(]")
 _PRICED = frozenset(
     (
         AccessKind.LOAD,
@@ -130,14 +128,8 @@ class Usage:
 
     @property
     def may_be_fused(self) -> bool:
-        """Whether the compiler made a wide access of scalar ones, which an index may keep apart."""
-        return any(
-            a.array is not None
-            and a.width_bytes > a.array.element_bytes
-            and not _CAST.search(a.expression.partition("[")[0])
-            for a in self.accesses
-            if a.kind in (AccessKind.LOAD, AccessKind.STORE)
-        )
+        """Whether the compiler made one access of several, which an index may keep apart."""
+        return any(a.fusion is not None for a in self.accesses)
 
     @property
     def is_torn_by_an_index(self) -> bool:

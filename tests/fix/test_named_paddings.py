@@ -147,6 +147,15 @@ def test_elements_are_left_free_where_a_swizzle_would_split_vectors():
     assert split.access.width_bytes == 4
 
 
+def test_vectors_of_macros_are_not_swizzled():
+    """SASS of nvcc 13.0.88, sm_90: a swizzle of `x` makes six LDS.64 of three LDS.128."""
+    text = VECTORS.format(size=2048, write="tid + 256 * k", read="tid * 8 + k")
+    hidden = "#define AT(x) s[x]\n" + text.replace("s[tid * 8 + k]", "AT(tid * 8 + k)")
+    (found,) = conflicts(hidden)
+    assert (found.access.ways, found.access.width_bytes) == (2, 16)
+    assert "x + x / 32 * 4 + j" in found.help and " ^ " not in found.help
+
+
 def test_vectors_that_fault_are_no_access_out_of_bounds():
     text = """\
 __global__ void k(float *out) {
