@@ -70,7 +70,8 @@ def reduction_help(access: Access, kernel: KernelFacts) -> str:
     """Returns what to write where lanes move apart from iteration to iteration of a reduction.
 
     The first lane of a reduction always writes the same element. That of a scan's tree moves with
-    the stride, and its elements are all asked for later: the advice on reductions breaks it.
+    the stride, and its elements are all asked for later: the advice on reductions breaks it. Other
+    pairs of elements give another Haar transform as well: what else uses them is not known here.
     """
     doubles = _doubles_its_stride(access)
     if not doubles or access.width_bytes > 2 * WORD:
@@ -85,7 +86,8 @@ def reduction_help(access: Access, kernel: KernelFacts) -> str:
     if not writers or any(_first_lane_moves(writer) for writer in writers):
         return ""
     return (
-        "let neighbouring threads take neighbouring elements, and halve their number instead of "
+        "where only the total is asked for, let neighbouring threads take neighbouring elements, "
+        "and halve their number instead of "
         "doubling the stride: `for (k = n / 2; k > 0; k /= 2) if (t < k) s[t] += s[t + k]`"
     )
 
