@@ -16,7 +16,8 @@ and any branch end what it knows.
 So does a load of which a wider one has the bytes, also the other way round where the wider one
 takes a vector of such words in the same basic block: of `float2 c = s[t]`, of which only c.x is
 read, and `float2 d = s[t + i]` in an unrolled loop from 0 on, the first is a LDS.64 for both.
-`double`, `half2` and vectors of shorts or bytes are loaded again.
+`double`, `half2` and vectors of shorts or bytes are loaded again. Of a store, registers give its
+first bytes, and the 4-byte words of a vector.
 
 A loop whose trip count is not known leaves in registers what it does not store to: neither in it
 nor behind it is loaded what was loaded or stored before, unless it has a barrier; an atomic is a
@@ -310,15 +311,19 @@ class _Registers:
         words = []
         for key, access in accesses.items():
             before = access.event
-            if before.width == load.width or before.kind is not AccessKind.LOAD:
+            if before.width == load.width or before.kind not in (AccessKind.LOAD, AccessKind.STORE):
                 continue
             apart = bytes_behind(before, load) if access.answers(load, offset) else None
             if apart is None:
                 continue
-            if 0 <= apart <= before.width - load.width:
+            is_load = before.kind is AccessKind.LOAD
+            is_seen = is_load or not apart or before.word == (load.word or load.width) == WORD
+            if is_seen and 0 <= apart <= before.width - load.width:
                 access.is_asked_for = True
                 return True
-            if access.is_near and before.width == load.word >= WORD and 0 <= -apart < load.width:
+            if not is_load or not access.is_near:
+                continue
+            if before.width == load.word >= WORD and 0 <= -apart < load.width:
                 words.append(key)
         if words:
             self._widen([accesses.pop(key) for key in words], load)

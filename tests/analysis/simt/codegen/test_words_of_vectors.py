@@ -79,3 +79,49 @@ def test_a_word_becomes_the_vector_that_is_loaded_next(member):
 )
 def test_only_words_of_vectors_grow(type_, body, expected):
     assert widths(type_, body) == expected
+
+
+STORED = """
+__global__ void k(%(type)s *g, int *o) {
+  __shared__ __align__(16) %(type)s s[1024];
+  int t = threadIdx.x;
+  %(body)s;
+  __syncthreads();
+  o[t + 1024] = ((int *)s)[t];
+}
+void f(void *g, int *o) { k<<<1, 128>>>((%(type)s *)g, o); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "body", "loaded"),
+    [
+        ("int", "*(int4 *)&s[4 * t] = ((int4 *)g)[t]; o[t] = s[4 * t + 1]", []),
+        ("float", "*(float4 *)&s[4 * t] = ((float4 *)g)[t]; o[t] = ((int *)s)[4 * t + 2]", []),
+        (
+            "int",
+            "*(int4 *)&s[4 * t] = ((int4 *)g)[t]; *(int2 *)&o[2 * t] = *(int2 *)&s[4 * t + 2]",
+            [],
+        ),
+        ("double", "s[2 * t] = g[t]; o[t] = ((int *)s)[4 * t]", []),
+        ("double", "*(double2 *)&s[2 * t] = ((double2 *)g)[t]; ((double *)o)[t] = s[2 * t]", []),
+        ("short", "*(short4 *)&s[4 * t] = ((short4 *)g)[t]; o[t] = s[4 * t]", []),
+        ("double", "s[2 * t] = g[t]; o[t] = ((int *)s)[4 * t + 1]", [4]),
+        (
+            "double",
+            "*(double2 *)&s[2 * t] = ((double2 *)g)[t]; ((double *)o)[t] = s[2 * t + 1]",
+            [8],
+        ),
+        ("short", "*(short4 *)&s[4 * t] = ((short4 *)g)[t]; o[t] = s[4 * t + 3]", [2]),
+        (
+            "int",
+            "*(int4 *)&s[4 * t] = ((int4 *)g)[t]; o[t] = ((unsigned char *)s)[16 * t + 4]",
+            [1],
+        ),
+        ("int", "s[2 * t] = g[t]; *(int2 *)&o[2 * t] = *(int2 *)&s[2 * t]", [8]),
+    ],
+)
+def test_a_stored_vector_has_its_words_and_what_it_begins_with(type_, body, loaded):
+    found = accesses_of(STORED % {"type": type_, "body": body})
+    loads = [a for a in found if a.kind is AccessKind.LOAD and a.instructions]
+    assert sorted(a.width_bytes for a in loads) == sorted([4, *loaded])
