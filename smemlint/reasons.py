@@ -140,6 +140,8 @@ class Topic(StrEnum):
     """What a name means that no scope in sight has."""
     JUMP = "jump"
     """A jump of a kernel that is not followed."""
+    SOURCE = "source"
+    """What an asynchronous copy reads, where it is not known."""
 
 
 PLACE = "\ufffc"

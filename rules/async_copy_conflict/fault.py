@@ -47,15 +47,27 @@ def fault_of(access: Access, pattern: WarpPattern, kernel: KernelFacts) -> Fault
         f"wavefronts with contiguous lines in global memory: {shared}, "
         f"with contiguous rows in shared memory: {global_}",
     )
-    if shared > pattern.ideal and shared >= global_:
-        return _shared_fault(access, pattern, notes, takes_pitch=_takes_pitch(access, kernel))
-    if global_ > pattern.ideal:
-        return _global_fault(access, pattern, pattern.source, notes)
-    return Fault(
-        "the lanes go through shared and global memory in different orders",
-        notes,
-        "let neighbouring lanes write neighbours of what neighbouring lanes read",
-    )
+    written = _shared_fault(access, pattern, notes, takes_pitch=_takes_pitch(access, kernel))
+    if shared == global_ == pattern.ideal:
+        return Fault(
+            "the lanes go through shared and global memory in different orders",
+            notes,
+            "let neighbouring lanes write neighbours of what neighbouring lanes read",
+        )
+    if global_ < pattern.wavefronts and global_ <= shared:
+        return written
+    read = _global_fault(access, pattern, pattern.source, notes)
+    if shared < pattern.wavefronts:
+        return read
+    if _are_alike(pattern, pattern.source):
+        return written
+    return Fault(f"{written.reason}, and {read.reason}", notes, f"{read.help}; and {written.help}")
+
+
+def _are_alike(pattern: WarpPattern, source: NDArray[np.int64]) -> bool:
+    """Returns whether all lanes write as far from each other as they read."""
+    apart = (pattern.addresses - source)[pattern.active]
+    return bool((apart == apart[0]).all())
 
 
 def _takes_pitch(access: Access, kernel: KernelFacts) -> bool:
@@ -68,6 +80,7 @@ def _takes_pitch(access: Access, kernel: KernelFacts) -> bool:
 def _shared_fault(
     access: Access, pattern: WarpPattern, notes: tuple[str, ...], *, takes_pitch: bool
 ) -> Fault:
+    assert pattern.source is not None
     name = access.array.name if access.array is not None else ""
     width = _run(pattern.addresses, pattern)
     if len(set(pattern.addresses[pattern.active].tolist())) < int(pattern.active.sum()):
@@ -78,6 +91,15 @@ def _shared_fault(
             f"the lanes leave gaps of {gap} bytes between what they write to `{name}`",
             notes,
             "let lanes that follow one another write without gaps",
+        )
+    begin = int(pattern.addresses[pattern.active].min()) % _LINE
+    moved = pattern.addresses - begin
+    source = moved if _are_alike(pattern, pattern.source) else pattern.source
+    if begin and _wavefronts(access, pattern, moved, source) == pattern.ideal:
+        return Fault(
+            f"what it writes to `{name}` begins {begin} bytes into a row of {_LINE}",
+            notes,
+            f"begin on multiples of {_LINE} bytes in shared memory",
         )
     if width <= pattern.width:
         return Fault(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
 from smemlint.lint.rule import Rule
+from smemlint.reasons import Topic
 
 from .fault import fault_of
 
@@ -37,9 +38,11 @@ class AsyncCopyConflict(Rule):
         if ways <= settings.most_ways(self.code, self.name):
             return
         fault = fault_of(access, pattern, kernel)
+        is_bound = any(a.topic is Topic.SOURCE for a in access.assumptions)
+        times = f"{'at least ' if is_bound else ''}{ways:g} times"
         where = "".join(f", {name} = {value}" for name, value in pattern.values)
         yield self.finding(
-            f"copy to {access.array.shown} takes {ways:g} times its ideal: {fault.reason}",
+            f"copy to {access.array.shown} takes {times} its ideal: {fault.reason}",
             access.span,
             access=access,
             pattern=pattern,

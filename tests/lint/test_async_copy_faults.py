@@ -25,6 +25,9 @@ void run(float4 *in, float4 *out) { k<<<1, 32>>>(in, out); }
 """
 
 
+BOTH = ["128", "128", "2", "16", "128", "3", "4", "3"]  # longer rows, and a swizzle of chunks
+
+
 def numbers(to: str, source: str) -> list[str]:
     """The numbers of the reason and of the help: ways first."""
     found = check([Source("k.cu", KERNEL % (to, source))], Settings()).findings
@@ -40,7 +43,11 @@ def numbers(to: str, source: str) -> list[str]:
         ("lane", "lane % 4 * 8 + lane / 4", ["8", "8", "128"]),
         ("lane", "lane + 2", ["2", "32", "128"]),
         ("lane", "lane / 4 * 32 + lane % 4", ["2", "64", "128", "128", "2"]),
+        ("lane + 4", "lane", ["2", "64", "128", "128"]),
         ("2 * lane", "lane", ["8", "16"]),  # gaps
+        ("2 * lane", "2 * lane", ["2", "16"]),  # both sides contiguous: one edit
+        # one side alone would leave eight wavefronts
+        ("lane / 4 * 8 + lane % 4", "lane / 4 * 32 + lane % 4", ["2", "64", "64", *BOTH]),
         ("8 * lane", "lane", ["8"]),  # a column
         ("16 * lane", "lane", ["8"]),
     ],
@@ -95,3 +102,28 @@ def test_no_swizzle_is_proposed_where_fragments_take_a_pitch(reads, is_swizzled)
     found = check([Source("k.cu", FRAGMENTS.replace("%s", reads))], Settings()).findings
     (copy,) = (finding for finding in found if finding.code == "SML103")
     assert ("Swizzle<3,4,3>" in copy.help) is is_swizzled
+
+
+ROWS_OF_A_TABLE = """\
+#include <cuda_pipeline.h>
+__global__ void k(const int4 *in, const int *rows, int4 *out, int n) {
+  __shared__ __align__(128) int4 tile[64];
+  int *row = (int *)tile;  // in front of what is copied
+  row[threadIdx.x & 15] = rows[threadIdx.x & 15];
+  __syncthreads();
+  __pipeline_memcpy_async(&tile[BEGIN + threadIdx.x], &in[row[threadIdx.x / 16] * n + threadIdx.x % 16], 16);
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+void run(int4 *in, int *rows, int4 *out, int n) { k<<<1, 32>>>(in, rows, out, n); }
+"""
+
+
+def test_rows_that_are_looked_up_give_a_lower_bound():
+    """A warp writes five rows of shared memory, or four from a multiple of 128 bytes on."""
+    texts = [Source("k.cu", ROWS_OF_A_TABLE.replace("BEGIN", begin)) for begin in "48"]
+    found = [f for t in texts for f in check([t], Settings()).findings if f.code == "SML103"]
+    (copy,) = found
+    assert Topic.SOURCE in {a.topic for a in copy.access.assumptions}
+    assert re.findall(r"\d+", f"{copy.message}; {copy.help}") == ["1", "25", "64", "128", "128"]

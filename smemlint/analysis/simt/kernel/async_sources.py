@@ -64,7 +64,7 @@ def copy_of(event: Event, columns: Mapping[str, tuple[int, int]]) -> Copy | Unkn
     if not isinstance(source, AffineInt):
         why = source.reason if source is not None else "it is not followed"
         text = f"the lines that are read cost no more than the rows that are written ({why})"
-        source, taken = event.offset, (*taken, Assumption(Topic.NUMBER, text))
+        source, taken = event.offset, (*taken, Assumption(Topic.SOURCE, text))
     classes = _classes(event, event.offset, source)
     if classes is None:
         return Unknown.because(
