@@ -28,3 +28,30 @@ def test_what_no_kernel_comes_to_is_said(text, lines, places):
     facts = facts_of(text)
     assert [n.span.line for n in facts.not_analysed] == lines
     assert len({a.span for k in facts.kernels for a in k.accesses}) == places
+
+
+METHODS = f"""
+struct Packer {{
+  __device__ void by(int t) const {{ {SHARED} }}
+  __device__ void pack(int t) const {{ by(t); }}
+  __device__ int size() const {{ return 1; }}
+}};
+template <class P> __global__ void k(P p) {{ p.%s; }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "launch", "notes", "places"),
+    [
+        ("pack(threadIdx.x)", "template <class V> void f(V v) { k<<<1, 32>>>(v.get()); }", 1, 0),
+        ("by(threadIdx.x)", "", 1, 0),
+        ("size()", "template <class V> void f(V v) { k<<<1, 32>>>(v.get()); }", 0, 0),
+        ("pack(threadIdx.x)", "void f() { k<<<1, 32>>>(Packer()); }", 0, 1),
+    ],
+)
+def test_a_method_of_an_open_class_that_may_touch_shared_memory_is_said(
+    call, launch, notes, places
+):
+    facts = facts_of(METHODS % call + launch)
+    assert len([n for k in facts.kernels for n in k.not_analysed]) == notes
+    assert len({a.span for k in facts.kernels for a in k.accesses}) == places

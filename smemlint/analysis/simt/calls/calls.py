@@ -57,6 +57,7 @@ from smemlint.analysis.simt.interpreter.elements import may_be_place
 from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.analysis.simt.types.statics import static_value
 from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
@@ -343,6 +344,9 @@ def _unread_method(
     if named and declares_shared(ev, callee.field.name, named):
         why = f"the call of `{spelling}` is not followed: {WHICH}"
         return ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, why))
+    if named and _may_touch_shared(ev, callee.field.name, named):
+        why = f"the call of `{spelling}` is not followed: what class `{named}` is is not known"
+        ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, why))
     if _binds_to_atom(ev, callee.field.name):
         text = f"the call of `{spelling}` is not followed: no definition was read"
         return Unknown.because(ReasonCode.NOT_DECLARED, text)
@@ -362,6 +366,17 @@ def _unread_method(
     value = unfollowed_call(ev, spelling, node, is_used=is_used)
     _forget_object(ev, place, spelling, node, is_used=is_used)
     return value
+
+
+def _may_touch_shared(ev: Evaluator, name: str, opaque: str) -> bool:
+    """Returns whether a method of a type that is open is shared memory's in some class."""
+    unit, key = ev.state.unit, ("touches shared", name)
+    if opaque in unit.records:
+        return False
+    if key not in unit.memory:
+        methods = [f for f in ev.policy.functions(ev, name) if f.record]
+        unit.memory[key] = any(touches_shared(f, unit) for f in methods)
+    return bool(unit.memory[key])
 
 
 def _forget_object(
