@@ -30,7 +30,8 @@ def copies(body: str, width: int = 64) -> list[tuple[float, float, tuple[str, ..
         if access.wavefronts is None or access.ideal is None:
             found.append(access.reason.code)
             continue
-        taken = tuple(a.subject for a in access.assumptions if a.topic is Topic.NUMBER)
+        topics = (Topic.NUMBER, Topic.SOURCE)
+        taken = tuple(a.subject for a in access.assumptions if a.topic in topics)
         found.append((access.wavefronts.mean, access.ideal.mean, taken))
     return found
 
