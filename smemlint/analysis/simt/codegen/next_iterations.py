@@ -33,7 +33,7 @@ from smemlint.analysis.simt.codegen.slots import (
     run_and_position,
     with_open_form,
 )
-from smemlint.analysis.simt.codegen.unroll import unrolled
+from smemlint.analysis.simt.codegen.unroll import is_left_by_ptxas, stays_a_loop, unrolled
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence
@@ -59,8 +59,10 @@ def mark_open_fusions(
         scope: of what every iteration does.
     """
     together = unrolled(1, cost, pragma, is_constant=False)
-    if together == 1 or any(isinstance(i, Fence) and i.kind in _OF_LOOPS for i in items):
-        return  # one iteration, or those of other loops
+    if together == 1 and (stays_a_loop(pragma) or is_left_by_ptxas(1, cost)):
+        return
+    if any(isinstance(i, Fence) and i.kind in _OF_LOOPS for i in items):
+        return
     for is_block, block in groupby(items, lambda item: isinstance(item, Event)):
         if is_block:
             _mark_open_slots([e for e in block if isinstance(e, Event)], trip, together)
@@ -77,7 +79,9 @@ def mark_open_fusions(
             event.may_fuse = SLOT[event.width]
 
 
-def neighbours_of_iterations(items: Sequence[Event | Fence], trips: int) -> Mapping[ir.Node, int]:
+def neighbours_of_iterations(
+    items: Sequence[Event | Fence], trips: int, cost: int
+) -> Mapping[ir.Node, int]:
     """Returns the accesses of a loop that take the neighbour each time, in one basic block.
 
     With each come the bytes of the slot that they may share, as far as nvcc knows it to be aligned.
@@ -93,6 +97,7 @@ def neighbours_of_iterations(items: Sequence[Event | Fence], trips: int) -> Mapp
     Args:
         items: the accesses and fences of the first iterations.
         trips: how many those are.
+        cost: of them.
     """
     fences = [item.kind for item in items if isinstance(item, Fence) and not item.guard]
     if trips < _PAIR or len(fences) >= trips or any(kind != "iteration" for kind in fences):
@@ -101,19 +106,28 @@ def neighbours_of_iterations(items: Sequence[Event | Fence], trips: int) -> Mapp
     for item in items:
         if isinstance(item, Event) and item.width in _WIDTHS and not item.volatile:
             places[item.node].append(item)
-    slots = {node: _shared_slot(events, trips) for node, events in places.items()}
+    most = 1 if is_left_by_ptxas(trips, cost) else len(items)
+    slots = {node: _shared_slot(events, trips, most) for node, events in places.items()}
     return {node: slot for node, slot in slots.items() if slot}
 
 
-def _shared_slot(events: Sequence[Event], trips: int) -> int:
-    """Returns the bytes that one instruction may take of neighbours, 0 where these are none."""
+def _shared_slot(events: Sequence[Event], trips: int, most: int) -> int:
+    """Returns the bytes that one instruction may take of neighbours, 0 where these are none.
+
+    Args:
+        events: of one access in the text.
+        trips: iterations that make them.
+        most: how many each may make.
+    """
     offsets = [event.offset for event in events if isinstance(event.offset, AffineInt)]
+    each, rest = divmod(len(events), trips)
     width = events[0].width
-    if len(offsets) != trips or len(events) != trips:
+    if rest or each > most or len(offsets) != len(events):
         return 0
     ascend = all(
         one.terms == next_one.terms and np.all(next_one.base - one.base == width)
-        for one, next_one in pairwise(offsets)
+        for first in range(each)
+        for one, next_one in pairwise(offsets[first::each])
     )
     slot = min(SLOT[width], scev_of(offsets[0]).alignment)
     return slot if ascend and slot > width else 0
@@ -147,8 +161,9 @@ def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> 
         if size == widest:
             continue
         widths = fused_widths(neighbours, size)
-        ways = ({at + i * moved: e for at, e in neighbours.items()} for i in range(together))
-        if any(fused_widths(way, widest) != widths for way in ways):
+        ways = [{at + i * moved: e for at, e in neighbours.items()} for i in range(together)]
+        whole = {at: events for way in ways for at, events in way.items()}
+        if fused_widths(whole, widest) != sorted(widths * together):
             for event in chain.from_iterable(neighbours.values()):
                 assert isinstance(event.offset, AffineInt)
                 event.may_fuse, event.offset = widest, with_open_form(event.offset)

@@ -23,6 +23,13 @@ _PRAGMA = 16384
 """The same under `#pragma unroll` (LLVM's limit on the size of what it asks for)."""
 _SLOT = 4
 """Elements that one instruction takes at the most."""
+_OF_PTXAS = 150
+"""Size of an iteration up to which ptxas may unroll what LLVM left a loop.
+
+Of `for (k < 8) { a[i] = A[(r * M + i) * 8 + k]; b[j] = B[k * 16 * N + c * N + j]; ..}` with a sum
+for each i and j, the loads of A are LDS.128 for M, N = 4, 8; 5, 8; 8, 5 (size 136) and words for
+6, 8; 8, 6 (151) to 8, 8. Of 16 iterations, those of 4, 8 are words, too.
+"""
 _UNSETTLED = 600
 """Size of an iteration above which no two of them share a block, however it was overrated."""
 RUN_TIME = 4
@@ -82,6 +89,17 @@ def _size(cost: int, trips: int) -> int:
     return max(cost // trips - 1, 1)
 
 
+def is_left_by_ptxas(trips: int, cost: int) -> bool:
+    """Returns whether ptxas unrolls no loop of so many iterations that cost so much together."""
+    return _size(cost, max(trips, 1)) > _OF_PTXAS
+
+
+def is_left_by_llvm(trips: int, cost: int) -> bool | None:
+    """Returns whether LLVM leaves a loop as it is; None where our count of its costs may be off."""
+    each = _size(cost, max(trips, 1))
+    return True if each > _PARTIAL else None if 2 * each > _PARTIAL else False
+
+
 def stays_a_loop(pragma: str) -> bool:
     """Returns whether a `#pragma` before a loop asks for no copies of its body."""
     asked = _ASKED.match(pragma)
@@ -115,7 +133,8 @@ def unrolled(
     if is_constant and trips * each + 2 <= _FULL:
         return trips
     if not is_constant:
-        return RUN_TIME if is_countable and RUN_TIME * each <= _PARTIAL else 1
+        most = RUN_TIME if is_countable else 1
+        return next((f for f in (most, most // 2) if f * each <= _PARTIAL), 1)
     factor = 1
     while trips % (2 * factor) == 0 and 2 * factor * each <= _PARTIAL:
         factor *= 2

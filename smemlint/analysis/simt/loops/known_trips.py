@@ -12,7 +12,12 @@ from smemlint.analysis.simt.budget import Share
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.staggered import mark_thinned
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
-from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, stays_a_loop, unrolled
+from smemlint.analysis.simt.codegen.unroll import (
+    MOST_OF_A_TRIANGLE,
+    is_left_by_llvm,
+    stays_a_loop,
+    unrolled,
+)
 from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import truth_bounds
@@ -148,7 +153,9 @@ def execute_iterations(
         if not done:
             known.clear()
         shared = 1 if plan is None or plan.is_counted else together
-        mark_induction_pointers(items, run.atoms, parts.node.pragma, shared, known)
+        is_left = together == 1 and is_left_by_llvm(len(run.starts), loop.cost)
+        pragma = parts.node.pragma
+        mark_induction_pointers(items, run.atoms, pragma, shared, known, is_left=is_left)
     state.trace.fence_between(run.starts[together::together], around)
     atoms = frozenset(run.atoms)
     return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)

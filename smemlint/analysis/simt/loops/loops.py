@@ -146,7 +146,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
     if foreseen is not None and not _is_settled(node, trial, foreseen):
-        plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips)
+        plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips, trial.cost)
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask

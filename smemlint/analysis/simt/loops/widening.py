@@ -13,6 +13,7 @@ from math import gcd
 from smemlint.analysis.simt.codegen.branches.branch_shapes import statements
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
+from smemlint.analysis.simt.codegen.unroll import is_left_by_llvm
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
@@ -215,7 +216,11 @@ def _execute_general(
         pragma = getattr(node, "pragma", "")
         mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
         if not moves_pointers:
-            mark_induction_pointers(items, {symbol.key for symbol, _ in trip.terms}, pragma)
+            atoms, is_left = (
+                {symbol.key for symbol, _ in trip.terms},
+                is_left_by_llvm(1, loop.cost - cost),
+            )
+            mark_induction_pointers(items, atoms, pragma, is_left=is_left)
     state.trace.fence("iteration", depth=state.open_loops)
 
 

@@ -40,7 +40,26 @@ def test_a_pointer_into_the_middle_of_neighbours_is_as_aligned_as_the_middle(cou
     assert loads(product(reversed(range(count)))) == expected
 
 
-@pytest.mark.parametrize("offsets", [(0, 1, 2), (1, 2, 3), (4, 5, 6, 7), (0, 1, 4, 5)])
+@pytest.mark.parametrize(
+    ("offsets", "widths", "number"),
+    [
+        ((0, 1, 2), {4, 8}, 2),
+        ((0, 1, 4, 5), {4}, 4),
+        ((0, 1, 2, 4), {4, 8}, 3),
+        ((0, 1, 6, 7), {4}, 4),
+        ((0, 1, 2, 3, 4), {4, 8}, 3),
+        (range(7), {4}, 7),
+        ((0, 4, 5, 6, 7), {4}, 5),
+        ((*range(4), *range(8, 12)), {16}, 2),
+        ((*range(4), 32, 33), {8, 16}, 2),
+        ((*range(8), *range(16, 20)), {16}, 3),
+    ],
+)
+def test_the_pointer_lets_offsets_have_the_fewest_bits(offsets, widths, number):
+    assert loads(product(offsets)) == ({(width, Certainty.ASSUMED) for width in widths}, number)
+
+
+@pytest.mark.parametrize("offsets", [(1, 2, 3), (4, 5, 6, 7), (2, 3)])
 def test_which_other_offset_the_pointer_has_is_open(offsets):
     assert {certainty for _, certainty in loads(product(offsets))[0]} == {Certainty.SAMPLED}
 

@@ -19,7 +19,8 @@ from smemlint.facts import Certainty
         (1000, 10_000, "", True, 8),  # 1000 is no multiple of 16
         (999, 9990, "", True, 1),
         (100, 1000, "", False, 4),  # 4 * 9 are at most 200
-        (100, 6000, "", False, 1),
+        (100, 6000, "", False, 2),  # 2 * 59 are
+        (100, 12_000, "", False, 1),
         (8, 80, "nounroll", True, 1),
         (100, 10_000, "unroll 4", False, 4),
         (100, 10_000, "unroll(5)", True, 5),
