@@ -24,10 +24,14 @@ SUFFIX = ".ipynb"
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without the time that importing `ast` takes
 _LINE_END = re.compile(r"\r\n?|\n")
 _BODY_IS_CUDA = re.compile(
-    r"%%(?:(?P<magic>cu|cuda|cuda_group_save)\b|(?P<writes>writefile|file)[ \t]++"
-    r"(?P<path>[^\s\"'\\-][^\s\"'\\]*\.(?:cuh?|hpp|h|inc|cpp|cc|cxx))[ \t]*+\Z)"
+    r"%%(?:(?P<magic>cu|cuda|cuda_group_save)\b|(?P<writes>writefile|file)[ \t]++[\"']?"
+    r"(?P<path>[^\s\"'\\-][^\s\"'\\]*\.(?:cuh?|hpp|h|inc|cpp|cc|cxx))[\"']?[ \t]*+\Z)"
 )
-_BODY_IS_PYTHON = frozenset(("time", "timeit", "capture", "prun", "python", "python3"))
+_BODY_IS_PYTHON = re.compile(
+    r"%%(?:(?:time|timeit|capture|prun|python3?)(?![^\s(])"
+    r"|(?:writefile|file)[ \t].*\.py[\"']?\s*\Z)"
+)
+"""Cells whose text is of the module, those that are written to a file of their own among them."""
 _MAGIC = re.compile(r"(?P<indent>\s*)(?:[%!?]|[\w.\[\], ]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
 _TIMED = re.compile(
     r"(?P<indent>\s*+)(?P<magic>%(?:time|timeit|prun)\s++(?:-\S++\s++(?:\d++\s++)?)*+)(?=\S)"
@@ -226,8 +230,8 @@ def _cell(number: int, first: int, pieces: tuple[_Literal, ...]) -> Cell:
     if rows[head].startswith("%%"):
         if (cuda := _as_call(rows, head)) is not None:
             return Cell(number, first, pieces, cuda)
-        magic = re.split(r"[\s(]", rows[head][2:], maxsplit=1)[0]
-        if magic not in _BODY_IS_PYTHON:
+        if not _BODY_IS_PYTHON.match(rows[head]):
+            magic = re.split(r"[\s(]", rows[head][2:], maxsplit=1)[0]
             return Cell(number, first, pieces, tuple(rows), f"cells of `%%{magic}` are not read")
         rows[head] = ""
     lines = tuple(_without_magics(rows))

@@ -170,14 +170,15 @@ def test_cells_of_cuda_text_are_units_that_include_cells(smemlint, tmp_path):
     other += (
         "  s[threadIdx.x * 2] = 1;\n  o[0] = s[0];\n}\nint main() { float *o; j<<<1, 32>>>(o); }"
     )
-    python = "%%writefile k.py\nx = cuda.shared.array(32, int32)"
+    python = "%%writefile 'k.py'\nfrom numba import cuda, int32\n@cuda.jit\ndef k(a):\n"
+    python += "    s = cuda.shared.array(128, int32)\n    s[cuda.threadIdx.x * 4] = 1\nk[1, 32](0)"
     cells = code("import x"), code(header), code(kernel), code(other), code(python)
     (tmp_path / "n.ipynb").write_text(notebook(*cells))
     _status, stdout, _stderr = smemlint("check", "n.ipynb", *CONCISE)
     found = {line.split(": ", 1)[0]: line for line in stdout.splitlines()}
-    assert list(found) == ["n.ipynb:cell 2:4:3", "n.ipynb:cell 4:5:3", "n.ipynb:cell 5:1:1"]
-    ways = [re.search(r"(\d+)-way", found[place]) for place in list(found)[:2]]
-    assert [int(m[1]) for m in ways if m] == [32, 2]
+    assert list(found) == ["n.ipynb:cell 2:4:3", "n.ipynb:cell 4:5:3", "n.ipynb:cell 5:6:5"]
+    ways = [re.search(r"(\d+)-way", line) for line in found.values()]
+    assert [int(m[1]) for m in ways if m] == [32, 2, 4]
 
 
 @pytest.mark.parametrize(
