@@ -61,7 +61,7 @@ def make_copy_atom(call: Call) -> Value:
             return Cute(WithoutLanes(mechanism))
     known = call.dtype(1, "copy_internal_type")
     bits = call.static(2, "num_bits_per_copy", 0)
-    if op.name == "CopyG2SOp" and not bits:
+    if op.name == "CopyG2SOp" and bits in (0, known.bits):
         call.run.types.learn_width(known, _NARROWEST_ASYNCHRONOUS)
     return Cute(cute.CopyAtom(copy_op(op, known, bits), known.bits, known.name))
 

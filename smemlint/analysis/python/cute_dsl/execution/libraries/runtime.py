@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
     ALIGNMENT,
@@ -37,6 +38,25 @@ def make_fake_tensor(call: Call) -> Value:
         return Cute(UnknownTensor(cute.Space.GLOBAL, str(error), dtype))
     alignment = declared_alignment(call, 4) or max(dtype.bits // 8, 1)
     return tensor_of_layout(call.run, dtype, layout, alignment)
+
+
+@function("quack.make_fake_tensor")
+def make_dynamic_tensor(call: Call) -> Value:
+    """Evaluates QuACK's `make_fake_tensor(dtype, shape, divisibility=, leading_dim=)`."""
+    if not call.has(0, "dtype"):
+        return None
+    dtype, extents = call.dtype(0, "dtype"), call.value(1, "shape")
+    multiple, leading = call.static(2, "divisibility", 1), call.value(3, "leading_dim", -1)
+    if not isinstance(extents, tuple | list) or not isinstance(leading, int | None):
+        return Cute(UnknownTensor(cute.Space.GLOBAL, "a layout is not known", dtype))
+    stride: list[cute.Integer] = [
+        to_engine(call.run.fresh("a stride", multiple=max(multiple, 1)), call.run.domain)
+        for _ in extents
+    ]
+    if leading is not None:
+        stride[leading] = 1
+    layout = cute.Layout(numbers.extents(call.run, extents), tuple(stride))
+    return tensor_of_layout(call.run, dtype, layout, max(multiple * dtype.bits // 8, 1))
 
 
 @function("sym_int", "sym_int32", "sym_int64")
