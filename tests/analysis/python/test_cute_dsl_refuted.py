@@ -317,6 +317,19 @@ def test_operands_of_block_scaled_mmas_have_bytes(mma, tmp_path):
     assert ways(found) == [(AccessKind.LOAD, 1, 16)] * 2
 
 
+@pytest.mark.parametrize(
+    "mma",
+    [
+        "utils.sm100.make_blockscaled_trivial_tiled_mma(a.element_type, 0, 0, sfa.element_type, 16)",
+        "cute.make_mma_atom(warp.MmaMXF4NVF4Op(a.element_type, cutlass.Float32, sfa.element_type))",
+    ],
+)
+def test_operands_of_some_block_scaled_mmas_have_half_a_byte(mma, tmp_path):
+    """32 bytes a row: 8 rows meet in a bank; the scale factors have bytes."""
+    (kernel,) = facts_of(SCALED.replace("MMA", mma), tmp_path).kernels
+    assert [(a.array.name, a.ways) for a in kernel.accesses] == [("s", 8), ("f", 16)]
+
+
 EPILOGUE = """
 class Epilogue:
     @cute.jit

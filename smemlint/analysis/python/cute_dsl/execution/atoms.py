@@ -134,9 +134,12 @@ def _operation(call: Call, name: str) -> MmaOp:
     op = payload_of(call.value(0, name))
     if isinstance(op, OpValue):
         if op.name.startswith("MmaMX"):
-            accumulator = BoundArguments(list(op.arguments), op.named).get(1, "acc_dtype")
-            given = (*op.arguments, *op.named.values())
-            call.run.types.learn_block_scaled(v for v in given if v is not accumulator)
+            given = BoundArguments(list(op.arguments), op.named)
+            operands, scale = [given.get(0, "ab_dtype")], given.get(2, "sf_dtype")
+            if op.module == "tcgen05" and "F4" in op.name:  # whose operands have one type alone
+                operands, scale = [], given.get(0, "sf_dtype")
+            bits = 4 if op.name.startswith("MmaMXF4") else 8
+            call.run.types.learn_block_scaled(operands, scale, bits)
         return mma_op(op)
     if not isinstance(op, cute.MmaOp):
         raise cute.CuteError(reason_of(call.value(0, name), "an MMA operation is not known"))

@@ -68,7 +68,9 @@ def make_blockscaled_tiled_mma(call: Call) -> Value:
     """Evaluates `make_blockscaled_trivial_tiled_mma(a, (b,) majors, scales, size, group, tile)`."""
     given = _all_arguments(call)
     types = [v for v in given if isinstance(v, DType)]
-    call.run.types.learn_block_scaled(types)
+    call.run.types.learn_block_scaled(
+        types[:-1], types[-1] if types else UNKNOWN, 4 if 16 in given else 8
+    )
     k = 64 if types and all(t.name == _FP4 for t in types[:-1]) else 32
     return Cute(cute.TiledMma(umma_op(given, k, is_block_scaled=True)))
 

@@ -16,6 +16,7 @@ from smemlint.analysis.python.interpreter.values import DType, Value
 from smemlint.lazy_dataclasses import dataclass
 
 _OF_WIDTH = {
+    4: DType("Float4E2M1FN", 4),
     8: DType("Float8E4M3FN", 8),
     16: DType("Float16", 16),
     32: DType("Float32", 32),
@@ -58,11 +59,11 @@ class GuessedTypes:
         if dtype.bits < bits:
             self._take(dtype, _OF_WIDTH[bits])
 
-    def learn_block_scaled(self, given: Iterable[Value]) -> None:
-        """Takes note of a block-scaled MMA: operands and scale factors have at most 8 bits."""
-        for dtype in given:
+    def learn_block_scaled(self, operands: Iterable[Value], scale: Value, bits: int) -> None:
+        """Takes note of a block-scaled MMA, whose operands and scale factors are no halves."""
+        for dtype, width in ((scale, 8), *((operand, bits) for operand in operands)):
             if isinstance(dtype, DType) and dtype.bits > 8:
-                self._take(dtype, _OF_WIDTH[8])
+                self._take(dtype, _OF_WIDTH[width])
 
     def learn_from_copy(self, sides: Sequence[AnyTensor]) -> None:
         """Takes note of a copy between elements of two widths, which CuTe refuses."""
