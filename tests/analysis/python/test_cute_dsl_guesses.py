@@ -554,3 +554,54 @@ def test_flags_that_lead_to_a_copy_are_tried_with_their_other_value(tmp_path):
     assert not any("is_padded" in text for texts in given for text in texts)
     assert not facts.not_analysed
     assert not any(k.not_analysed for k in facts.kernels)
+
+
+POINTERS = """
+@cute.kernel
+def kernel(a: cute.Tensor, dtype: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(dtype, cute.make_layout((32, 64), stride=(64, 1)), 16)
+    part = cute.make_tensor(a.iterator + 64 * tx, cute.make_layout(8))
+    cute.autovec_copy(cute.make_rmem_tensor((8,), a.element_type), part)
+    x = s[tx, 0]
+
+@cute.jit
+def run(a: cute.Tensor, scales: cute.Pointer):
+    kernel(a, scales.dtype).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+
+
+def test_pointers_have_guessed_types_and_moved_ones_stay_in_their_memory(tmp_path):
+    """Rows of 64 halves meet in one bank; what is copied to global memory is no shared access."""
+    (kernel,) = facts_of(POINTERS, tmp_path).kernels
+    (access,) = kernel.accesses
+    assert (access.width_bytes, access.ways, access.certainty) == (2, 32, Certainty.ASSUMED)
+    assert not kernel.not_analysed
+
+
+FAKES = """
+from quack.compile_utils import make_fake_tensor as fake
+
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    pitch = 32 + a.leading_dim
+    s = smem.allocate_tensor(a.element_type, cute.make_layout((32, 32), stride=(pitch, 1)), 16)
+    x = s[tx, 0]
+
+@cute.jit
+def run(a: cute.Tensor):
+    kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+if __name__ == "__main__":
+    cute.compile(run, fake(cutlass.Float32, (cute.sym_int(), 64), GIVEN))
+"""
+
+
+@pytest.mark.parametrize(("given", "ways_of_columns"), [("4", 1), ("4, 0", 32), ("4, -1", 1)])
+def test_fake_tensors_of_quack_have_a_contiguous_mode(given, ways_of_columns, tmp_path):
+    """Rows of 33 words where it is the last one, else of 32."""
+    (kernel,) = facts_of(FAKES.replace("GIVEN", given), tmp_path).kernels
+    assert [a.ways for a in kernel.accesses] == [ways_of_columns]

@@ -133,7 +133,7 @@ def leading_mode(layout: cute.Layout) -> Value:
 
 
 def _of_unknown_tensor(tensor: UnknownTensor, name: str) -> Value | None:
-    if name in ("element_type", "dtype"):
+    if name in ("element_type", "dtype", "value_type"):
         return (
             tensor.dtype
             if tensor.dtype is not None

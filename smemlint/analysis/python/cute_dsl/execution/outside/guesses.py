@@ -143,8 +143,8 @@ class Guess:
     def _of(self, run: Execution, parameter: ast.arg) -> Value:
         kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
         name = parameter.arg
-        if "Tensor" in kind:
-            return self._tensor(run, parameter)
+        if "Tensor" in kind or "Pointer" in kind:
+            return self._tensor(run, parameter, has_modes="Tensor" in kind)
         if "dtype" in name and (kind == "str" or name.endswith("_str")):
             return self._type(run, parameter).name.lower()
         if "Numeric" in kind or name.endswith("dtype"):
@@ -181,9 +181,9 @@ class Guess:
         run.guessed.setdefault(declared if self.is_declared else _BY_TYPE)
         return run.types.give(parameter, self.dtype)
 
-    def _tensor(self, run: Execution, parameter: ast.arg) -> Value:
+    def _tensor(self, run: Execution, parameter: ast.arg, *, has_modes: bool) -> Value:
         dtype = self._type(run, parameter)
-        if self.rank:
+        if self.rank and has_modes:
             text = f"tensors have {self.rank} modes, of which the last one is contiguous"
             run.guessed.setdefault(Assumption(Topic.ARGUMENT, text))
             run.guessed.setdefault(_ALIGNED)
