@@ -173,3 +173,31 @@ def test_no_swizzle_that_takes_vectors_apart():
     found = text.replace("READ", read).replace("LAYOUT", rows)
     assert max(ways(found)) > 1
     assert advised(found) == set()
+
+
+OPERANDS = (
+    HEAD
+    + """
+__global__ void k(half_t *out) {
+  extern __shared__ __align__(128) half_t data[];
+  auto layout = Layout<Shape<_128, _32>, Stride<_32, _1>>{};
+  Tensor a = make_tensor(make_smem_ptr(data), layout);
+  Tensor b = make_tensor(make_smem_ptr(data + SECOND), layout);
+  auto mma = make_tiled_mma(SM80_16x8x16_F16F16F16F16_TN{}, Layout<Shape<_2, _2>>{});
+  auto mine = mma.get_slice(threadIdx.x);
+  Tensor ra = mine.partition_fragment_A(a), rb = mine.partition_fragment_B(b);
+  copy(mine.partition_A(a), ra);
+  copy(mine.partition_B(b), rb);
+  out[threadIdx.x] = ra(0) + rb(0);
+}
+void launch(half_t *p) { k<<<1, 128, 32768>>>(p); }
+"""
+)
+
+
+@pytest.mark.parametrize(("second", "free"), [("4096", True), ("2048", False), ("0", True)])
+def test_operands_beside_each_other_are_apart_however_many_patterns_they_have(second, free):
+    """Rows of 64 bytes: words of eight rows of four lanes each lie in 8 banks."""
+    text = OPERANDS.replace("SECOND", second)
+    assert [(a.ways, len(a.patterns)) for a in accesses_of(text)] == [(4, 64), (4, 64)]
+    assert advised(text) == ({"Swizzle<3,3,3>"} if free else set())

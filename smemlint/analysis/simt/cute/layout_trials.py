@@ -6,7 +6,7 @@ not computed from the addresses that were seen: the kernel is evaluated again wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -38,6 +38,7 @@ from smemlint.sources.languages import is_python_path
 Evaluate = Callable[["LayoutTrial"], KernelFacts | None]
 _Place = tuple[tuple[Span, int, str], int]
 _Form = tuple[int, tuple[int, int, int] | None, str]
+_Key = tuple[_Place, _Form]
 
 
 _CHUNK = 16
@@ -143,6 +144,13 @@ class _Group:
         rest = self.use.element_bytes - 1 if self.use.units == "bytes" else 0
         return rest + max(_cosize(u.shape, u.stride) for u in self.uses)
 
+    @property
+    def range(self) -> range:
+        """The bytes from the first to the end of the last element."""
+        first = self.array.base + self.base
+        unit = 1 if self.use.units == "bytes" else self.use.element_bytes
+        return range(first, first + self.extent * unit)
+
 
 @dataclass(frozen=True, slots=True)
 class _Advice:
@@ -160,10 +168,11 @@ def with_layout_advice(facts: KernelFacts, evaluate: Evaluate) -> KernelFacts:
         facts: of a kernel.
         evaluate: returns the facts of the same kernel under a trial; None if it has none.
     """
-    advice: dict[tuple[_Place, _Form] | None, _Advice] = {}
-    for key, group in _groups(facts).items():
+    advice: dict[_Key | None, _Advice] = {}
+    groups = _groups(facts)
+    for key, group in groups.items():
         if any(_needs_advice(a) for a in group.accesses):
-            why = _hindrance(group, facts)
+            why = _hindrance(group, facts, groups)
             advice[key] = _Advice(why=why) if why else _advice(group, facts, evaluate)
     if not advice:
         return facts
@@ -193,14 +202,14 @@ def _begin(access: Access) -> _Place | None:
     return _place(array), use.base
 
 
-def _key(access: Access) -> tuple[_Place, _Form] | None:
+def _key(access: Access) -> _Key | None:
     """Returns the same with the layout's form: what is stored in one is not read in another."""
     begin = _begin(access)
     return (begin, _form(access.layout)) if begin and access.layout is not None else None
 
 
-def _groups(facts: KernelFacts) -> dict[tuple[_Place, _Form], _Group]:
-    found: dict[tuple[_Place, _Form], list[Access]] = {}
+def _groups(facts: KernelFacts) -> dict[_Key | None, _Group]:
+    found: dict[_Key, list[Access]] = {}
     for access in facts.accesses:
         key = _key(access)
         if key is not None:
@@ -210,7 +219,7 @@ def _groups(facts: KernelFacts) -> dict[tuple[_Place, _Form], _Group]:
         for n in facts.not_analysed
         if n.array is not None and n.reason.code is ReasonCode.NO_LANES
     }
-    groups = {}
+    groups: dict[_Key | None, _Group] = {}
     for key, accesses in found.items():
         array = accesses[0].array
         assert array is not None
@@ -219,7 +228,7 @@ def _groups(facts: KernelFacts) -> dict[tuple[_Place, _Form], _Group]:
     return groups
 
 
-def _hindrance(group: _Group, facts: KernelFacts) -> str:
+def _hindrance(group: _Group, facts: KernelFacts, groups: Mapping[_Key | None, _Group]) -> str:
     """Returns why no other layout is looked for; empty where nothing stands against it."""
     shown = group.array.shown
     unknown = next((n for n in facts.not_analysed if _may_use(n, group.array)), None)
@@ -227,7 +236,7 @@ def _hindrance(group: _Group, facts: KernelFacts) -> str:
         return f"line {unknown.span.line} is not analysed and may use {shown} too"
     if facts.steps > MAX_STEPS_OF_A_TRIAL:
         return "evaluating the kernel again takes too long"
-    return _stranger(group, facts.accesses)
+    return _stranger(group, facts.accesses, groups)
 
 
 def _may_use(note: NotAnalysed, array: SharedArray) -> bool:
@@ -237,24 +246,26 @@ def _may_use(note: NotAnalysed, array: SharedArray) -> bool:
     return note.reason.code is not ReasonCode.NO_LANES and _place(note.array) == _place(array)
 
 
-def _stranger(group: _Group, accesses: Sequence[Access]) -> str:
+def _stranger(
+    group: _Group, accesses: Sequence[Access], groups: Mapping[_Key | None, _Group]
+) -> str:
     """Returns which access of the bytes of a group is not known to go through its layout."""
     mine, use = group.accesses, group.use
     here = [a for a in accesses if a.array is not None and _place(a.array) == _place(group.array)]
     open_ = next((a for a in here if not a.certainty.is_decided or not a.patterns), None)
     if open_ is not None:
         return f"the access in line {open_.span.line} is not decided"
-    first = group.array.base + group.base
-    last = first + group.extent * (1 if use.units == "bytes" else use.element_bytes)
     for access in here:
         line = access.span.line
         if access.layout is not None and _holds_other_data(access.layout, use):
             continue
-        if access not in mine:
-            if may_lack_patterns(access) or not _lies_outside(access, first, last):
-                return f"line {line} reaches the same bytes in another way"
-        elif not _lies_inside(access, first, last):
-            return f"line {line} reaches beyond the layout"
+        if access in mine:
+            if not _lies_inside(access, group.range):
+                return f"line {line} reaches beyond the layout"
+        elif not _lies_outside(access, group.range) or (
+            may_lack_patterns(access) and not _are_apart(groups.get(_key(access)), group)
+        ):
+            return f"line {line} reaches the same bytes in another way"
     return ""
 
 
@@ -279,14 +290,21 @@ def _in_bytes(use: LayoutUse) -> Swizzle:
     return replace(swizzle, base=swizzle.base + use.element_bytes.bit_length() - 1)
 
 
-def _lies_outside(access: Access, first: int, last: int) -> bool:
+def _are_apart(one: _Group | None, other: _Group) -> bool:
+    """Returns whether two tensors have no byte in common; one of no known place may have any."""
+    return one is not None and (
+        one.range.stop <= other.range.start or other.range.stop <= one.range.start
+    )
+
+
+def _lies_outside(access: Access, place: range) -> bool:
     reached = [p.addresses[p.active] + at for p in access.patterns for at in (0, p.width - 1)]
-    return all(not ((r >= first) & (r < last)).any() for r in reached)
+    return all(not ((r >= place.start) & (r < place.stop)).any() for r in reached)
 
 
-def _lies_inside(access: Access, first: int, last: int) -> bool:
+def _lies_inside(access: Access, place: range) -> bool:
     reached = [p.addresses[p.active] for p in access.patterns]
-    return all(((r >= first) & (r < last)).all() for r in reached)
+    return all(((r >= place.start) & (r < place.stop)).all() for r in reached)
 
 
 def _advice(group: _Group, facts: KernelFacts, evaluate: Evaluate) -> _Advice:
