@@ -47,6 +47,7 @@ _CUBE_SHAPES = (*_PLANE_SHAPES, (8, 8, 4))
 _SHORT_ROWS = (8, 32, 1)
 """Of launches that compute their rows: `dim3(512 / y, y)`."""
 _LAUNCH = f"launch at {PLACE}"
+_BOUNDS = "__launch_bounds__"
 
 
 Block = tuple[int, int, int]
@@ -216,9 +217,8 @@ class Instances:
         axes = self._axes_of(function) if not y == z == 1 else frozenset()
         if bound is not None:
             counted = _blocks_of(bound, axes) if axes else [(bound, 1, 1)]
-            return [
-                self._task(function, scope, s, "__launch_bounds__", assumptions) for s in counted
-            ]
+            known, origin = f"`{_BOUNDS}` counts {bound} threads", _BOUNDS
+            return self._for_shapes(function, scope, counted, known, assumptions, None, origin)
         several: Sequence[Block] = _CUBE_SHAPES if "z" in axes and z != 1 else _PLANE_SHAPES
         shapes = several if axes else _FLAT_SHAPES
         known = "no launch was found"
@@ -238,6 +238,7 @@ class Instances:
         known: str,
         assumptions: tuple[Assumption, ...],
         place: Line | None,
+        origin: str = "",
         launch: Launch | None = None,
         tied: Iterable[tuple[str, int]] = (),
     ) -> list[KernelTask]:
@@ -247,10 +248,12 @@ class Instances:
         blocks = [f"({', '.join(map(str, shape))})" for shape in shapes]
         listed = f"{', '.join(blocks[:-1])} and {blocks[-1]}" if blocks[1:] else blocks[0]
         text = f"{known}: the figure is the same for blocks of {listed}"
-        assumptions = (Assumption(Topic.BLOCK, text, place=place), *assumptions)
+        text += ", those that stay in its arrays" if origin else ""
+        if shapes[1:] or not origin:
+            assumptions = (Assumption(Topic.BLOCK, text, place=place), *assumptions)
         scopes = [{**scope, **{name: number(s[axis]) for name, axis in tied}} for s in shapes]
         return [
-            self._task(function, own, s, "", assumptions, launch)
+            self._task(function, own, s, origin, assumptions, launch)
             for own, s in zip(scopes, shapes, strict=True)
         ]
 
@@ -265,7 +268,7 @@ class Instances:
         bound = self._launch_bound(function, scope)
         filled = _filled(launch.extents, bound) if bound is not None else None
         if filled is not None and _within([filled], launch.limits):
-            return [self._task(function, scope, filled, "__launch_bounds__", assumptions, launch)]
+            return [self._task(function, scope, filled, _BOUNDS, assumptions, launch)]
         if x is None or x < 1 or (y is not None and z is not None):
             return []
         guesses = {
@@ -276,7 +279,9 @@ class Instances:
         shapes = sorted(_within(fitting, launch.limits), reverse=True)
         shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
         known = f"the {_LAUNCH} has a block of ({shape})"
-        return self._for_shapes(function, scope, shapes, known, assumptions, _line(launch), launch)
+        return self._for_shapes(
+            function, scope, shapes, known, assumptions, _line(launch), launch=launch
+        )
 
     def _axes_of(self, function: Function) -> frozenset[str]:
         if id(function) not in self._axes:
@@ -359,7 +364,12 @@ class Instances:
         declared = partial(self._user.declared_swizzle, function.name)
         given = self._user.preconditions(function)
         known = Assumption(Topic.BLOCK, f"block ({shape}) ({origin})", place=instance.place)
-        assumed = (*((known,) if origin else ()), *assumptions, *self._index.built_with(self._unit))
+        is_told = origin and all(a.topic is not Topic.BLOCK for a in assumptions)
+        assumed = (
+            *((known,) if is_told else ()),
+            *assumptions,
+            *self._index.built_with(self._unit),
+        )
         assumed += tuple(
             Assumption(Topic.ARGUMENT, f"`{p.text}` (your assumption)", p.name) for p in given
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from conftest import accesses_of, facts_of
 from figures import facts_in
@@ -200,6 +202,8 @@ def test_launch_bounds_stand_in_for_a_launch(bounds, index, block):
     assert kernel.instance.block == block
     assert [a.topic for a in kernel.accesses[0].assumptions] == ["block"]
     assert kernel.instance.origin == "__launch_bounds__"
+    named = re.findall(r"\((\d+), (\d+), 1\)", str(kernel.accesses[0].assumptions[0]))
+    assert [int(x) * int(y) for x, y in named] == [block[0] * block[1]] * (1 + ("y" in index))
 
 
 def test_launch_bounds_are_computed_once_for_all_launches_of_an_instance():
