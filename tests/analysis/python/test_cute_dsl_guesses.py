@@ -605,3 +605,12 @@ def test_fake_tensors_of_quack_have_a_contiguous_mode(given, ways_of_columns, tm
     """Rows of 33 words where it is the last one, else of 32."""
     (kernel,) = facts_of(FAKES.replace("GIVEN", given), tmp_path).kernels
     assert [a.ways for a in kernel.accesses] == [ways_of_columns]
+
+
+@pytest.mark.parametrize("extent", ["cute.sym_int()", "unread()", "64"])
+def test_a_fake_tensor_with_an_unknown_extent_keeps_its_type(extent, tmp_path):
+    """Rows of 33 words: the last mode is contiguous, whatever its extent."""
+    made = f"cute.runtime.make_fake_compact_tensor(cutlass.Float32, (8, {extent}), (1, 0))"
+    text = FAKES.replace("fake(cutlass.Float32, (cute.sym_int(), 64), GIVEN)", made)
+    (kernel,) = facts_of(text, tmp_path).kernels
+    assert [(a.width_bytes, a.ways) for a in kernel.accesses] == [(4, 1)]

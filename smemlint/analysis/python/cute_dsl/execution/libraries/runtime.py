@@ -74,7 +74,7 @@ def make_fake_compact_tensor(call: Call) -> Value:
     known = dtype if isinstance(dtype, DType) else None
     if known is None or not isinstance(extents, tuple | list):
         return Cute(UnknownTensor(cute.Space.GLOBAL, "the shape of a tensor is not known", known))
-    shape = cute.leaves(call.int_tuple(1, "shape"))
+    shape = cute.leaves(numbers.extents(call.run, extents))
     places = integers(call.value(2, "stride_order", None)) or tuple(range(len(shape)))
     modes = sorted(range(len(shape)), key=lambda at: places[at])
     layout = cute.Layout(shape, packed_strides(call.run, shape, modes))
