@@ -485,3 +485,21 @@ class Api:
     (access,) = kernel.accesses
     assert (access.ways, access.certainty) == (1, Certainty.ASSUMED)  # rows of 33 words
     assert "plan" in {a.subject for a in access.assumptions}
+
+
+def test_functions_that_compile_come_before_those_that_only_ask(tmp_path):
+    caller = """
+from kernels import Columns
+
+def fits(x):
+    return Columns.limit(x)
+
+def size(x):
+    return Columns.bytes(x)
+
+def make(x, other):
+    kind = Columns if other else None
+    return cute.compile(kind((1, 36)), x)
+"""
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(), "api.py": caller})
+    assert ways_of(facts) == [4]  # 32 rows that are 36 words apart

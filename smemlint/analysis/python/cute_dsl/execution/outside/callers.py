@@ -27,7 +27,8 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CALL_SITES, MAX_CALLING_FILES
 from smemlint.sources.source import Source
 
-_LAUNCHES = (".launch(", "cute.compile(", "cute.kernel", "cute.jit")
+COMPILES = "cute.compile("
+_LAUNCHES = (".launch(", COMPILES, "cute.kernel", "cute.jit")
 _SITES_OF_A_FILE = 2
 
 
@@ -194,7 +195,8 @@ def _made_of(tree: ast.Module, names: set[str]) -> dict[str, dict[ast.expr, bool
 def _sites(text: PythonText, names: set[str]) -> list[CallSite]:
     """Returns uses of these names in the functions of a file: of each the first call, or a name.
 
-    Calls come first, also those of attributes that a class holds them in.
+    Functions that compile a kernel come first, and calls, also those of attributes that a class
+    holds them in.
     """
     names = names | _made_of(text.tree, names).keys()
     found: list[CallSite] = []
@@ -207,7 +209,8 @@ def _sites(text: PythonText, names: set[str]) -> list[CallSite]:
                 if use is not None:
                     way = dict(_way(function.body, use))
                     found.append(CallSite(text, function, owner, use, way))
-    return sorted(found, key=lambda site: _is_no_call(site.use))[:_SITES_OF_A_FILE]
+    compiles = {site: COMPILES in text.segment(site.function) for site in found}
+    return sorted(found, key=lambda s: (not compiles[s], _is_no_call(s.use)))[:_SITES_OF_A_FILE]
 
 
 def _held_in(owner: ast.ClassDef, names: set[str]) -> set[str]:

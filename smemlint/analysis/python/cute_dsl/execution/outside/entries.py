@@ -9,7 +9,7 @@ from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution.kernels import execute_guessed
 from smemlint.analysis.python.cute_dsl.execution.outside import guesses
-from smemlint.analysis.python.cute_dsl.execution.outside.callers import CallSite
+from smemlint.analysis.python.cute_dsl.execution.outside.callers import COMPILES, CallSite
 from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run
 from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
@@ -20,7 +20,6 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import PLACE, Assumption, Line, Topic
 
 JIT_MARKS = ("cute.jit", "cutlass.cute.jit", "jit")
-_COMPILES = "cute.compile("
 NO_LAUNCH = Assumption(Topic.BLOCK, "no launch is in the file: the block shape is guessed")
 
 
@@ -62,7 +61,7 @@ def has_kernels(text: PythonText) -> bool:
 def _leads_to_a_kernel(text: PythonText, entry: Entry) -> bool:
     """Returns whether a function is a kernel, or may launch one."""
     body = text.segment(entry.function)
-    return is_marked(entry.function, MARKS) or ".launch(" in body or _COMPILES in body
+    return is_marked(entry.function, MARKS) or ".launch(" in body or COMPILES in body
 
 
 def _entries(text: PythonText, marks: tuple[str, ...]) -> Iterator[Entry]:
@@ -75,7 +74,7 @@ def _compilers(text: PythonText) -> Iterator[Entry]:
     for entry in _all_functions(text):
         is_of_host = entry.owner is None or is_marked(entry.function, ("staticmethod",))
         is_compiled = is_marked(entry.function, (*JIT_MARKS, *MARKS))
-        if is_of_host and not is_compiled and _COMPILES in text.segment(entry.function):
+        if is_of_host and not is_compiled and COMPILES in text.segment(entry.function):
             yield entry
 
 
