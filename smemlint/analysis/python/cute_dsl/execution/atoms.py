@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from smemlint.analysis.cute_facts import thread_layout_use
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
@@ -324,14 +325,10 @@ _MAJOR_MODES = "cutlass.cute.nvgpu.OperandMajorMode"
 )
 def make_tma_atom(call: Call) -> Value:
     """Evaluates TMA atoms with the tensor of coordinates that goes with them."""
-    known = call.tensor(1, "gmem_tensor")
-    tensor = (
-        UnknownTensor(cute.Space.COORDINATE, "a tensor of coordinates", known.dtype)
-        if isinstance(known, UnknownTensor)
-        else known
-    )
-    moved = Cute(tensor)
-    return TmaInfo.of(Cute(WithoutLanes("TMA")), moved, call.value(2, "smem_layout"))
+    tensor = call.tensor(1, "gmem_tensor")
+    if isinstance(tensor, UnknownTensor):
+        tensor = replace(tensor, space=cute.Space.COORDINATE, reason="a tensor of coordinates")
+    return TmaInfo.of(Cute(WithoutLanes("TMA")), Cute(tensor), call.value(2, "smem_layout"))
 
 
 @function("CopyAtom")

@@ -98,14 +98,13 @@ class DslModel(LibraryModel):
             same = self._same(one, other)
             if same is not None:
                 return same == isinstance(operation, ast.Eq)
-        if isinstance(operation, ast.Add) and isinstance(
-            payload_of(other), Pointer | UnknownTensor
-        ):
+        places = Pointer | UnknownTensor
+        if isinstance(operation, ast.Add) and isinstance(payload_of(other), places):
             one, other = other, one
         pointer = payload_of(one)
-        if isinstance(pointer, UnknownTensor):  # of which only the memory is known
-            return one
-        if isinstance(pointer, Pointer) and isinstance(operation, ast.Add | ast.Sub):
+        if isinstance(pointer, places) and isinstance(operation, ast.Add | ast.Sub):
+            if isinstance(pointer, UnknownTensor):
+                return one
             try:
                 sign = 1 if isinstance(operation, ast.Add) else -1
                 return Cute(moved(self.run, pointer, other, sign))
