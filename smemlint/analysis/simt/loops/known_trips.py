@@ -139,8 +139,8 @@ def execute_iterations(
         drop_guards(ev, assumed, state.memory.commit(), own=own)
     if loop.is_run_time or not run.is_constant:
         state.sums.leave(mark)
-    if _is_endless(parts) and not may_be_left(parts.body):
-        state.mask = state.none_active()
+    if ev.policy.tracks_scev and _is_endless(parts) and not may_be_left(parts.body):
+        state.mask = state.none_active()  # what launches behind one on the host has a way out of it
     state.mask = kept(entry, state.mask | run.left | loop.broken)
     join_at_target(ev, loop.breaks)
     is_constant = run.is_constant and not loop.is_run_time

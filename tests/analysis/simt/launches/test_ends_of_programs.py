@@ -29,6 +29,9 @@ void check(bool ok) { if (!ok) { fprintf(stderr, "no"); exit(1); } }
     ("for (int i = 0; i < n; i++) { if (i == 3) abort(); k<<<1, 32>>>(o); } k<<<1, 64>>>(o);", {32, 64}),
     ("while (n--) { abort(); } k<<<1, 64>>>(o);", {64}),
     ("other::exit(1); k<<<1, 64>>>(o);", {64}),
+    ("for (;;) for (int i = 1; i < 1; i++) k<<<1, 32>>>(o); k<<<1, 64>>>(o);", {64}),
+    ("while (true) { k<<<1, 32>>>(o); } k<<<1, 64>>>(o);", {32, 64}),
+    ("while (1) { k<<<1, 32>>>(o); exit(0); } k<<<1, 64>>>(o);", {32}),
 ])  # fmt: skip
 def test_what_stands_behind_the_end_of_a_program_is_not_run(body, blocks) -> None:
     facts = facts_of(f"{KERNEL}void run(float *o, int n) {{ {body} }}")
