@@ -135,6 +135,12 @@ def _global_fault(
             notes,
             f"begin on multiples of {_LINE} bytes in global memory",
         )
+    if width <= pattern.width:  # of tiles as wide as one lane's bytes, or of a column of wider ones
+        return Fault(
+            "each lane reads a row of global memory of its own",
+            notes,
+            f"let the lanes of a warp read along rows, of a tile that is {_LINE} bytes wide",
+        )
     return Fault(
         f"it reads {width} bytes of a row in global memory at a time",
         notes,

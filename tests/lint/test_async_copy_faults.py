@@ -44,6 +44,7 @@ def numbers(to: str, source: str) -> list[str]:
         ("lane", "lane + 2", ["2", "32", "128"]),
         ("lane", "lane / 4 * 32 + lane % 4", ["2", "64", "128", "128", "2"]),
         ("lane + 4", "lane", ["2", "64", "128", "128"]),
+        ("lane", "lane * 32", ["8", "128"]),  # a column of a wide tile, or a tile of 16 bytes
         ("2 * lane", "lane", ["8", "16"]),  # gaps
         ("2 * lane", "2 * lane", ["2", "16"]),  # both sides contiguous: one edit
         # one side alone would leave eight wavefronts
