@@ -102,6 +102,7 @@ class State:
         split_requests: moduli of symbols whose residues would settle an address.
         unfollowed: constructs that were not followed, why, and the only array that they touch.
         open_loops: loops around, also of callers, of which one iteration stands for all.
+        tried_loops: of these, those of which an iteration is run to learn what it changes.
         sequence: number of the latest fresh symbol.
         under_way: the latest statement of the kernel's own body that was begun.
         resolution: types that were resolved or are being resolved.
@@ -148,6 +149,7 @@ class State:
     split_requests: dict[str, int] = field(default_factory=dict)
     unfollowed: dict[tuple[Span, Reason], SharedArray | None] = field(default_factory=dict)
     open_loops: int = 0
+    tried_loops: int = 0
     sequence: int = 0
     loop_plans: dict[ir.Loop, LoopPlan] = field(default_factory=dict)
     definitions: dict[tuple[str, object, int], list[Function]] = field(default_factory=dict)

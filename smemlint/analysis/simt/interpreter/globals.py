@@ -121,6 +121,8 @@ def find_declared(ev: Evaluator, prefix: str, name: str) -> Binding | None:
     unit, found = state.unit, None
     try:
         for visible in ev.policy.units(ev):
+            if name not in visible.declarations:
+                continue
             if visible is not state.unit:
                 ev.types.enter(visible)
             candidate = _declared_in_unit(ev, prefix, name)

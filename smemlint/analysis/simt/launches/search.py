@@ -168,7 +168,7 @@ class LaunchSearch:
         """
         words = sorted(frozenset().union(*(function.words for function in functions)))
         names = [word for word in words if _is_declared_maker(units, word)]
-        defines = re.compile(rf"\b(?:{'|'.join(names)})\s*+\([^;{{}}()]*+\)\s*+\{{")
+        defines = _definition_of(names)
         near = self._index.mentioning(names, self._unit.path)
         before = len(units)
         self._link(units, [p for p in near if defines.search(self._index.read(p) or "")])
@@ -191,10 +191,15 @@ class LaunchSearch:
     def _may_call(self, function: Function) -> list[str]:
         """Returns files that name a function, without those that cannot see what they would call.
 
-        A template, and a class of which it is a method, is seen where its header is included.
+        A template, and a class of which it is a method, is seen where its header is included. Of a
+        function that no header has, another program may have one of its own: every `main.cu` a
+        `run_test()`.
         """
         found = self._index.mentioning((function.name,), self._unit.path)
         home = home_of(function)
+        if not self._mains.includers.get(home):
+            defines = _definition_of((function.name,))
+            found = [p for p in found if p == home or not defines.search(self._index.read(p) or "")]
         is_method = function.owner is not None and home in self._index.sources
         if not is_method and not (function.template and self._mains.includers.get(home)):
             return found
@@ -256,6 +261,11 @@ class LaunchSearch:
         paths = self._index.mentioning((name,), self._unit.path)
         texts = (self._index.read(path) or "" for path in paths)
         return any(fixes(call) for text in texts for call in written_calls(text, name))
+
+
+def _definition_of(names: Iterable[str]) -> re.Pattern[str]:
+    """Returns what finds the definition of a function of one of some names."""
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\s*+\([^;{{}}()]*+\)\s*+\{{")
 
 
 def _is_declared_maker(units: Sequence[Unit], name: str) -> bool:

@@ -143,6 +143,7 @@ def execute_widened(
             state.confining_conditions.add(taken)
     state.frame.open.append((Unknown(_OPEN_TRIPS, is_uniform=is_uniform), node))
     state.open_loops += 1
+    is_tentative = state.tried_loops > 0 and not ev.policy.tracks_scev  # it is run again, and kept
     mark = state.sums.mark()
     state.memory.begin()
     broken = len(loop.breaks.jumps)
@@ -151,12 +152,13 @@ def execute_widened(
             del loop.breaks.jumps[broken:]
             is_dry = not (is_kept if attempt else is_tried)
             run = _find_changes(ev, forms, trip, step, body, loop, mask, is_dry=is_dry)
-            if not run.has_changed:
+            if not run.has_changed or is_tentative:
                 break
         _set_cells(ev, forms)
         if not ev.policy.tracks_scev:
             state.widened[node] = forms, misses + (is_tried and attempt > 0)
-        if not run.has_changed and (state.trace.is_muted or not is_dry):  # it stands for all
+        is_enough = not run.has_changed or is_tentative
+        if is_enough and (state.trace.is_muted or not is_dry):  # it stands for all
             for obj, offset, end in () if is_dry else run.ends.values():
                 state.memory.set_cell(obj, offset, end)
             _set_cells(ev, forms)
@@ -301,6 +303,7 @@ def _find_changes(
     _set_cells(ev, forms)
     if is_dry:
         state.trace.mute()
+        state.tried_loops += 1
     state.memory.begin()
     state.mask = mask
     notes = dict(state.unfollowed)
@@ -313,6 +316,7 @@ def _find_changes(
     finally:
         if is_dry:
             state.trace.unmute()
+            state.tried_loops -= 1
         ends = state.memory.rollback()
         state.mask = mask
         state.unfollowed = notes

@@ -91,6 +91,19 @@ def test_callers_that_pass_their_parameters_on_are_not_run():
     assert blocks == {(160, 1, 1)}
 
 
+def test_a_program_with_a_function_of_the_same_name_calls_its_own():
+    launch = "void a(int n, float *g) { k<<<1, n>>>(g); }\n"
+    test = "void run_test(int m, float *g) { int n = 2 * m; a(n, g); }\n"
+    host, main = K + launch + test, "int main() { run_test(48, nullptr); }"
+    other = "void run_test(int m, float *g) { *g = m; }\n"
+    names, blocks = run_functions(a_cu=host + main, b_cu=other + main)
+    assert names == ["a", "main"]
+    assert blocks == {(96, 1, 1)}
+    names, blocks = run_functions(a_cu=host, b_cu=f"{other.partition('{')[0]};\n{main}")
+    assert names == ["a", "run_test", "main"]
+    assert blocks == {(96, 1, 1)}
+
+
 def test_a_pointer_tells_callers_something_only_where_it_is_an_address():
     tensor = "struct Tensor { int n; };\n"
     launch = "void a(Tensor *t, float *g) { k<<<1, t->n>>>(g); }\n"
