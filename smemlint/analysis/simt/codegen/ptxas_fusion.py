@@ -127,7 +127,7 @@ def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple
     (obj, width, form, mask), position = run_and_position(event, offset)
     base = bases.get(id(event.object), 0)
     width = min(width, WORD)
-    run = obj, SLOT.get(width, width), form, mask
+    run = obj, SLOT.get(width, width), form.terms, mask
     return run, (base + position) // largest_slot(width, offset, base)
 
 

@@ -84,6 +84,7 @@ class Sums:
         self.rows: set[tuple[tuple[str, int], Terms]] = set()
         self.questions = 0
         self.awaiting: list[Callable[[Scev, int], None]] = []
+        self._bits: dict[str, tuple[str, str]] = {}
         self._known: dict[_Key, list[_Sum]] = {}
         self._parts: dict[_Part, dict[int, int]] = {}
         self._log: list[tuple[_Key, _Sum]] = []
@@ -126,7 +127,8 @@ class Sums:
             keys = [_key_of(a, b, bits, gcd(*(f for _, f in b.terms)), pointer)]
         for key, factor, _ in keys:
             for same in reversed(self._known.get(key, ())):
-                if same.factor == factor and not same.is_open:
+                is_sure = not same.is_open and same.form.is_open >= total.is_open
+                if same.factor == factor and is_sure:
                     return replace(same.form, shifted=total.shifted)
         form = self._made_of_another(keys, total)
         if form is total and pointer is not None:
@@ -137,6 +139,12 @@ class Sums:
         if pointer is not None:
             self._remember(either, form, bits, is_open=True)
         return form
+
+    def shares_bits(self, of: str | None, operation: tuple[str, str]) -> bool:
+        """Returns whether another operation took bits of a sum before, and remembers the first."""
+        if of is None or (len(self._bits) >= MAX_SUMS and of not in self._bits):
+            return False
+        return self._bits.setdefault(of, operation) != operation
 
     def of_index(self, index: Scev, array: Hashable, *, is_first: bool, may_be_made: bool) -> Scev:
         """Returns the form of an index into an array of classes, in bytes, and remembers it.

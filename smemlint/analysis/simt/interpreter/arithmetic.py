@@ -13,7 +13,7 @@ from smemlint.analysis.simt.codegen.unroll import DIVISION
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import I64, common
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
-from smemlint.analysis.simt.domain.integer_scev import operated_scev
+from smemlint.analysis.simt.domain.integer_scev import bits_of_sum, operated_scev
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import negated, propagated
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
@@ -119,7 +119,8 @@ def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node:
     except OverflowError:
         return Unknown.because(ReasonCode.TOO_LARGE, "a number does not fit into 64 bits")
     if result.__class__ is AffineInt and ev.policy.tracks_scev and _may_have_form(result, a, b):
-        result.form = operated_scev(op, a, b, signed=result.type.signed)
+        is_shared = state.sums.shares_bits(bits_of_sum(op, a, b), (op, b.identity()))
+        result.form = operated_scev(op, a, b, signed=result.type.signed, is_shared=is_shared)
     elif op == "+" and result.__class__ is AffineInt and result.form is not None:
         result.form = summed_scev(ev, a, b, result)
     return result
