@@ -198,6 +198,7 @@ class LoopPlan:
         may_fuse: accesses that other iterations than those of a block may be fused with, and the
             bytes of the slot that they may share.
         is_counted: it runs as often as a variable says.
+        may_wrap: LLVM cannot count its iterations, and leaves it a loop.
         surely_runs: it does so at least once.
         is_staggered: threads of one warp left it in different iterations.
         tried: how often it just ran in the trial, where the header does not tell.
@@ -210,6 +211,7 @@ class LoopPlan:
     carried: list[tuple[str, int, int | None]] = field(default_factory=list)
     may_fuse: Mapping[ir.Node, int] = field(default_factory=dict)
     is_counted: bool = False
+    may_wrap: bool = False
     surely_runs: bool = False
     tried: int | None = None
     is_staggered: bool = False

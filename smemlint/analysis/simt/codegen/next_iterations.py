@@ -42,7 +42,6 @@ from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 
 _PAIR = 2
-_WIDTHS = (2, 4, 8)
 _OF_LOOPS = ("loop", "iteration")
 
 
@@ -74,9 +73,12 @@ def mark_open_fusions(
         events = [event for event in events if event.scope == scope]
     elif all(event.kind is AccessKind.STORE for event in events):
         fusible = AccessKind.STORE
-    for event in events:
-        if event.kind is fusible and _moves_by_its_width(event, trip):
-            event.may_fuse = SLOT[event.width]
+    for neighbours in _runs(events).values():
+        for event in chain.from_iterable(neighbours.values()):
+            if event.kind is fusible and _moves_past(event, trip, len(neighbours)):
+                event.may_fuse = SLOT[event.width]
+                if len(neighbours) > 1 and isinstance(event.offset, AffineInt):
+                    event.offset = with_open_form(event.offset)
 
 
 def neighbours_of_iterations(
@@ -104,7 +106,7 @@ def neighbours_of_iterations(
         return {}
     places: dict[ir.Node, list[Event]] = defaultdict(list)
     for item in items:
-        if isinstance(item, Event) and item.width in _WIDTHS and not item.volatile:
+        if isinstance(item, Event) and item.width in SLOT and not item.volatile:
             places[item.node].append(item)
     most = 1 if is_left_by_ptxas(trips, cost) else len(items)
     slots = {node: _shared_slot(events, trips, most) for node, events in places.items()}
@@ -146,12 +148,7 @@ def _is_load_or_branch(item: Event | Fence) -> bool:
 
 def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> None:
     """Marks neighbours that are aligned otherwise in the iterations that are put together."""
-    runs: dict[object, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
-    for event in block:
-        if isinstance(event.offset, AffineInt) and event.width in SLOT and not event.stays_alone:
-            run, position = run_and_position(event, event.offset)
-            runs[event.kind, run][position].append(event)
-    for neighbours in runs.values():
+    for neighbours in _runs(block).values():
         some = next(iter(neighbours.values()))[0]
         moved = _moved(some, trip)
         if len(neighbours) < 2 or not moved:
@@ -167,6 +164,16 @@ def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> 
             for event in chain.from_iterable(neighbours.values()):
                 assert isinstance(event.offset, AffineInt)
                 event.may_fuse, event.offset = widest, with_open_form(event.offset)
+
+
+def _runs(block: Sequence[Event]) -> Mapping[object, dict[int, list[Event]]]:
+    """Returns accesses that may fuse by their run and place."""
+    runs: dict[object, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    for event in block:
+        if isinstance(event.offset, AffineInt) and event.width in SLOT and not event.stays_alone:
+            run, position = run_and_position(event, event.offset)
+            runs[event.kind, run][position].append(event)
+    return runs
 
 
 def _slot_of_values(event: Event, trip: AffineInt, moved: int) -> int:
@@ -195,10 +202,12 @@ def _moved(event: Event, trip: AffineInt) -> int:
     return factor // int(each) if isinstance(factor, int) else 0
 
 
-def _moves_by_its_width(event: Event, trip: AffineInt) -> bool:
-    """Returns whether the next iteration takes the neighbour, in a slot that may be aligned."""
-    moved, pair = _moved(event, trip), 2 * event.width
-    if event.stays_alone or event.width not in _WIDTHS or abs(moved) != event.width:
+def _moves_past(event: Event, trip: AffineInt, count: int) -> bool:
+    """Returns whether the next iteration takes what is behind so many neighbours, in one slot."""
+    moved = _moved(event, trip)
+    pair = 2 * abs(moved)
+    is_dense = bool(moved) and not moved % event.width and pair <= 2 * count * event.width
+    if not is_dense or pair > SLOT[event.width]:
         return False
     if event.kind is AccessKind.STORE and moved < 0:
         return False

@@ -15,7 +15,7 @@ in step with the source where the step is no constant, under `#pragma unroll` 1 
 | the same of `lane % 3`; of `lane % 5` | 8, 8; 16, 16 | the same |
 | `for (i = t; i < 1300; i += 128)`, `i` | 41, 41 | 41, 41 |
 | the same of 2000; of 3000 | 63, 63; 94, 94 | 78, 78; 101, 101 |
-| `for (i = t; i < 1000; i += 128)`, which is unrolled whole | 32, 32 | 32, 32 |
+| the same of 1000, which may be unrolled whole | 32, 32 | 32, 32 or 39, 39 |
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.frontend import ir
 
-_UNROLLED_WHOLE = 8
-"""Iterations of a loop from a thread's number to a constant: LLVM knows that there are no more."""
 _LINE = 128
 """Bytes of all banks."""
 
@@ -49,8 +47,8 @@ def mark_staggered(events: Sequence[Event], *, begins_at_constant: bool) -> None
     places: dict[tuple[ir.Node, object], list[Event]] = defaultdict(list)
     for event in events:
         places[event.node, event.object].append(event)
-    least = RUN_TIME if begins_at_constant else _UNROLLED_WHOLE
-    is_short = max(map(len, places.values()), default=0) <= least
+    most = max((int(_trips(place).max()) for place in places.values()), default=0)
+    is_short = most <= RUN_TIME if begins_at_constant else most < RUN_TIME
     if is_short and not any(map(_is_masked, places.values())):
         return
     if all(_is_in_step(place) for place in places.values()):
@@ -75,7 +73,7 @@ def mark_thinned(items: Sequence[Event | Fence], *, may_stagger: bool) -> None:
 
 def _is_masked(place: Sequence[Event]) -> bool:
     """Returns whether threads run a loop as often as a mask of two bits tells."""
-    trips: NDArray[np.int64] = np.sum([event.mask for event in place], axis=0)
+    trips = _trips(place)
     return len(np.unique(trips)) == RUN_TIME == int(np.ptp(trips)) + 1
 
 
@@ -87,8 +85,13 @@ def _is_in_step(place: Sequence[Event]) -> bool:
     bases = (np.broadcast_to(np.asarray(o.base), place[0].mask.shape) for o in offsets)
     if any(((b - a) % _LINE).any() for a, b in pairwise(bases)):
         return False
+    return all(_instructions(warp) == warp.max() for warp in _trips(place).reshape(-1, WARP))
+
+
+def _trips(place: Sequence[Event]) -> NDArray[np.int64]:
+    """Returns how often each thread makes an access."""
     trips: NDArray[np.int64] = np.sum([event.mask for event in place], axis=0)
-    return all(_instructions(warp) == warp.max() for warp in trips.reshape(-1, WARP))
+    return trips
 
 
 def _instructions(trips: NDArray[np.int64]) -> int:

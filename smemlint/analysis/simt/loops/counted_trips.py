@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.ctypes import IntType
 from smemlint.analysis.simt.domain.environment import Variable, is_reference
@@ -16,8 +17,8 @@ _HELD = (ir.ID, ir.Constant, ir.BinaryOp)
 """Of such expressions the value stays the same while nothing that they name is written."""
 
 
-def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> int | None:
-    """Returns how often a loop such as `for (..; i < 8; i += 2)` runs for the active threads.
+def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> NDArray[np.int64] | None:
+    """Returns how often each active thread runs a loop such as `for (..; i < 8; i += 2)`.
 
     None where the head is of another form, a number is not known, or could leave its type.
     """
@@ -42,7 +43,7 @@ def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> int | None:
     last = end.constant
     if last is None or start.type != counter.type or not _fit(start, end, by, (*bounds, last)):
         return None
-    return _trips(cond.op, bounds, last, by)
+    return _trips(cond.op, active, last, by)
 
 
 def _stays(ev: Evaluator, node: ir.Node, name: str) -> bool:
@@ -84,21 +85,20 @@ def _fit(start: AffineInt, end: AffineInt, by: int, numbers: tuple[int, ...]) ->
     return least <= min(numbers) and max(numbers) + abs(by) <= _LARGEST
 
 
-def _trips(op: str, bounds: tuple[int, int], end: int, by: int) -> int | None:
-    """Returns the trips of the thread that makes the most of them.
+def _trips(op: str, begins: NDArray[np.int64], end: int, by: int) -> NDArray[np.int64] | None:
+    """Returns the trips of threads.
 
     Args:
         op: of the condition.
-        bounds: the smallest and the largest number that a thread begins with.
+        begins: the numbers that they begin with.
         end: what it is compared with.
         by: what an iteration adds.
     """
-    distance = end - bounds[0] if by > 0 else bounds[1] - end
+    distances = end - begins if by > 0 else begins - end
     size = abs(by)
     if op == ("<" if by > 0 else ">"):
-        return max(0, -(-distance // size))
+        return np.maximum(0, -(-distances // size))
     if op == ("<=" if by > 0 else ">="):
-        return max(0, distance // size + 1)
-    if op == "!=" and bounds[0] == bounds[1] and distance >= 0 and distance % size == 0:
-        return distance // size
-    return None
+        return np.maximum(0, distances // size + 1)
+    is_met = distances.min() == distances.max() >= 0 and not (distances % size).any()
+    return distances // size if op == "!=" and is_met else None

@@ -21,7 +21,7 @@ from smemlint.analysis.simt.codegen.unroll import (
 from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import truth_bounds
-from smemlint.analysis.simt.domain.scev import atom, power_of_two, sum_of
+from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -29,6 +29,7 @@ from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
+from smemlint.analysis.simt.loops.heads import counter_of, is_geometric, may_be_left, may_wrap
 from smemlint.analysis.simt.loops.modified import keeps_what_is_followed
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
 from smemlint.frontend import ir
@@ -154,6 +155,8 @@ def execute_iterations(
             known.clear()
         shared = 1 if plan is None or plan.is_counted else together
         is_left = together == 1 and is_left_by_llvm(len(run.starts), loop.cost)
+        if plan is not None and plan.may_wrap:
+            is_left = True
         pragma = parts.node.pragma
         mark_induction_pointers(items, run.atoms, pragma, shared, known, is_left=is_left)
     state.trace.fence_between(run.starts[together::together], around)
@@ -221,7 +224,7 @@ def in_one_block(
         cost * trips // max(run, 1),
         parts.node.pragma,
         is_constant=is_constant,
-        is_countable=not _is_geometric(parts.step),
+        is_countable=not is_geometric(parts.step) and not may_wrap(ev, parts.step),
     )
     is_bounded = together > MOST_OF_A_TRIANGLE and not parts.node.pragma
     return 1 if is_bounded and _is_triangle(ev, parts) else together
@@ -233,7 +236,7 @@ def _is_triangle(ev: Evaluator, parts: LoopParts) -> bool:
     One that halves its counter is not unrolled at run time: it stays small, and this one is.
     """
     inner = [part for part in parts.body.walk() if isinstance(part, ir.For)]
-    counted = [loop for loop in inner if not _is_geometric(loop.next)]
+    counted = [loop for loop in inner if not is_geometric(loop.next)]
     heads = [head for loop in counted for head in (loop.init, loop.cond) if head is not None]
     counter = counter_of(parts.node)
     return any(counter in ev.state.node_facts.names_in(head) for head in heads)
@@ -312,8 +315,8 @@ def _mark_loop_carried(
     state = ev.state
     for obj, at, advance in carried.values():
         value = obj.cells.get(at)
-        number = value.offset if isinstance(value, Pointer) else value
-        if not isinstance(number, AffineInt) or advance is None:
+        number = number_of(value)
+        if number is None or advance is None:
             continue
         alignment = power_of_two(advance * together) if advance else 1
         before = scev_of(number)
@@ -321,12 +324,25 @@ def _mark_loop_carried(
         form = sum_of(before, atom(key, alignment))
         if trip:
             form = replace(form, terms=((key, 1),))
-        marked = AffineInt(number.base, number.type, number.terms, form)
-        if isinstance(value, Pointer):
-            state.memory.set_cell(obj, at, replace(value, offset=marked))
-        else:
-            state.memory.set_cell(obj, at, marked)
+        set_form(ev, obj, at, form)
+        if not isinstance(value, Pointer):
             yield key
+
+
+def number_of(value: Value | None) -> AffineInt | None:
+    """Returns an integer, or where a pointer points to; None of all else."""
+    number = value.offset if isinstance(value, Pointer) else value
+    return number if isinstance(number, AffineInt) else None
+
+
+def set_form(ev: Evaluator, obj: Object, at: int, form: Scev) -> None:
+    """Sets how the compiler computes the number that a cell holds, or a pointer's offset."""
+    value = obj.cells.get(at)
+    number = number_of(value)
+    if number is not None:
+        marked = AffineInt(number.base, number.type, number.terms, form)
+        value = replace(value, offset=marked) if isinstance(value, Pointer) else marked
+        ev.state.memory.set_cell(obj, at, value)
 
 
 def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
@@ -349,7 +365,8 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
     try:
         counted = counted_trips(ev, parts.cond, parts.step)
         if counted is not None:
-            return counted if counted < most else None
+            trips = int(counted.max(initial=0))
+            return trips if trips < most else None
         while trips < most:
             value = to_condition(ev.evaluate(parts.cond))
             if not isinstance(value, AffineInt) or value.terms:
@@ -384,47 +401,9 @@ def _has_returned_openly(returns: Iterable[tuple[Mask, Value, Unknown | None]]) 
     return any(condition is not None for _, _, condition in returns)
 
 
-def may_be_left(body: ir.Node) -> bool:
-    """Returns whether control may come from a loop's body to behind the loop."""
-    match body:
-        case ir.Break() | ir.Goto() | ir.Unparsed():
-            return True
-        case ir.Lambda():
-            return False
-        case ir.For() | ir.RangeFor() | ir.While() | ir.DoWhile() | ir.Switch():
-            return any(map(_jumps_anywhere, body.children()))
-    return any(map(may_be_left, body.children()))
-
-
-def _jumps_anywhere(node: ir.Node) -> bool:
-    """Returns whether a statement jumps to a label, or could not be parsed."""
-    return isinstance(node, ir.Goto | ir.Unparsed) or any(map(_jumps_anywhere, node.children()))
-
-
-def _is_geometric(step: ir.Node | None) -> bool:
-    """Returns whether the counter doubles or halves: no division gives the trip count."""
-    if not isinstance(step, ir.Assignment):
-        return False
-    if step.op in ("<<=", ">>=", "*=", "/="):
-        return True
-    return isinstance(step.rvalue, ir.BinaryOp) and step.rvalue.op in ("<<", ">>", "*", "/")
-
-
 def begun(ev: Evaluator, node: ir.Node, share: Share | None = None) -> Loop:
     """Returns a loop that no thread has left."""
     state = ev.state
     effects, none = state.node_facts.mod_ref(node), state.none_active()
     changed = effects.modified if effects is not None else frozenset()
     return Loop(none, none, counter_of(node), changed, share=share)
-
-
-def counter_of(node: ir.Node) -> str:
-    """Returns the name of the variable that a loop declares or sets first; empty without one."""
-    if isinstance(node, ir.RangeFor):
-        return node.decl.name
-    init = node.init if isinstance(node, ir.For) else None
-    if isinstance(init, ir.DeclList) and init.decls and isinstance(init.decls[0], ir.Decl):
-        return init.decls[0].name
-    if isinstance(init, ir.Assignment) and isinstance(init.lvalue, ir.ID):
-        return init.lvalue.name
-    return ""

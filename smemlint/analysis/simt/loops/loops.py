@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.codegen.induction import mark_left_over
 from smemlint.analysis.simt.codegen.next_iterations import (
@@ -14,6 +15,7 @@ from smemlint.analysis.simt.codegen.next_iterations import (
 from smemlint.analysis.simt.codegen.staggered import mark_staggered
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled
 from smemlint.analysis.simt.dispatch import executes
+from smemlint.analysis.simt.domain.ctypes import CType, IntType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import same
@@ -22,15 +24,22 @@ from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import LoopPlan
 from smemlint.analysis.simt.interpreter.names import find_binding
+from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
+from smemlint.analysis.simt.loops.heads import (
+    begins_at_constant,
+    counter_of,
+    may_be_left,
+    may_wrap,
+)
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
     LoopParts,
     Trips,
-    counter_of,
     execute_iterations,
     foresee_trips,
-    may_be_left,
+    number_of,
+    set_form,
 )
 from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks
 from smemlint.analysis.simt.loops.ranges import counted_loop, iterated_loop
@@ -134,6 +143,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     plan = state.loop_plans[node] = LoopPlan(
         together,
         is_counted=not trial.is_constant,
+        may_wrap=not trial.is_constant and may_wrap(ev, parts.step),
         surely_runs=runs,
         constant=foreseen if trial.is_constant else None,
     )
@@ -197,10 +207,11 @@ def _execute_planned(
     items = ev.state.trace.items
     begin = len(items)
     tried, plan.tried = plan.tried, None
-    if plan.is_counted and _is_left_over(ev, parts, plan, tried):
-        run = execute_iterations(ev, parts, 1, carried)
-        mark_left_over(items[begin:], run.atoms)
-    else:
+    rests = _left_over(ev, parts, plan, tried) if plan.is_counted else None
+    if rests is not None:
+        _execute_left_over(ev, parts, carried, rests)
+        trips = trips - int(rests.min()) if trips is not None and rests.size else None
+    if rests is None or rests.size:
         execute_blocks(ev, parts, plan.unroll_factor, carried, trips)
     _mark_staggered(ev, parts, plan, items[begin:])
     if plan.is_counted:
@@ -217,21 +228,87 @@ def _mark_staggered(
     if not is_staggered or (factor < RUN_TIME if parts.node.pragma else factor != RUN_TIME):
         return
     if not may_be_left(parts.body) and _steps_by_constants(ev, parts):
-        init = getattr(parts.node, "init", None)
-        first = init.decls[0] if isinstance(init, ir.DeclList) else init
-        begin = getattr(first, "init", None) or getattr(first, "rvalue", None)
         events = [item for item in items if isinstance(item, Event)]
-        mark_staggered(events, begins_at_constant=isinstance(begin, ir.Constant))
+        mark_staggered(events, begins_at_constant=begins_at_constant(parts.node))
 
 
-def _is_left_over(ev: Evaluator, parts: LoopParts, plan: LoopPlan, tried: int | None) -> bool:
-    """Returns whether a loop that is unrolled at run time does not run often enough for that."""
+def _left_over(
+    ev: Evaluator, parts: LoopParts, plan: LoopPlan, tried: int | None
+) -> NDArray[np.int64] | None:
+    """Returns how many iterations of each active thread no block takes of a loop unrolled by four.
+
+    None where none is unrolled so, and where they stand behind the blocks; an empty array where
+    there are no others.
+    """
     if parts.node.pragma or plan.unroll_factor != RUN_TIME or parts.step is None or parts.first:
-        return False
-    if not _steps_by_constants(ev, parts):
-        return False
+        return None
+    if not _steps_by_constants(ev, parts) and not _steps_by_variables(ev, parts):
+        return None
     trips = tried if tried is not None else foresee_trips(ev, parts)
-    return trips is not None and trips < RUN_TIME
+    if trips is not None and trips < RUN_TIME:
+        return np.zeros(0, np.int64)
+    if (
+        trips is None
+        or parts.cond is None
+        or begins_at_constant(parts.node)
+        or may_be_left(parts.body)
+    ):
+        return None
+    with ev.state.trace.muted():
+        counted = counted_trips(ev, parts.cond, parts.step)
+    return counted % RUN_TIME if counted is not None and (counted % RUN_TIME).any() else None
+
+
+def _execute_left_over(
+    ev: Evaluator, parts: LoopParts, carried: Carried, rests: NDArray[np.int64]
+) -> None:
+    """Executes the iterations in front of the blocks of a loop that is unrolled by four."""
+    state, entry = ev.state, ev.state.loop_entry()
+    begin, threads = len(state.trace.items), state.mask
+    numbers = ((obj, at, number_of(obj.cells.get(at))) for obj, at, _ in carried.values())
+    forms = [(obj, at, scev_of(number)) for obj, at, number in numbers if number is not None]
+    if not rests.size:
+        run = execute_iterations(ev, parts, 1, carried)
+        mark_left_over(state.trace.items[begin:], run.atoms)
+        return
+    left = np.zeros(threads.shape, rests.dtype)
+    left[threads] = rests
+    atoms: set[str] = set()
+    done = 0
+    for count in sorted(set(rests.tolist()) - {0}):
+        if done:
+            state.trace.fence("iteration", entry)
+        state.mask = left >= count
+        atoms |= execute_iterations(ev, parts, 1, carried, count - done, done=done).atoms
+        done = count
+    mark_left_over(state.trace.items[begin:], atoms)
+    state.mask = threads
+    state.trace.fence("iteration", entry)
+    for obj, at, form in forms:  # the blocks are the same behind none and behind three
+        set_form(ev, obj, at, form)
+
+
+def _steps_by_variables(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether a step adds signed variables that the loop leaves alone.
+
+    LLVM counts such a loop in front of it, none whose step reads `blockDim.x` or is unsigned.
+    """
+    effects = ev.state.node_facts.mod_ref(parts.node)
+    match parts.step:
+        case ir.Assignment(op="+=" | "-=", lvalue=ir.ID(name=counter), rvalue=step):
+            names = {counter, *ev.state.node_facts.names_in(step)}
+            held = [find_binding(ev, name) for name in names]
+        case _:
+            return False
+    return (
+        effects is not None
+        and effects.modified.isdisjoint(names - {counter})
+        and all(isinstance(v, Variable) and _is_signed(v.type) for v in held)
+    )
+
+
+def _is_signed(ctype: CType) -> bool:
+    return isinstance(ctype, IntType) and ctype.signed
 
 
 def _steps_by_constants(ev: Evaluator, parts: LoopParts) -> bool:

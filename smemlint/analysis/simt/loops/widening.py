@@ -34,6 +34,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
+from smemlint.analysis.simt.loops.heads import may_wrap
 from smemlint.analysis.simt.state import Forms
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -215,7 +216,7 @@ def _execute_general(
         entry.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
         items = _in_one_block(ev, body, state.trace.items[begin:])
-        pragma = getattr(node, "pragma", "")
+        pragma = "unroll 1" if may_wrap(ev, step) else getattr(node, "pragma", "")
         mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
         if not moves_pointers:
             atoms, is_left = (

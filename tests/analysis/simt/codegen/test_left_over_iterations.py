@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from conftest import accesses_of
 
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, Certainty
 
 KERNEL = """
 __global__ void __launch_bounds__(128) k(float *g, const float *in, int n) {
@@ -35,11 +35,33 @@ def loads(body):
         ("int i = t; i < 1024; i += 128", [(8, 32), (8, 0)]),
         ("int i = t; i < 256; i += blockDim.x", [(8, 8), (8, 0)]),
         ("int i = t; i < 384; i += blockDim.x", [(8, 12), (8, 0)]),
+        ("unsigned i = t; i < 640; i += 128", [(4, 20), (4, 20)]),  # a loop that nothing unrolls
+        ("unsigned i = t; i < 640; i += blockDim.x", [(8, 20), (8, 0)]),
+        ("int i = t; i < 256; i += step", [(4, 8), (4, 8)]),
+        ("int i = t; i < 512; i += step * 2", [(4, 8), (4, 8)]),
+        ("int i = t; i < 512; i += step", [(8, 16), (8, 0)]),
     ],
 )
 def test_two_neighbours(head, expected):
-    body = f"for ({head}) {{ float a = s[2 * i], b = s[2 * i + 1]; g[i] = a * b; }}"
+    body = f"int step = blockDim.x; for ({head}) {{ float a = s[2 * i], b = s[2 * i + 1]; g[i] = a * b; }}"
     assert loads(body) == expected
+
+
+@pytest.mark.parametrize("step", ["128", "step"])
+@pytest.mark.parametrize(("end", "wavefronts"), [(640, 48), (768, 64), (896, 80), (700, 56)])
+def test_the_rest_of_four_stands_in_front_of_them(end, wavefronts, step):
+    """Of 700, two warps have six iterations, the others five, or some threads six."""
+    loop = f"for (int i = t; i < {end}; i += {step}) g[i] = s[2 * i] * s[2 * i + 1];"
+    found = accesses_of(KERNEL % f"int step = blockDim.x; {loop}")
+    made = [a for a in found if a.kind is AccessKind.LOAD and a.wavefronts is not None]
+    assert sum(a.instructions * a.wavefronts.mean for a in made) == wavefronts
+
+
+def test_two_that_move_on_by_two_may_fuse_with_the_next():
+    """nvcc: LDS.128 for two iterations of four, LDS for those that are left over."""
+    loop = "for (int i = 0; i < n; i++) g[t] += s[8 * t + 2 * i] * s[8 * t + 2 * i + 1];"
+    found = accesses_of(KERNEL.replace("(g, in, n)", "(g, in, x)") % loop)
+    assert {a.certainty for a in found if a.kind is AccessKind.LOAD} == {Certainty.SAMPLED}
 
 
 def test_the_body_may_have_branches():

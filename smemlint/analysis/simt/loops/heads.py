@@ -1,0 +1,70 @@
+"""What the text of a loop tells of how it counts and how it is left."""
+
+from __future__ import annotations
+
+from smemlint.analysis.simt.domain.ctypes import IntType
+from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend import ir
+
+
+def may_be_left(body: ir.Node) -> bool:
+    """Returns whether control may come from a loop's body to behind the loop."""
+    match body:
+        case ir.Break() | ir.Goto() | ir.Unparsed():
+            return True
+        case ir.Lambda():
+            return False
+        case ir.For() | ir.RangeFor() | ir.While() | ir.DoWhile() | ir.Switch():
+            return any(map(_jumps_anywhere, body.children()))
+    return any(map(may_be_left, body.children()))
+
+
+def _jumps_anywhere(node: ir.Node) -> bool:
+    """Returns whether a statement jumps to a label, or could not be parsed."""
+    return isinstance(node, ir.Goto | ir.Unparsed) or any(map(_jumps_anywhere, node.children()))
+
+
+def is_geometric(step: ir.Node | None) -> bool:
+    """Returns whether the counter doubles or halves: no division gives the trip count."""
+    if not isinstance(step, ir.Assignment):
+        return False
+    if step.op in ("<<=", ">>=", "*=", "/="):
+        return True
+    value = step.rvalue if step.op == "=" else None
+    return isinstance(value, ir.BinaryOp) and value.op in ("<<", ">>", "*", "/")
+
+
+def may_wrap(ev: Evaluator, step: ir.Node | None) -> bool:
+    """Returns whether an unsigned counter may step over its end: no division gives the trip count.
+
+    Of `for (unsigned i = t; i < 640; i += 128)` each iteration stays one of a loop.
+    """
+    match step:
+        case ir.Assignment(op="+=" | "-=", lvalue=ir.ID(name=name), rvalue=ir.Constant(value=by)):
+            counter = ev.state.lookup(name)
+        case _:
+            return False
+    if not isinstance(counter, Variable) or not isinstance(counter.type, IntType):
+        return False
+    return not counter.type.signed and by != "1"
+
+
+def counter_of(node: ir.Node) -> str:
+    """Returns the name of the variable that a loop declares or sets first; empty without one."""
+    if isinstance(node, ir.RangeFor):
+        return node.decl.name
+    init = node.init if isinstance(node, ir.For) else None
+    if isinstance(init, ir.DeclList) and init.decls and isinstance(init.decls[0], ir.Decl):
+        return init.decls[0].name
+    if isinstance(init, ir.Assignment) and isinstance(init.lvalue, ir.ID):
+        return init.lvalue.name
+    return ""
+
+
+def begins_at_constant(node: ir.Node) -> bool:
+    """Returns whether the head of a loop begins to count at a constant."""
+    init = getattr(node, "init", None)
+    first = init.decls[0] if isinstance(init, ir.DeclList) else init
+    begin = getattr(first, "init", None) or getattr(first, "rvalue", None)
+    return isinstance(begin, ir.Constant)
