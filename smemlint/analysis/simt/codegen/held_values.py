@@ -22,6 +22,7 @@ class Held:
         is_of_before: of a load: an iteration before this one made it.
         is_asked_for: of a load: this iteration has it.
         is_near: it is of this basic block.
+        is_lost: a store behind it may be to the same bytes; it may still be a dead one.
         first: since when a register has had what lies there; None for since the access itself.
         depth: how many loops that stay ones the compiler leaves it in.
     """
@@ -33,6 +34,7 @@ class Held:
     is_of_before: bool = False
     is_asked_for: bool = True
     is_near: bool = True
+    is_lost: bool = False
     first: Event | None = None
 
     def answers(self, load: Event, offset: AffineInt) -> bool:
@@ -45,7 +47,7 @@ class Held:
         is_seen = not self.is_of_before or (
             isinstance(before, AffineInt) and scev_of(before) == scev_of(offset)
         )
-        return is_seen and dominates(self.first or self.event, load)
+        return not self.is_lost and is_seen and dominates(self.first or self.event, load)
 
     def stay_for(self, load: Event) -> None:
         """Gives a load that sinks back to all its threads where a later one is the same.
@@ -65,7 +67,7 @@ class Held:
         register that the other one has, whatever their conditions are.
         """
         first = self.first or self.event
-        return first if dominates(first, store) else None
+        return first if not self.is_lost and dominates(first, store) else None
 
     def is_lost_to(self, store: Event, *, is_moved: bool) -> bool:
         """Returns whether no register has what is there after a store in a loop.

@@ -4,7 +4,8 @@ Read off the SASS of kernels of our own and of rodinia's lud (nvcc 13.0.88, sm_9
 thread stored or loaded before is not loaded again wherever the first access is on every path to the
 second. A barrier (`__syncwarp`, too), an atomic, and a store to the array whose place may be the
 same end that; a store to another array and a branch between the two do not. A store that the thread
-overwrites unread in the same basic block is none: not `s[t] = a; s[t] += i < n ? g[i] : 0;`.
+overwrites unread in the same basic block is none, whatever is stored between: not `s[t] = a;
+s[t] += i < n ? g[i] : 0;`.
 
     s[4 * t] = s[4 * t] + s[4 * t + 1];  // one LDS.128, one STS
     s[4 * t] = s[4 * t] + s[4 * t + 2];
@@ -245,8 +246,10 @@ class _Registers:
         """
         self._assembly.clear()
         for accesses in self._held.values():
-            for access in accesses.values():
+            for key, access in list(accesses.items()):
                 access.is_near = access.is_unread = False
+                if access.is_lost:
+                    del accesses[key]
 
     def add(self, event: Event) -> None:
         """Takes the next access."""
@@ -391,10 +394,12 @@ class _Registers:
     def _overwrite(
         self, event: Event, accesses: dict[tuple[object, ...], Held], key: tuple[object, ...]
     ) -> None:
-        for other in [k for k, h in accesses.items() if k != key and may_meet(event, h.event)]:
-            del accesses[other]
-        for access in accesses.values():
+        for other, access in list(accesses.items()):
             access.is_near = False
+            if other != key and may_meet(event, access.event):
+                access.is_lost = True
+                if not access.is_unread:
+                    del accesses[other]
 
 
 def _is_carried(load: Event, store: Event | None) -> bool:

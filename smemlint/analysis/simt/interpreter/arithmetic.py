@@ -54,18 +54,18 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         return _apply_to_pointers(ev, op, a, b)
     if state.loops:
         _spend(ev, op, a, b, node)
+    state.trace.part(conversion_path(a, b))
+    number = a if isinstance(a, FloatValue) else b
+    if op == "/" and isinstance(number, FloatValue) and not _is_product(node):
+        state.trace.part(quotient_path(number.type))
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return wandering_range(op, a, b) or operated_data(op, a, b) or propagated(a, b)
-    state.trace.part(conversion_path(a, b))
-    if isinstance(a, FloatValue) or isinstance(b, FloatValue):
+    if isinstance(number, FloatValue):
         if op in COMPARISONS:
             return Unknown.because(
                 ReasonCode.DATA, "a condition on a floating-point number", is_data=True
             )
-        result = a if isinstance(a, FloatValue) else b
-        if op == "/" and isinstance(result, FloatValue) and not _is_product(node):
-            state.trace.part(quotient_path(result.type))
-        return result
+        return number
     return Unknown.because(
         ReasonCode.NOT_MODELLED, f"operator `{op}` on class objects is not followed"
     )

@@ -12,7 +12,6 @@ from smemlint.analysis.simt.calls.class_operators import call_operator, operated
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
 from smemlint.analysis.simt.calls.unfollowed import forget_place
-from smemlint.analysis.simt.codegen.slow_paths import conversion_path
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import (
@@ -373,10 +372,9 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
     if found is not None:
         return found
     if place.object.space is Space.LOCAL and isinstance(place.type, FloatType):
-        value = ev.evaluate(node.rvalue)  # an accumulator: its value is never followed
-        ev.state.trace.part(conversion_path(place.type, value))
-        ev.state.spend(1)
-        return FloatValue(place.type)
+        held = FloatValue(place.type)  # an accumulator: its value is never followed
+        apply_binary(ev, node.op[:-1], held, ev.evaluate(node.rvalue), node)
+        return held
     value = ev.evaluate(node.rvalue)
     if isinstance(place.type, IntType):
         ev.state.trace.extend(node.rvalue)

@@ -40,6 +40,28 @@ def test_a_store_is_dead_where_its_own_basic_block_overwrites_it(between, instru
 
 
 @pytest.mark.parametrize(
+    ("between", "instructions"),
+    [
+        ("s[n + 7] = 2;", 0),
+        ("s[2 * t] = 2;", 0),
+        ("s[n + 7] = s[t];", 0),  # which is held
+        ("s[n + 7] = s[t + 5];", 0),
+        ("s[n + 7] = s[2 * t];", 1),
+        ("if (n > 3) s[2 * t] = 2;", 1),
+        ("atomicAdd(&s[n], 1.f);", 1),
+    ],
+)
+def test_what_is_stored_between_reads_nothing(between, instructions):
+    first, *_ = issued(AccessKind.STORE, f"s[t] = in[t];\n{between}\ns[t] = 3; o[t] = s[31 - t];")
+    assert first[0] == instructions
+
+
+def test_stores_that_are_dead_part_no_others():
+    body = "for (int i = 0; i < 4; i++) { s[4 * t + i] = in[i];\ns[256 + n] = in[i + 9]; }"
+    assert issued(AccessKind.STORE, body) == [(1, 16), (1, 4)]
+
+
+@pytest.mark.parametrize(
     ("trips", "figures"),
     [("n", [(1, 4), (1, 4)]), ("40", [(1, 8), (0, 8)]), ("1", [(1, 8), (0, 8)])],
 )

@@ -118,3 +118,19 @@ def test_what_is_computed_before_all_stores_parts_none() -> None:
 def test_a_helper_that_is_not_run_parts_as_its_text_says(body, parts):
     helper = f"__device__ float of(float x, float y) {{ {body} }}"
     check(stored("of(in[t + i], in[t])", helper=helper), parts)
+
+
+@pytest.mark.parametrize("divisor", ["in[i]", "(in[0] + 1)"])
+def test_an_accumulator_that_is_divided_parts_loads(divisor):
+    """nvcc: 40 LDS, and with a product in the place of the quotient ten LDS.128."""
+    text = """__global__ void k(float *o, const float *in) {{
+      __shared__ float s[1600];
+      int t = threadIdx.x; float a = 0;
+      s[t] = in[t];
+      __syncthreads();
+      for (int i = 0; i < 40; i++) {{ a += s[40 * t + i]; a /= {}; }}
+      o[t] = a;
+    }}
+    void f(float *o, float *in) {{ k<<<1, 32>>>(o, in); }}"""
+    (load,) = (a for a in accesses_of(text.format(divisor)) if a.kind is AccessKind.LOAD)
+    assert load.certainty is Certainty.SAMPLED
