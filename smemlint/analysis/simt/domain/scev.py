@@ -145,7 +145,8 @@ def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
     `h[128 - 4 * l + j]` stay four LDS, those of `h[4 * (n - l) + j]` and
     `h[512 - 4 * threadIdx.x + j]` become one LDS.128. Of `h[4 * (64 - (t >> 1)) + j]` and
     `h[4 * (64 - (t ^ 3)) + j]` they stay four, of `h[4 * (20 - t / 32) + j]` they become one, which
-    is not modelled.
+    is not modelled. Of p = s + off and off = 64 * ty + tx, eight words behind `p - tx` are two
+    LDS.128, and eight LDS with p = s + 64 * ty + tx: that is open.
 
     Args:
         a: what is subtracted from.
@@ -155,6 +156,11 @@ def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
     form = sum_of(a, b, -1)
     if not b.terms:
         return form
+    kept = {key for key, _ in form.terms}
+    if any(key not in kept for key, _ in a.terms):  # the compiler may see what is left
+        least = min((power_of_two(factor) for _, factor in form.terms), default=_MOST)
+        is_open = form.is_open or least > form.alignment
+        form = replace(form, alignment=max(form.alignment, least), is_open=is_open)
     factors = {abs(factor) for _, factor in form.terms}
     common = power_of_two(factors.pop()) if len(factors) == 1 else 1
     if not a.terms:
