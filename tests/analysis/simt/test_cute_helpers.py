@@ -479,3 +479,20 @@ void go() { own::k<<<1, 32>>>(); other::k<<<1, 32>>>(); }
 
 def test_a_class_that_is_not_visible_does_not_hide_that_of_cute():
     assert sorted(a.wavefronts.mean for a in accesses_of(HIDDEN)) == [2, 32]
+
+
+CHOICE = """
+template <int N> struct Traits {
+  using Tile = Layout<Shape<Int<N < 32 ? N : 32>, _32>, Stride<_32, _1>>;
+};
+template <int N> __global__ void k() {
+  __shared__ float s[1024];
+  Tensor t = make_tensor(make_smem_ptr(s), typename Traits<N>::Tile{});
+  t(threadIdx.x % size<0>(t), 0) = 1;
+}
+void launch() { k<64><<<1, 32>>>(); k<8><<<1, 32>>>(); }
+"""
+
+
+def test_a_choice_among_template_arguments_needs_no_brackets() -> None:
+    assert figures(CHOICE) == [("store", 4, 1, 32), ("store", 4, 1, 8)]

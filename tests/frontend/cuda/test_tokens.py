@@ -66,6 +66,9 @@ def test_brackets() -> None:
     assert angle_end(lex("a < b; c > d"), 1) == -1
     assert angle_end(lex("a < b) > d"), 1) == -1
     assert angle_end(lex("a<b<1>, c> d"), 1, 4) == -1
+    assert angle_end(lex("a<n < 32 ? n : 32> b"), 1) == 9
+    assert angle_end(lex("a<n < 32 && m> b"), 1) == 7
+    assert angle_end(lex("a<b<32>::n ? 1 : 2> c"), 1) == 12
 
 
 def test_split_commas() -> None:

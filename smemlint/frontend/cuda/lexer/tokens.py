@@ -172,6 +172,7 @@ def matching(tokens: Sequence[Token], i: int) -> int:
     return len(tokens) - 1
 
 
+_CHOOSING = frozenset(("?", "&&", "||"))
 # No template argument contains these outside brackets.
 _NEVER_IN_ANGLES = frozenset((";", ")", "]", "}", "+=", "-=", "*=", "/=", "%=", "<<=", "<<<"))
 
@@ -209,7 +210,13 @@ def angle_end(tokens: Sequence[Token], i: int, stop: int | None = None) -> int:
 
 
 def compares(tokens: Sequence[Token], i: int) -> bool:
-    """Returns whether `tokens[i] == '<'` stands behind a number or a bracket: `sizeof(T) < 4`."""
+    """Returns whether `tokens[i] == '<'` compares: `sizeof(T) < 4`, `n < 32 ? n : 32`.
+
+    It does behind a number or a bracket, and before a number that a choice hangs on.
+    """
+    after = tokens[i + 1 : i + 3]
+    if len(after) == 2 and after[0].kind == "number" and after[1].text in _CHOOSING:
+        return True
     if i < 1 or tokens[i - 1].kind == "number":
         return i > 0
     if tokens[i - 1].text == ")":
