@@ -22,7 +22,11 @@ from smemlint.analysis.simt.builtins.table import (
     BuiltinCall,
     is_reserved,
 )
-from smemlint.analysis.simt.calls.candidates import find_candidates, may_be_of_argument
+from smemlint.analysis.simt.calls.candidates import (
+    LIBRARIES,
+    find_candidates,
+    may_be_of_argument,
+)
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values, operand_of
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType, unreferenced
@@ -46,7 +50,6 @@ TABLES = (
     math_functions, memory_functions, python_operators, warp_functions, wmma,
 )  # fmt: skip
 """The modules whose functions are built-ins; they register when they are imported."""
-_LIBRARIES = frozenset(("std", "cute"))
 
 
 def call_builtin(
@@ -98,7 +101,7 @@ def call_builtin(
 def _may_mean(ev: Evaluator, name: str) -> bool:
     """Returns whether the name of a built-in function may mean one of the program's.
 
-    A program defines none in `std` or `cute`, and `::max` is none of a namespace; nor is `max`
+    A program defines none in a library, and `::max` is none of a namespace; nor is `max`
     where no scope in sight has another than the built-in one, and no argument may be of a class.
     """
     *qualifier, last = name.split("::")
@@ -108,7 +111,7 @@ def _may_mean(ev: Evaluator, name: str) -> bool:
     if qualifier == [""]:
         return () in scopes
     if qualifier or not scopes or () in scopes:
-        return any(_LIBRARIES.intersection(qualifier).issubset(scope) for scope in scopes)
+        return any(LIBRARIES.intersection(qualifier).issubset(scope) for scope in scopes)
     if any(may_be_of_argument(ev, f) for f in found):
         return True
     return ev.state.unit.scopes_in_sight(scopes | {()}, (last,), ev.state.place) != {()}

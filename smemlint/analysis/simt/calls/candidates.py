@@ -12,6 +12,9 @@ from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Record
 from smemlint.reasons import Assumption, Topic
 
+LIBRARIES = frozenset(("std", "cute", "cutlass"))
+"""Namespaces of names that no function of another one is meant by."""
+
 
 def takes_by_value(ev: Evaluator, callee: str, index: int) -> bool:
     """Returns whether no function of that name takes its argument at this index by reference."""
@@ -59,10 +62,9 @@ def _nearest(ev: Evaluator, found: list[Function], node: ir.FuncCall) -> list[Fu
     `::f(x)` names the outermost one. Where several are left, those of the call's file are meant.
     """
     spelling = node.name.name if isinstance(node.name, ir.ID) else ""
-    if spelling.startswith("std::"):
-        found = [f for f in found if "std" in f.scope]
-    if "".join(_path(spelling)[:-1]) == "cute":
-        return [f for f in found if "cute" in f.scope]
+    library = next(filter(None, _path(spelling)[:-1]), "")
+    if library in LIBRARIES:
+        return [f for f in found if library in f.scope]
     if ev.policy.tracks_scev:
         _note_guess(ev, found, node)
     if len(found) < 2:

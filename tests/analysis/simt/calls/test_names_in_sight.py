@@ -37,6 +37,7 @@ void f() { %sk<<<1, 32>>>(); }
     ("s[only(t)]", 8, "sampled"),  # does not compile but for what was not read
     ("s[t * cute::ceil_div(3, 2)]", 2, "assumed"),
     ("cute::cp_async_wait<0>(); s[t * 2]", 2, "assumed"),
+    ("cutlass::arch::cp_async_wait<0>(); s[t * 2]", 2, "assumed"),
     ("s[twice(mine::V{t})]", 2, "assumed"),  # found by its argument
     ("s[thrice(mine::V{t})]", 4, "assumed"),
 ])  # fmt: skip
