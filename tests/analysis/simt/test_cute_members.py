@@ -258,3 +258,25 @@ void run(float *o) {{ k<<<1, 32>>>(o); }}
 """
     (store,) = (a for a in accesses_of(text) if str(a.kind) == "store")
     assert (store.certainty.is_decided, store.wavefronts.mean) == (True, 8)
+
+
+NONE = """#include <cute/tensor.hpp>
+using namespace cute;
+struct Storage { cute::array<float, 0> none; cute::array_aligned<float, 1024> some; };
+__global__ void k() {
+  extern __shared__ char raw[];
+  auto &storage = *reinterpret_cast<Storage *>(raw);
+  auto layout = Layout<Shape<_32, _32>, Stride<_32, _1>>{};
+  Tensor unused = make_tensor(make_smem_ptr(storage.none.data()), layout);
+  Tensor used = make_tensor(make_smem_ptr(storage.some.data()), layout);
+  used(0, threadIdx.x) = 1;
+}
+void launch() { k<<<1, 32, 8192>>>(); }
+"""
+
+
+def test_an_array_of_none_is_one_byte_and_has_a_place() -> None:
+    (kernel,) = facts_of(NONE).kernels
+    (access,) = kernel.accesses
+    assert kernel.not_analysed == ()
+    assert min(access.patterns[0].addresses) == 16

@@ -196,7 +196,8 @@ def _resolve_array(ev: Evaluator, name: str, last: str, arguments: tuple[str, ..
     align = _array_alignment(ev, last, arguments[2:], n * element.size)
     if align is None or (last != "array" and ev.state.unit.records.get(last)):
         return None
-    return lay_out(name, [("", ArrayType(element, n), 0)] if n else [], align=align)
+    # One of none is an empty class, and is asked for its elements all the same.
+    return lay_out(name, [("", ArrayType(element, n), 0)], align=align, pack=0 if n else 1)
 
 
 def _array_alignment(ev: Evaluator, name: str, stated: Sequence[str], size: int) -> int | None:
