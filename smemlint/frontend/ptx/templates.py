@@ -9,8 +9,9 @@ from smemlint.frontend.ptx.lexer import without_block_comments
 from smemlint.frontend.ptx.parser import parse_body
 from smemlint.frontend.ptx.syntax import Body
 
-_ESCAPE = re.compile(r"\\(.)|%%")
-_SPACES = {"n": "\n", "t": "\t", "r": "\r"}
+_ESCAPE = re.compile(r"\\.|%[%=]")
+_MEANT = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "%=": "0"}
+"""`%=` is a number that no other statement has, for labels."""
 _OPERAND = re.compile(r"%(\d{1,4})")
 
 
@@ -28,7 +29,7 @@ def instructions(template: str, immediates: dict[int, int]) -> Body:
 def _parsed(template: str, immediates: tuple[tuple[int, int], ...]) -> Body:
     numbers = {str(n): str(value) for n, value in immediates}
     text = _OPERAND.sub(lambda found: numbers.get(found[1], found[0]), template)
-    text = _ESCAPE.sub(lambda found: _SPACES.get(found[1] or "%", found[1] or "%"), text)
+    text = _ESCAPE.sub(lambda found: _MEANT.get(found[0], found[0][1:]), text)
     return parse_body(without_block_comments(_terminated(text)), 1, {})
 
 

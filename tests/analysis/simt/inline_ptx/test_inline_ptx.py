@@ -5,6 +5,8 @@ Figures beside `SASS` were read off nvcc 13.0.88, sm_90, by tests/oracle/compile
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from conftest import accesses_of, facts_of
 from figures import figure, kernel
@@ -115,11 +117,15 @@ class TestPredicates:
         assert access.wavefronts.mean == 2
         assert [c.text for c in access.conditions] == ["`@p` holds"]
 
-    def test_a_loop_of_a_barrier_leaves_what_follows(self):
+    @pytest.mark.parametrize("unique", ["", "_%="])
+    def test_a_loop_of_a_barrier_leaves_what_follows(self, unique):
         body = (
             'asm volatile("{ .reg .pred P1; WAIT: mbarrier.try_wait.parity.shared::cta.b64 P1, [%0], %1;'
             ' @P1 bra DONE; bra WAIT; DONE: }" :: "r"(at(s)), "r"(0)); s[t * 4] = 1;'
         )
+        body = re.sub("WAIT(?=[:;])|DONE(?=[:;])", rf"\g<0>{unique}", body)
+        (facts,) = facts_of(kernel(body, before=BEFORE)).kernels
+        assert facts.not_analysed == ()
         assert figures(body) == [("store", 4, 1, 4, 1)]
 
 
