@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 WHEEL = "lib/python3*/site-packages/nvidia/cu13"
@@ -60,7 +61,8 @@ class Toolchain:
             f"-I{self.root / 'include'}",
             f"-I{self.root / 'include' / 'cccl'}",
         ]
-        key = hashlib.sha256("\0".join([*command, source]).encode()).hexdigest()[:24]
+        text = "\0".join([*command, source, _state_of(folder)])
+        key = hashlib.sha256(text.encode()).hexdigest()[:24]
         self.cache.mkdir(parents=True, exist_ok=True)
         unit, cubin, log = (self.cache / f"{key}.{end}" for end in ("cu", "cubin", "log"))
         if not log.exists():
@@ -99,6 +101,14 @@ class Toolchain:
         except subprocess.TimeoutExpired:
             return f"error: no result within {self.seconds} s"
         return run.stderr + run.stdout
+
+
+@cache
+def _state_of(folder: Path) -> str:
+    """Returns what changes when a file is edited that a unit of the folder may include."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    states = ((path.name, path.stat()) for path in files)
+    return str([(name, state.st_size, state.st_mtime_ns) for name, state in states])
 
 
 def demangle(names: list[str]) -> dict[str, str]:

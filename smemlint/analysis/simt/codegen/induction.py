@@ -2,7 +2,7 @@
 
 Of accesses of `s[16 * t + 32 * k + i]` in a loop over k that stays one, LLVM makes one pointer that
 advances, and ptxas proves no more of it than the offset that it points to lets it. That is the
-last one, the first behind the middle of the first and the last, or the first: the one for which
+last one, the first behind the middle of 0 and the last, or 0 itself: the one for which
 the offsets in the instructions have the fewest bits, of two that are alike the earlier in this list
 (`GenerateCrossUseConstantOffsets` and `ImmCost` of LLVM). Of the kernels of test_register_tiles.py
 with 1 to 8 rows and columns, 8, 16 and 32 deep (nvcc 13.0.88, -O3, sm_90), all 323 such pointers
@@ -20,9 +20,9 @@ of a `float` array:
 | 0 to 3 of `s[32 * k + i]`, of an array with `__align__(16)`, of a `float4` | LDS.128 |
 | 0 to 3 of a pointer that the text advances | LDS.128 |
 
-Of offsets that do not begin at 0 it is the last more often, and ptxas makes some of them wide that
-it should not: open. So is a loop that LLVM leaves as it is if our count of its costs says so, but
-not of half of them.
+The middle is that of 0 and the last, and 0 is the third choice: of 4 to 7 it is the last, of 4 to
+11 it is 6. A loop that LLVM leaves as it is by our count of its costs, but not by half of them, is
+open.
 
 So it is of iterations that share a basic block, of which there are more, as `#pragma unroll 4` or
 the cost of a loop of known length makes them, if the offsets are not those of one access in so many
@@ -34,7 +34,7 @@ in[i * n]` for i from 0 on, by what is behind `unroll`:
 | 2 | one LDS.64, or with `in[i]` in the loop two LDS: open |
 | 4; 6; 12 | two LDS.64; six LDS; six LDS.64 |
 | 8; 16 | two LDS.128; four LDS.128 |
-| 4, with `+ s[i]` or from i = 4 on; 6, with a loop around | four LDS; three LDS.64: open |
+| 4, with `+ s[i]`; 6, with a loop around | four LDS; three LDS.64: open |
 | 2 or 4, four words of `s[64 * i + 4 * t]` | LDS.128 each |
 | 2, four words of `s[66 * i + 4 * t]` | LDS.64 |
 | 4, with `__align__(16)`; `*p++` | LDS.128 |
@@ -176,12 +176,12 @@ def _pointer_of_block(run: Mapping[int, Sequence[Event]], *, is_alone: bool) -> 
         Its alignment, and whether it is open.
     """
     places = sorted(run)
-    first, count, width = places[0], len(places), next(iter(run.values()))[0].width
+    count, width = len(places), next(iter(run.values()))[0].width
     proved = power_of_two(_pointed_at(places))
     nodes = {event.node for events in run.values() for event in events}
     if len(nodes) > 1 or {b - a for a, b in pairwise(places)} != {width}:
         return proved, False
-    return proved, not (is_alone and not first and count % 2 == 0 and count >= _FEW)
+    return proved, not (is_alone and count % 2 == 0 and count >= _FEW)
 
 
 def _pointer_of(run: Mapping[int, Sequence[Event]], *, is_sure: bool) -> tuple[int, bool]:
@@ -196,7 +196,7 @@ def _pointer_of(run: Mapping[int, Sequence[Event]], *, is_sure: bool) -> tuple[i
     """
     width = next(iter(run.values()))[0].width
     proved = power_of_two(_pointed_at(sorted(run)))
-    is_open = bool(min(run)) or not (is_sure or proved >= min(_FEW, len(run)) * width)
+    is_open = not (is_sure or proved >= min(_FEW, len(run)) * width)
     return (width, True) if is_open else (proved, False)
 
 

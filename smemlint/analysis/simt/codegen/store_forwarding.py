@@ -280,6 +280,7 @@ class _Registers:
                 before.stay_for(event)
             if before is not None and before.answers(event, event.offset):
                 before.is_asked_for = True
+                accesses[key] = accesses.pop(key)  # what is not asked for goes first
                 if event.extends is not False and not before.event.extends:
                     before.event.extends = event.extends  # one register for both
                 self.out.append(replace(event, issued=0))

@@ -53,15 +53,18 @@ def test_a_pointer_into_the_middle_of_neighbours_is_as_aligned_as_the_middle(cou
         ((*range(4), *range(8, 12)), {16}, 2),
         ((*range(4), 32, 33), {8, 16}, 2),
         ((*range(8), *range(16, 20)), {16}, 3),
+        ((2, 3), {4}, 2),  # the pointer is to the last; it would be there of 4 to 7, too
+        ((1, 2, 3, 4), {4, 16}, 2),
+        ((1, 2, 3), {4}, 3),
+        ((4, 5, 6, 7), {4}, 4),
+        (range(4, 12), {8}, 4),  # to 6, behind the middle of 0 and the last
+        (range(8, 16), {4}, 8),
+        ((3, 4, 5, 6, 7, 8), {4, 16}, 3),
+        ((32, 33, 64, 65), {4}, 4),
     ],
 )
 def test_the_pointer_lets_offsets_have_the_fewest_bits(offsets, widths, number):
     assert loads(product(offsets)) == ({(width, Certainty.ASSUMED) for width in widths}, number)
-
-
-@pytest.mark.parametrize("offsets", [(1, 2, 3), (4, 5, 6, 7), (2, 3)])
-def test_which_other_offset_the_pointer_has_is_open(offsets):
-    assert {certainty for _, certainty in loads(product(offsets))[0]} == {Certainty.SAMPLED}
 
 
 def test_addresses_that_need_no_such_pointer_stay_as_aligned_as_they_are():
@@ -113,22 +116,27 @@ def test_iterations_of_one_block_have_a_pointer_into_their_middle(factor, width,
     assert in_blocks(loop, kind=kind) == expected
 
 
+@pytest.mark.parametrize(
+    ("head", "place", "width"),
+    [
+        ("int i = 4; i < 20", "32 * t + i", 4),  # to 7
+        ("int i = 0; i < 16", "32 * t + i + 512", 4),
+    ],
+)
+def test_the_places_of_a_block_may_begin_anywhere(head, place, width):
+    loop = f"#pragma unroll 4\nfor ({head}; i++) a += s[{place}];"
+    assert in_blocks("\n" + loop) == ({(width, Certainty.ASSUMED)}, 64 // width)
+
+
 def test_two_arrays_have_a_pointer_each():
     body = "a += s[32 * t + i] * q[20 * t + i];"
     loop = f"\n#pragma unroll 4\nfor (int i = 0; i < 32; i++) {body}"
     assert in_blocks(loop) == ({(8, Certainty.ASSUMED)}, 2 * 16)
 
 
-@pytest.mark.parametrize(
-    "loop",
-    [
-        "#pragma unroll 2\nfor (int i = 0; i < 16; i++) a += s[32 * t + i];",
-        "#pragma unroll 4\nfor (int i = 4; i < 20; i++) a += s[32 * t + i];",
-        "#pragma unroll 4\nfor (int i = 0; i < 16; i++) a += s[32 * t + i + 512];",
-    ],
-)
-def test_which_pointer_a_block_of_iterations_has_is_open(loop):
-    assert {certainty for _, certainty in in_blocks("\n" + loop)[0]} == {Certainty.SAMPLED}
+def test_which_pointer_two_iterations_have_is_open():
+    loop = "\n#pragma unroll 2\nfor (int i = 0; i < 16; i++) a += s[32 * t + i];"
+    assert {certainty for _, certainty in in_blocks(loop)[0]} == {Certainty.SAMPLED}
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,15 @@ def test_a_row_that_is_read_whole_is_loaded_once() -> None:
     assert loads(loop % "m = fmaxf(m, expf(s));") == {"Q": (16, 32), "K": (16, 2048)}
 
 
+@pytest.mark.parametrize("length", [32, 64])
+def test_a_row_of_the_array_of_the_other_rows_is_loaded_once(length: int) -> None:
+    inner = f"#pragma unroll\nfor (int d = 0; d < {length}; d++) s += Q[t][d] * Q[n][d];"
+    loop = f"for (int n = 0; n < 64; n++) {{ float s = 0;\n{inner}\nm += s * s; }}"
+    (facts,) = facts_of(KERNEL.format(loop=loop)).kernels
+    issued = [a.instructions for a in facts.accesses if a.kind.value == "load"]
+    assert sorted(issued) == [length // 4 * 2, length // 4 * 2 * 64]
+
+
 def test_an_index_that_only_arithmetic_shows_to_be_the_same_is_loaded_again() -> None:
     loop = "for (int i = t; i < 4096; i += 64) m += Q[i % 64][3] * K[i / 64][5];"
     assert loads(loop) == {"Q": (4, 128), "K": (4, 128)}
