@@ -250,7 +250,7 @@ def _inline(
     hidden = open_types(function.template, scope)
     frame = Frame(label, [*outer, scope, hidden], this, record, function.scope)
     result_type = tree.type.type
-    for param, operand in zip(params, operands, strict=False):
+    for param, operand in zip(params, operands if ev.policy.tracks_scev else (), strict=False):
         if operand.place is not None and not isinstance(param.type, ir.PtrDecl):
             state.node_facts.note_taken(operand.node, tree.body, param.name)
     with entered_frame(ev, frame, params, operands, node):

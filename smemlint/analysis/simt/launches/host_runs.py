@@ -164,9 +164,9 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
         latest = runs[-1].launches
         found += _of_other_places((launch for launch in latest if launch.block is not None), found)
         others = _of_other_places(strict.launches, found)
-        if any(not launch.has_constant_block for launch in others):
-            is_same = _are_alike(strict.launches, latest)
-            runs.append(strict if is_same else run(default=True, open_defaults=OpenDefaults()))
+        is_open = not all(launch.has_constant_block for launch in others)
+        if is_open and not _come_to_the_same(strict.launches, latest):
+            runs.append(run(default=True, open_defaults=OpenDefaults()))
             known = (launch for launch in runs[-1].launches if launch.block is not None)
             found += _of_other_places(known, found)
     found += _of_other_places(latest, found)
@@ -175,20 +175,16 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
     return _joined_runs(_marked(found, [n for n in latest if n not in kept]), runs)
 
 
-def _are_alike(launches: Sequence[Launch], others: Sequence[Launch]) -> bool:
-    """Returns whether the default path comes to the launches of every path, and knows no more.
+def _come_to_the_same(launches: Sequence[Launch], others: Sequence[Launch]) -> bool:
+    """Returns whether the default path comes to the launches of every path, in their order.
 
-    Then defaults that stay open tell no more either: they go the ways of every path.
+    Then no launch is behind a way that a default does not go: defaults that stay open find no more.
     """
-    return [*map(_told, launches)] == [*map(_told, others)]
+    return [*map(_place_of, launches)] == [*map(_place_of, others)]
 
 
-def _told(launch: Launch) -> Hashable:
-    """Returns what a run tells of a launch, but for what is assumed."""
-    passed = tuple((name, str(value)) for name, value in launch.arguments.items())
-    bound = scope_text(launch.scope, launch.function)
-    shape = launch.block, launch.extents, launch.limits, launch.shared, launch.tied
-    return launch.kernel, launch.span, shape, passed, bound
+def _place_of(launch: Launch) -> Hashable:
+    return launch.kernel, launch.span, scope_text(launch.scope, launch.function)
 
 
 def _open_kernels(launches: Sequence[Launch]) -> frozenset[str]:

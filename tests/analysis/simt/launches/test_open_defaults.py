@@ -76,11 +76,11 @@ def test_a_choice_between_two_numbers_behind_a_default_stays_open():
     ("block", "runs"),
     [
         ("dim3 block(width + lanes())", 0),  # no default makes it known
-        ("dim3 block(width, lanes())", 1),  # 16 of the default, and what else
+        ("dim3 block(width, lanes())", 0),  # 16 of the default, on the only way to it
         ("dim3 block(lanes(), width); if (which == 0) return 0", 1),  # it launches nothing
     ],
 )
-def test_open_defaults_are_run_where_the_default_path_told_something(monkeypatch, block, runs):
+def test_open_defaults_are_run_where_the_default_path_misses_a_launch(monkeypatch, block, runs):
     open_runs = []
 
     def counted(policy, function, template):
