@@ -26,7 +26,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     common,
     promoted,
 )
-from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp
+from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
 from smemlint.analysis.simt.domain.integer_scev import (
     combined,
     compared_scev,
@@ -437,7 +437,10 @@ class AffineDomain:
         nonnegative: bool = False,
         multiple: int = 1,
     ) -> AffineInt | Unknown:
-        """Returns a fresh symbol for a uniform result, else `Unknown` with the helpful split."""
+        """Returns a fresh symbol for a uniform result, else `Unknown` with the helpful split.
+
+        It is known to be one for a warp where the operands are.
+        """
         if a.is_uniform and b.is_uniform:
             key = f"({op} {a.identity()} {b.identity()})"
             name = operation(op, repr(a), repr(b))
@@ -446,7 +449,8 @@ class AffineDomain:
             one = self._as_one(a)
             if one is not None:
                 return self.operate(op, one, b)
-        return Unknown(depends_on(a, b), split=split_of(a, modulus) if modulus else None)
+        result = Unknown(depends_on(a, b), split=split_of(a, modulus) if modulus else None)
+        return one_for_a_warp(result) if agrees_by_warp(a) and agrees_by_warp(b) else result
 
     def _as_one(self, a: AffineInt) -> AffineInt | None:
         """Returns the value with its unknowns in one, whose residues are fewer."""

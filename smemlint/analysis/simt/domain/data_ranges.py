@@ -37,14 +37,15 @@ def in_range(why: Unknown, base: Lanes, step: int, count: int) -> Unknown:
         step: between neighbouring values.
         count: number of values.
     """
-    found = DataRange(why.reason, is_data=True, base=base, step=step, count=count)
+    found = DataRange(why.reason, why.is_data, split=why.split, base=base, step=step, count=count)
     least, most = _ends(found, count)
     return found if least >= -_BOUND and most < _BOUND else without_range(why)
 
 
 def one_for_a_warp(why: Unknown) -> DataRange:
-    """Returns data of which it is known that all threads of a warp hold the same."""
-    return DataRange(why.reason, is_data=True, base=0, step=1, count=None, is_one_for_a_warp=True)
+    """Returns data, or another unknown, of which all threads of a warp hold the same."""
+    found = DataRange(why.reason, why.is_data, split=why.split, base=0, step=1, count=None)
+    return replace(found, is_one_for_a_warp=True)
 
 
 def agrees_by_warp(value: Value) -> bool:
@@ -66,7 +67,8 @@ def _multiples(why: Unknown, base: Lanes, step: int) -> Unknown:
         return replace(why, base=base, step=step) if is_near else without_range(why)
     if step < 2:
         return without_range(why)
-    return DataRange(why.reason, is_data=True, base=base % step, step=step, count=None)
+    base = base % step
+    return DataRange(why.reason, why.is_data, split=why.split, base=base, step=step, count=None)
 
 
 def _ends(data: DataRange, count: int) -> tuple[int, int]:
@@ -77,7 +79,8 @@ def _ends(data: DataRange, count: int) -> tuple[int, int]:
 
 def without_range(why: Unknown) -> Unknown:
     """Returns data of which nothing is known."""
-    return Unknown(why.reason, why.is_data) if isinstance(why, DataRange) else why
+    is_range = isinstance(why, DataRange)
+    return Unknown(why.reason, why.is_data, split=why.split) if is_range else why
 
 
 def operated(op: str, a: Value, b: Value) -> Unknown | None:
@@ -129,7 +132,7 @@ def _narrowed(op: str, data: DataRange, constant: int) -> Unknown | None:
 
 def converted(why: Unknown, ctype: IntType) -> Unknown:
     """Returns data as a type: within its range, or with the one that the type has."""
-    if not why.is_data or why.is_uniform:
+    if not is_divergent_data(why):
         return why
     if isinstance(why, DataRange) and why.count is None and ctype.bits >= _BITS:
         return why

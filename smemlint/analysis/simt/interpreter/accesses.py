@@ -21,6 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
     is_unread_class,
 )
+from smemlint.analysis.simt.domain.data_lanes import lanes_of_any_data
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, converted, one_for_a_warp
 from smemlint.analysis.simt.domain.environment import LValue, is_any
 from smemlint.analysis.simt.domain.scalar_members import scalar_members
@@ -361,34 +362,34 @@ def emit_event(
         )
     if not isinstance(offset, Unknown):
         state.budget.last_progress = state.budget.steps
-    elif offset.split is not None:
-        symbol, modulus = offset.split
-        state.split_requests[symbol.key] = max(modulus, state.split_requests.get(symbol.key, 1))
     if isinstance(offset, AffineInt) and offset.terms:
         assumptions = (*assumptions, *assumed_by(offset))
-    state.trace.add(
-        Event(
-            node,
-            obj,
-            kind,
-            width,
-            offset,
-            state.mask,
-            assumptions=assumptions,
-            values=tuple(state.loop_values),
-            depends_on_data=not state.data_conditions.isdisjoint(state.assumptions),
-            is_reached=is_reached,
-            may_be_confined=not state.confining_conditions.isdisjoint(state.assumptions),
-            is_kept_together=state.divergent_conditions.isdisjoint(state.assumptions[-1:]),
-            repeats=ev.state.open_loops > 0,
-            **{  # type: ignore[arg-type]
-                "layout": layout,
-                "callers": callers_of(ev.state),
-                "call": opened_call(ev.state, node, offset),
-                **extra,
-            },
-        )
+    event = Event(
+        node,
+        obj,
+        kind,
+        width,
+        offset,
+        state.mask,
+        assumptions=assumptions,
+        values=tuple(state.loop_values),
+        depends_on_data=not state.data_conditions.isdisjoint(state.assumptions),
+        is_reached=is_reached,
+        may_be_confined=not state.confining_conditions.isdisjoint(state.assumptions),
+        is_kept_together=state.divergent_conditions.isdisjoint(state.assumptions[-1:]),
+        repeats=ev.state.open_loops > 0,
+        **{  # type: ignore[arg-type]
+            "layout": layout,
+            "callers": callers_of(ev.state),
+            "call": opened_call(ev.state, node, offset),
+            **extra,
+        },
     )
+    split = offset.split if isinstance(offset, Unknown) else None
+    if split is not None and lanes_of_any_data(event) is None:
+        symbol, modulus = split
+        state.split_requests[symbol.key] = max(modulus, state.split_requests.get(symbol.key, 1))
+    state.trace.add(event)
 
 
 def _declared_layout(ev: Evaluator, array: SharedArray, declared: DeclaredSwizzle) -> LayoutUse:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
+from smemlint.analysis.simt.domain.data_lanes import data_addresses, lanes_of_any_data
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.alternatives import alternative_offsets, warps
 from smemlint.analysis.simt.kernel.array_extent import within_array
 from smemlint.analysis.simt.kernel.async_sources import copy_of
-from smemlint.analysis.simt.kernel.data_lanes import data_addresses, lanes_of_any_data
 from smemlint.analysis.simt.kernel.fusion_bounds import fusion_bounds
 from smemlint.analysis.simt.kernel.library_accesses import at_users_call, is_of_cub
 from smemlint.analysis.simt.kernel.packed_rows import columns_read

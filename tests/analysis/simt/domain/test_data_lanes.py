@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import accesses_of
+from conftest import accesses_of, facts_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smemlint.analysis.simt.domain.data_lanes import lanes_of_any_data
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import DataRange
-from smemlint.analysis.simt.kernel.data_lanes import lanes_of_any_data
 from smemlint.facts import AccessKind, Certainty
 from smemlint.frontend import ir
 from smemlint.hardware.banks import wavefronts
@@ -80,6 +80,40 @@ def test_data_may_conflict(body: str) -> None:
 
 def test_a_warp_that_moves_as_one_conflicts_as_it_did() -> None:
     assert of_data("s[g[warp] + lane * 2] = 1") == [(Certainty.ASSUMED, 2.0)]
+
+
+MOVED = """
+__global__ void k(int n, float *out) {
+  __shared__ float s[4096];
+  __shared__ double wide[64];
+  int t = threadIdx.x, lane = t %% 32, warp = t / 32 + %s;
+  %s;
+}
+void f(int n, float *out) { k<<<1, 128>>>(n, out); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "wavefronts"),
+    [
+        ("out[t] = wide[warp & 63]", 1),
+        ("s[warp % 8 * 32 + lane] = 1", 1),
+        ("s[(warp & 7) + lane * 2] = 1", 2),
+        ("int to[1] = {warp & 3}; for (int i = 0; i < 2; i++) s[to[0] + i * 64 + lane * 4] = 1", 4),
+    ],
+)
+def test_an_unknown_number_of_each_warp_is_not_split(body: str, wavefronts: float) -> None:
+    """As in userbuffers' `dest[i] = (i + myrank + warp) & (RANKS - 1)`: 64 runs told the same."""
+    known, unknown = (facts_of(MOVED % (more, body)).kernels[0] for more in ("5", "n"))
+    assert unknown.steps == known.steps
+    assert [a.wavefronts and a.wavefronts.mean for a in unknown.accesses] == [wavefronts]
+
+
+def test_a_number_of_each_warp_that_moves_it_by_half_words_is_split() -> None:
+    body = "out[t] = ((short *)s)[(warp & 3) + 2 * lane]"
+    known, unknown = (facts_of(MOVED % (more, body)).kernels[0] for more in ("5", "n"))
+    assert unknown.steps == 4 * known.steps
+    assert [a.certainty for a in unknown.accesses] == [Certainty.ASSUMED]
 
 
 def test_elements_of_an_unknown_type_are_open() -> None:
