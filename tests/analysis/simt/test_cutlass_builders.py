@@ -79,6 +79,10 @@ HALF = {"SOURCE": "half", "OUTPUT": "half"}
 ALONE = {"CLUSTER": "_1", "STORE": "TmaWarpSpecialized1Sm"}
 PAIR = {"TILE": "_128, _128, _64"}
 BYTES = {"SOURCE": "void", "OUTPUT": "int8_t"}
+BY_OPERANDS = (
+    "cute::conditional_t<cutlass::gemm::collective::detail::is_input_fp8<cutlass::float_e4m3_t, B>(),"
+    " half, float>"
+)
 
 
 def facts_with(parts: dict[str, str]):
@@ -97,6 +101,9 @@ def facts_with(parts: dict[str, str]):
         (COLUMNS, 384, {("store", 4, 512, 1.0)}),
         (HALF_OUT, 384, {("stmatrix", 16, 64, 1.0)}),
         (HALF_OUT | COLUMNS, 384, {("stmatrix", 16, 64, 1.0)}),
+        ({"OUTPUT": BY_OPERANDS.replace("B>", "cutlass::float_e5m2_t>")}, 384,
+         {("stmatrix", 16, 64, 1.0)}),
+        ({"OUTPUT": BY_OPERANDS.replace("B>", "half>")}, 384, {("store", 8, 256, 2.0)}),
         (HALF, 384, {("stmatrix", 16, 64, 1.0), ("ldmatrix", 16, 64, 1.0)}),
         (SINGLE | LOW, 256, {("store", 8, 128, 2.0)}),
         (PINGPONG | LOW, 384, {("store", 8, 256, 2.0)}),

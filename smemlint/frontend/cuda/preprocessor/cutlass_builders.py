@@ -146,6 +146,12 @@ struct TmaBuilder {
 struct NoSmemBuilder { using CollectiveOp = smemlint::NoSmemEpilogue; };
 } }
 namespace gemm { namespace collective {
+namespace detail {
+template <class T> constexpr bool is_fp8() {
+  return cute::is_same_v<T, float_e4m3_t> || cute::is_same_v<T, float_e5m2_t>;
+}
+template <class A, class B> constexpr bool is_input_fp8() { return is_fp8<A>() && is_fp8<B>(); }
+}
 struct StageCountAuto {};
 struct KernelScheduleAuto {};
 template <int Stages> struct StageCount {};
