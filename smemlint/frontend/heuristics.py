@@ -392,6 +392,14 @@ def names_flag(name: str) -> bool:
     return name.startswith(("is_", "has_", "use_", "return_"))
 
 
+def names_accumulator(name: str) -> bool:
+    """Returns whether an element type is that of accumulators, `acc_dtype`: floats, as a rule.
+
+    Tensor cores accumulate halves in halves for programs that ask for it only.
+    """
+    return "acc" in name.split("_")
+
+
 # ---- comments
 
 

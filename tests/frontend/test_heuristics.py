@@ -80,6 +80,7 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("head_dim", "num_threads", "N", "tile_m", "num_stages"), ("seed", "x", "scale"),
     ),
     heuristics.names_flag: (("is_causal", "has_bias", "use_mask"), ("island", "hash", "reuse_is")),
+    heuristics.names_accumulator: (("acc_dtype", "qk_acc_dtype"), ("accept_dtype", "dtype")),
     heuristics.may_test_alignment: (
         ("n % 4 == 0", "(p & 15) == 0", "is_aligned(p)", "IS_ALIGNED(p)"), ("n > 4", "i < n"),
     ),

@@ -614,3 +614,21 @@ def test_a_fake_tensor_with_an_unknown_extent_keeps_its_type(extent, tmp_path):
     text = FAKES.replace("fake(cutlass.Float32, (cute.sym_int(), 64), GIVEN)", made)
     (kernel,) = facts_of(text, tmp_path).kernels
     assert [(a.width_bytes, a.ways) for a in kernel.accesses] == [(4, 1)]
+
+
+SUMS = """
+@cute.kernel
+def kernel(acc_dtype: Type[cutlass.Numeric], c_dtype: Type[cutlass.Numeric]):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(acc_dtype, cute.make_layout((32, 16), stride=(16, 1)), 16)
+    c = smem.allocate_tensor(c_dtype, cute.make_layout((32, 16), stride=(16, 1)), 16)
+    x = s[tx, 0]
+    y = c[tx, 0]
+"""
+
+
+def test_accumulators_are_floats(tmp_path):
+    """Rows of 64 bytes meet in two banks, those of 32 bytes in four."""
+    (kernel,) = facts_of(SUMS, tmp_path).kernels
+    assert [(a.width_bytes, a.ways) for a in kernel.accesses] == [(4, 16), (2, 8)]

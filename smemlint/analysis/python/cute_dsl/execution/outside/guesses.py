@@ -16,7 +16,13 @@ from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbol
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import name_of
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
-from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque, UnknownTensor
+from smemlint.analysis.python.cute_dsl.execution.values import (
+    FLOAT32,
+    Cute,
+    Number,
+    Opaque,
+    UnknownTensor,
+)
 from smemlint.analysis.python.interpreter import Interpreter, calls
 from smemlint.analysis.python.interpreter.values import (
     Class,
@@ -28,7 +34,7 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
 )
 from smemlint.facts import Span
-from smemlint.frontend.heuristics import guessed_extents, names_flag
+from smemlint.frontend.heuristics import guessed_extents, names_accumulator, names_flag
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.layout import cute
@@ -172,8 +178,10 @@ class Guess:
             run.guessed.setdefault(Assumption(Topic.NUMBER, text, parameter.arg))
             return settled
         default = self.defaults().get(parameter.arg)
+        if default is None and names_accumulator(parameter.arg):
+            default = FLOAT32
         if isinstance(default, DType):
-            text = f"`{parameter.arg}` has the type {default.name}, the default of a caller"
+            text = f"`{parameter.arg}` has the type {default.name}, as in callers or by its name"
             run.guessed.setdefault(Assumption(Topic.NUMBER, text, parameter.arg))
             return run.types.give(parameter, default)
         text = f"elements are {self.dtype.name}, one of the types that the file takes"
