@@ -972,3 +972,30 @@ def test_several_vectors_in_one_mode_are_copied_one_by_one(
     (access,) = kernel.accesses
     assert (access.width_bytes, access.instructions) == (16, instructions)
     assert {p.wavefronts for p in access.patterns} == {wavefronts}
+
+
+ELECTED = """
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Int32, cute.make_layout(4096))
+    if cute.arch.warp_idx() == 1:
+        with CONTEXT:
+            s[tx * 32] = 1
+    s[tx] = 1
+
+@cute.jit
+def run(a: cute.Tensor):
+    kernel(a).launch(grid=[1, 1, 1], block=[64, 1, 1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("context", "wavefronts"), [("cute.arch.elect_one()", 1), ("cute.arch.unread()", 32)]
+)
+def test_one_thread_of_a_warp_executes_what_it_is_elected_for(context, wavefronts, tmp_path):
+    (kernel,) = facts_of(ELECTED.replace("CONTEXT", context), tmp_path).kernels
+    column, row = kernel.accesses
+    assert [(p.wavefronts, p.active.sum()) for p in column.patterns] == [(wavefronts, wavefronts)]
+    assert {p.wavefronts for p in row.patterns} == {1}

@@ -16,7 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import FLOAT, I32, U64, FloatType
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
 from smemlint.analysis.simt.domain.environment import WARP, LValue
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.lanes import elected, settled
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -319,11 +319,4 @@ def _first_thread(ev: Evaluator, call: BuiltinCall) -> Value:
 
 @builtin("elect_one_sync")
 def _elect_one(ev: Evaluator, call: BuiltinCall) -> Value:
-    return elected_lane(ev)
-
-
-def elected_lane(ev: Evaluator) -> AffineInt:
-    """Returns 1 in one active lane of each warp; which one the hardware takes costs the same."""
-    active = ev.state.mask.reshape(-1, WARP)
-    first = active & (active.cumsum(axis=1) == 1)
-    return AffineInt(first.reshape(-1).astype(np.int64), I32)
+    return AffineInt(elected(ev.state.mask), I32)

@@ -36,6 +36,13 @@ def varies_in_a_warp(lanes: Lanes) -> bool:
     return bool((rows != rows[:, :1]).any())
 
 
+def elected(active: NDArray[np.bool_]) -> Array:
+    """Returns 1 in one active lane of each warp; which one the hardware takes costs the same."""
+    rows = active.reshape(-1, 32)
+    first: NDArray[np.bool_] = rows & (rows.cumsum(axis=1) == 1)
+    return first.reshape(-1).astype(np.int64)
+
+
 def settled(lanes: Lanes) -> Lanes:
     """Returns the same lanes, as one int where all agree."""
     if not isinstance(lanes, np.ndarray):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smemlint.analysis.simt.builtins.intrinsics import elected_lane, shuffled
+from smemlint.analysis.simt.builtins.intrinsics import shuffled
+from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.data_ranges import one_for_a_warp
 from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.lanes import elected
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.inline_ptx.instruction import Instruction
 from smemlint.analysis.simt.inline_ptx.registers import RESULT, Registers
@@ -31,7 +33,7 @@ def exchanged(registers: Registers, instruction: Instruction) -> tuple[Value, Va
     opcode, operands = instruction.opcode, instruction.operands[1:]
     match opcode.name:
         case "elect" if operands:
-            return RESULT, elected_lane(registers.ev)
+            return RESULT, AffineInt(elected(registers.ev.state.mask), I32)
         case "shfl" if opcode.type == "b32" and len(operands) > 2:
             mode = next((_SHUFFLES[p] for p in opcode.parts if p in _SHUFFLES), "")
             return (_shuffled(registers, mode, operands) if mode else RESULT), RESULT

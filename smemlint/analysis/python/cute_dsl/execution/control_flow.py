@@ -21,6 +21,7 @@ from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.changes import Changes
 from smemlint.analysis.python.interpreter.interpreter import PendingJumps, replace_scope
+from smemlint.analysis.python.interpreter.statements import execute_with
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     Scope,
@@ -120,6 +121,13 @@ class ControlFlow:
             left |= outer & ~np.asarray(test) if other_reaches_end else left
             kernel.mask = left
         return reaches_end or other_reaches_end
+
+    def execute_with(self, interpreter: Interpreter, node: ast.With, scopes: Scopes) -> bool:
+        """Executes the body of a `with`: that of `elect_one()` as a branch."""
+        context = node.items[0].context_expr
+        if isinstance(context, ast.Call) and ast.unparse(context.func).endswith("elect_one"):
+            return self.execute_if(interpreter, ast.If(context, node.body, []), scopes)
+        return execute_with(interpreter, node, scopes)
 
     def _settle(
         self,

@@ -24,7 +24,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
 from smemlint.analysis.simt.domain.ctypes import I32
-from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.lanes import elected, settled
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.layout import cute
@@ -54,6 +54,12 @@ def thread_idx(call: Call) -> Value:
     x, y, _ = kernel.block
     index = np.arange(kernel.threads)
     return (_lanes(index % x), _lanes(index // x % y), _lanes(index // (x * y)))
+
+
+@function("elect_one")
+def elect_one(call: Call) -> Value:
+    """Evaluates `elect_one()`, the context of what one thread of each warp executes."""
+    return _lanes(elected(_kernel(call).mask))
 
 
 @function("lane_idx")

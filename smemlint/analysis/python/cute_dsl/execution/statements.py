@@ -145,6 +145,7 @@ def handlers(run: Execution) -> dict[type[ast.stmt], object]:
         ast.Assert: flow.execute_assert,
         ast.For: flow.execute_for,
         ast.While: flow.execute_while,
+        ast.With: flow.execute_with,
         ast.ImportFrom: own.execute_import_from,
         ast.Raise: own.execute_raise,
         ast.ClassDef: own.execute_class,
