@@ -157,10 +157,10 @@ def static(number: Integer) -> int:
     """Returns a static integer.
 
     Raises:
-        CuteError: it is dynamic.
+        CuteError: it is dynamic, or what stands in its place is no integer.
     """
     if not isinstance(number, int):
-        why = getattr(number.value, "reason", "")
+        why = getattr(getattr(number, "value", None), "reason", "")
         raise CuteError(why or "a number that must be static is known only at run time")
     return number
 

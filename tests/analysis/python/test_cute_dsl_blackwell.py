@@ -100,3 +100,9 @@ def test_rows_and_columns_of_a_partitioned_accumulator_are_seen_as_two_modes():
     name = "transform_partitioned_tensor_layout"
     found = FUNCTIONS[name](Call(None, name, None, BoundArguments([tensor], {}), None))
     assert str(found.payload.layout) == "((4,2),(8,3),5):((1,32),(4,64),192)"
+
+
+@pytest.mark.parametrize("extent", [None, (64, 1)])
+def test_an_epilogue_without_a_static_extent_has_no_layout(extent):
+    with pytest.raises(cute.CuteError):
+        called("sm100.make_smem_layout_epi", dtype_named("Float16"), ROW, (128, extent), 2)
