@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.domain.ctypes import IntType
 from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 
@@ -35,12 +37,26 @@ def is_geometric(step: ir.Node | None) -> bool:
     return isinstance(value, ir.BinaryOp) and value.op in ("<<", ">>", "*", "/")
 
 
-def may_wrap(ev: Evaluator, step: ir.Node | None) -> bool:
+def step_of(node: ir.Node, step: ir.Node | None) -> ir.Expression | None:
+    """Returns the step of a loop, which the body of a `while` or `do` may end with."""
+    if isinstance(step, ir.Expression):
+        return step
+    match node:
+        case (
+            ir.While(stmt=ir.Compound(block_items=(*_, ir.Assignment() as last)) as body)
+            | ir.DoWhile(stmt=ir.Compound(block_items=(*_, ir.Assignment() as last)) as body)
+        ):
+            is_passed = any(isinstance(part, ir.Continue) for part in body.walk())
+            return None if is_passed else last
+    return None
+
+
+def may_wrap(ev: Evaluator, node: ir.Node, step: ir.Node | None) -> bool:
     """Returns whether an unsigned counter may step over its end: no division gives the trip count.
 
     Of `for (unsigned i = t; i < 640; i += 128)` each iteration stays one of a loop.
     """
-    match step:
+    match step_of(node, step):
         case ir.Assignment(op="+=" | "-=", lvalue=ir.ID(name=name), rvalue=ir.Constant(value=by)):
             counter = ev.state.lookup(name)
         case _:
@@ -62,9 +78,20 @@ def counter_of(node: ir.Node) -> str:
     return ""
 
 
-def begins_at_constant(node: ir.Node) -> bool:
-    """Returns whether the head of a loop begins to count at a constant."""
+def begins_at_constant(ev: Evaluator, node: ir.Node, step: ir.Node | None = None) -> bool:
+    """Returns whether a loop begins to count at a constant.
+
+    Args:
+        ev: the evaluator, in front of the loop.
+        node: the loop.
+        step: of a loop whose head does not begin to count.
+    """
     init = getattr(node, "init", None)
     first = init.decls[0] if isinstance(init, ir.DeclList) else init
     begin = getattr(first, "init", None) or getattr(first, "rvalue", None)
+    match step:
+        case ir.Assignment(lvalue=ir.ID(name=name)) if init is None:
+            counter = ev.state.lookup(name)
+            value = counter.object.cells.get(0) if isinstance(counter, Variable) else None
+            return isinstance(value, AffineInt) and not scev_of(value).terms
     return isinstance(begin, ir.Constant)

@@ -224,7 +224,7 @@ def in_one_block(
         cost * trips // max(run, 1),
         parts.node.pragma,
         is_constant=is_constant,
-        is_countable=not is_geometric(parts.step) and not may_wrap(ev, parts.step),
+        is_countable=not is_geometric(parts.step) and not may_wrap(ev, parts.node, parts.step),
     )
     is_bounded = together > MOST_OF_A_TRIANGLE and not parts.node.pragma
     return 1 if is_bounded and _is_triangle(ev, parts) else together

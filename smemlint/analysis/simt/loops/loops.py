@@ -31,6 +31,7 @@ from smemlint.analysis.simt.loops.heads import (
     counter_of,
     may_be_left,
     may_wrap,
+    step_of,
 )
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
@@ -143,7 +144,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     plan = state.loop_plans[node] = LoopPlan(
         together,
         is_counted=not trial.is_constant,
-        may_wrap=not trial.is_constant and may_wrap(ev, parts.step),
+        may_wrap=not trial.is_constant and may_wrap(ev, node, parts.step),
         surely_runs=runs,
         constant=foreseen if trial.is_constant else None,
     )
@@ -229,7 +230,7 @@ def _mark_staggered(
         return
     if not may_be_left(parts.body) and _steps_by_constants(ev, parts):
         events = [item for item in items if isinstance(item, Event)]
-        mark_staggered(events, begins_at_constant=begins_at_constant(parts.node))
+        mark_staggered(events, begins_at_constant=begins_at_constant(ev, parts.node))
 
 
 def _left_over(
@@ -240,7 +241,8 @@ def _left_over(
     None where none is unrolled so, and where they stand behind the blocks; an empty array where
     there are no others.
     """
-    if parts.node.pragma or plan.unroll_factor != RUN_TIME or parts.step is None or parts.first:
+    is_run, parts = parts.first, _with_step(parts)
+    if parts.node.pragma or plan.unroll_factor != RUN_TIME or parts.step is None:
         return None
     if not _steps_by_constants(ev, parts) and not _steps_by_variables(ev, parts):
         return None
@@ -250,13 +252,24 @@ def _left_over(
     if (
         trips is None
         or parts.cond is None
-        or begins_at_constant(parts.node)
+        or begins_at_constant(ev, parts.node, parts.step)
         or may_be_left(parts.body)
     ):
         return None
     with ev.state.trace.muted():
         counted = counted_trips(ev, parts.cond, parts.step)
-    return counted % RUN_TIME if counted is not None and (counted % RUN_TIME).any() else None
+    if counted is None or (is_run and counted.min(initial=RUN_TIME) < RUN_TIME):
+        return None
+    return counted % RUN_TIME if (counted % RUN_TIME).any() else None
+
+
+def _with_step(parts: LoopParts) -> LoopParts:
+    """Returns the parts of a loop, of one that ends with its step as of a `for`."""
+    step = step_of(parts.node, parts.step)
+    if step is None or step is parts.step or not isinstance(parts.body, ir.Compound):
+        return parts
+    rest = ir.Compound(parts.body.block_items[:-1], at=parts.body.at)
+    return LoopParts(parts.node, parts.cond, step, rest)
 
 
 def _execute_left_over(
@@ -291,7 +304,8 @@ def _execute_left_over(
 def _steps_by_variables(ev: Evaluator, parts: LoopParts) -> bool:
     """Returns whether a step adds signed variables that the loop leaves alone.
 
-    LLVM counts such a loop in front of it, none whose step reads `blockDim.x` or is unsigned.
+    LLVM counts such a loop in front of it, none whose step reads `blockDim.x`, is unsigned or is
+    a multiple: with `step = 4 * blockDim.x` the loop of `i += step` stays as it is.
     """
     effects = ev.state.node_facts.mod_ref(parts.node)
     match parts.step:
@@ -304,7 +318,16 @@ def _steps_by_variables(ev: Evaluator, parts: LoopParts) -> bool:
         effects is not None
         and effects.modified.isdisjoint(names - {counter})
         and all(isinstance(v, Variable) and _is_signed(v.type) for v in held)
+        and not any(_is_multiple(ev, name) for name in names - {counter})
     )
+
+
+def _is_multiple(ev: Evaluator, name: str) -> bool:
+    """Returns whether a variable was given a multiple of a number."""
+    binding = ev.state.lookup(name)
+    value = binding.object.cells.get(0) if isinstance(binding, Variable) else None
+    terms = scev_of(value).terms if isinstance(value, AffineInt) else ()
+    return any(factor != 1 for _, factor in terms)
 
 
 def _is_signed(ctype: CType) -> bool:

@@ -216,7 +216,7 @@ def _execute_general(
         entry.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
         items = _in_one_block(ev, body, state.trace.items[begin:])
-        pragma = "unroll 1" if may_wrap(ev, step) else getattr(node, "pragma", "")
+        pragma = "unroll 1" if may_wrap(ev, node, step) else getattr(node, "pragma", "")
         mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
         if not moves_pointers:
             atoms, is_left = (

@@ -57,6 +57,28 @@ def test_the_rest_of_four_stands_in_front_of_them(end, wavefronts, step):
     assert sum(a.instructions * a.wavefronts.mean for a in made) == wavefronts
 
 
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("int i = t; while (i < END) { BODY i += 128; }", [(256, 32), (512, 32), (640, 48)]),
+        ("int i = t; do { BODY i += 128; } while (i < END);", [(256, 32), (512, 32), (640, 48)]),
+        ("unsigned i = t; while (i < END) { BODY i += 128; }", [(256, 32), (640, 80)]),
+    ],
+)
+def test_what_a_body_ends_with_is_a_step(loop, expected):
+    body = loop.replace("BODY", "g[i] = s[2 * i] * s[2 * i + 1];")
+    for end, wavefronts in expected:
+        found = accesses_of(KERNEL % body.replace("END", str(end)))
+        made = [a for a in found if a.kind is AccessKind.LOAD and a.wavefronts is not None]
+        assert sum(a.instructions * a.wavefronts.mean for a in made) == wavefronts
+
+
+def test_a_step_that_is_a_multiple_leaves_the_loop_as_it_is():
+    loop = "for (int i = 4 * t; i < 1024; i += step) g[i] = s[i] * s[i + 1] * s[i + 2] * s[i + 3];"
+    found = loads(f"int step = blockDim.x * 4; {loop}")
+    assert found[0] == (16, 8)
+
+
 def test_two_that_move_on_by_two_may_fuse_with_the_next():
     """nvcc: LDS.128 for two iterations of four, LDS for those that are left over."""
     loop = "for (int i = 0; i < n; i++) g[t] += s[8 * t + 2 * i] * s[8 * t + 2 * i + 1];"
