@@ -52,3 +52,8 @@ def dotted(node: ast.AST | None) -> str | None:
 def is_none(node: ast.AST | None) -> bool:
     """Returns whether an expression is the word `None`."""
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def last_name(node: ast.AST) -> str:
+    """Returns a name, or the last part of a dotted one; empty for others."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -26,6 +26,7 @@ from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.facts import Facts, NotAnalysed
 from smemlint.frontend.heuristics import may_touch_shared, template_lines
+from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import argument_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
 from smemlint.reasons import Reason, ReasonCode
@@ -149,7 +150,7 @@ class _File:
 
     def _may_use_shared(self, call: ast.Call) -> bool:
         """Returns whether a call may hand over text with shared memory."""
-        maker = MAKERS.get(_name(call))
+        maker = MAKERS.get(last_name(call.func))
         if maker is not None and maker.package:
             package, _, module = maker.package.rpartition(".")
             named = rf"(?<![\w.]){re.escape(maker.package)}|\b{package}\s+import\b.*\b{module}\b"
@@ -238,23 +239,19 @@ def _defines(options: tuple[str, ...]) -> dict[str, str]:
 def _why_unknown(call: ast.Call) -> str:
     given = {k.arg for k in call.keywords}
     if "path" in given and "code" not in given:
-        return f"the file that `{_name(call)}` loads is not known, or is no CUDA text"
-    if _name(call) in NAMES:
-        return f"the pieces of `{_name(call)}` are put together in a way that is not followed"
-    return f"the CUDA text of `{_name(call)}` is put together in a way that is not followed"
-
-
-def _name(call: ast.Call) -> str:
-    """Returns the last part of what is called; empty where that is no name."""
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
+        return f"the file that `{last_name(call.func)}` loads is not known, or is no CUDA text"
+    if last_name(call.func) in NAMES:
+        return (
+            f"the pieces of `{last_name(call.func)}` are put together in a way that is not followed"
+        )
+    return (
+        f"the CUDA text of `{last_name(call.func)}` is put together in a way that is not followed"
+    )
 
 
 def _may_hand_over_shared(call: ast.Call, maker: Maker | None) -> bool:
     """Returns whether what a call is given may be text with shared memory."""
-    if maker is None and _name(call) not in NAMES:
+    if maker is None and last_name(call.func) not in NAMES:
         return False
     given = [*call.args, *(k.value for k in call.keywords)]
     literals = [n.value for a in given for n in ast.walk(a) if isinstance(n, ast.Constant)]

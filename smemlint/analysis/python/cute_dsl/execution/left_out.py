@@ -20,6 +20,7 @@ from smemlint.analysis.python.interpreter.values import Value
 from smemlint.analysis.simt.domain.values import Object
 from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.heuristics import has_no_lanes, names_shared_tensor
+from smemlint.frontend.python.imports import is_none, last_name
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
@@ -150,27 +151,23 @@ def unreached_copies(
 def unreached_allocations(text: PythonText, entered: Set[ast.FunctionDef]) -> Iterator[NotAnalysed]:
     """Yields a note for each function that allocates shared memory and was not entered."""
     for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
-        allocation = next((c for c in _own_calls(function) if _called(c) in _ALLOCATIONS), None)
+        allocation = next(
+            (c for c in _own_calls(function) if last_name(c.func) in _ALLOCATIONS), None
+        )
         if allocation is not None and function not in entered:
             reason = Reason(ReasonCode.NOT_REACHED, f"shared memory of CuTe: {_NO_CALL}")
             yield NotAnalysed(text.span(allocation), function.name, reason)
 
 
-def _called(call: ast.Call) -> str:
-    return ast.unparse(call.func).rpartition(".")[2]
-
-
 def _is_copy(call: ast.Call) -> bool:
-    return ast.unparse(call.func).startswith(("cute.", "cutlass.")) and _called(call) in _COPIES
+    return (
+        ast.unparse(call.func).startswith(("cute.", "cutlass.")) and last_name(call.func) in _COPIES
+    )
 
 
 def _has_barrier(call: ast.Call) -> bool:
     """Returns whether a copy is given a barrier of shared memory at which it ends."""
-    return any(k.arg in BARRIERS and not _is_none(k.value) for k in call.keywords)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+    return any(k.arg in BARRIERS and not is_none(k.value) for k in call.keywords)
 
 
 def _own_calls(function: ast.FunctionDef) -> Iterator[ast.Call]:

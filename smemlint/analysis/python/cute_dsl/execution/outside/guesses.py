@@ -14,7 +14,6 @@ from itertools import takewhile
 from smemlint.analysis.python.cute_dsl.execution.libraries.host import ALIGNMENT, dtype_named
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
-from smemlint.analysis.python.cute_dsl.execution.outside.ways import name_of
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     FLOAT32,
@@ -35,6 +34,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.facts import Span
 from smemlint.frontend.heuristics import guessed_extents, names_accumulator, names_flag
+from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.layout import cute
@@ -319,7 +319,7 @@ def declared_types(tree: ast.Module) -> list[DType]:
     """
     found: dict[int, DType] = {}
     for listed in _lists(tree):
-        types = [dtype_named(name_of(part)) for part in listed]
+        types = [dtype_named(last_name(part)) for part in listed]
         floats = {t.bits: t for t in reversed(types) if t is not None and _is_common(t)}
         if None not in types and len(floats) > 1:
             found = floats | found
@@ -360,7 +360,7 @@ def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _names_type(node: ast.expr) -> bool:
-    return dtype_named(name_of(node)) is not None
+    return dtype_named(last_name(node)) is not None
 
 
 def others(guess: Guess, run: Execution, *, is_kernel: bool) -> tuple[Guess, ...]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 
+from smemlint.frontend.python.imports import last_name
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_CALLERS_UP, MAX_WAYS_TO_A_CALL
 
@@ -47,7 +48,7 @@ class Ways:
     def _by_name(self) -> dict[str, list[Step]]:
         found: dict[str, list[Step]] = {}
         for node, step in self._calls.items():
-            found.setdefault(name_of(node.func), []).append(step)
+            found.setdefault(last_name(node.func), []).append(step)
         return found
 
     def calls_named(self, name: str) -> Sequence[Step]:
@@ -72,7 +73,7 @@ class Ways:
         """Returns what the conditions on the ways to calls name."""
         ways = (way for call in calls for way in self.ways_to(call))
         tests = {test for way in ways for step in way for test, _ in step.guards}
-        return frozenset(name_of(node) for test in tests for node in ast.walk(test))
+        return frozenset(last_name(node) for test in tests for node in ast.walk(test))
 
 
 @lru_cache(maxsize=1)
@@ -106,8 +107,3 @@ def _sides(node: ast.AST) -> dict[ast.AST, tuple[ast.expr, bool]]:
         case ast.IfExp(test=test, body=one, orelse=other):
             return {one: (test, True), other: (test, False)}
     return {}
-
-
-def name_of(node: ast.AST) -> str:
-    """Returns a name, or the last part of a dotted one."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
