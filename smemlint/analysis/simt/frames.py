@@ -197,6 +197,7 @@ class LoopPlan:
         carried: object key, byte offset and change per iteration of what the loop changes.
         may_fuse: accesses that other iterations than those of a block may be fused with, and the
             bytes of the slot that they may share.
+        may_part: a block may have fewer iterations than `unroll_factor`.
         is_counted: it runs as often as a variable says.
         may_wrap: LLVM cannot count its iterations, and leaves it a loop.
         surely_runs: it does so at least once.
@@ -210,6 +211,7 @@ class LoopPlan:
     is_rolled: bool = False
     carried: list[tuple[str, int, int | None]] = field(default_factory=list)
     may_fuse: Mapping[ir.Node, int] = field(default_factory=dict)
+    may_part: bool = False
     is_counted: bool = False
     may_wrap: bool = False
     surely_runs: bool = False

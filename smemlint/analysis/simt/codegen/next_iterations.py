@@ -135,11 +135,20 @@ def _shared_slot(events: Sequence[Event], trips: int, most: int) -> int:
     return slot if ascend and slot > width else 0
 
 
-def mark_open_blocks(items: Sequence[Event | Fence], slots: Mapping[ir.Node, int]) -> None:
-    """Marks accesses that may be fused with those of other iterations than the block's own."""
+def mark_open_blocks(
+    items: Sequence[Event | Fence], slots: Mapping[ir.Node, int], *, may_part: bool
+) -> None:
+    """Marks accesses that may be fused with those of other iterations than the block's own.
+
+    Args:
+        items: of the loop.
+        slots: the bytes of the slot that they may share.
+        may_part: the block may have fewer iterations.
+    """
     for event in items:
         if isinstance(event, Event) and event.node in slots and isinstance(event.offset, AffineInt):
             event.may_fuse, event.offset = slots[event.node], with_open_form(event.offset)
+            event.may_part |= may_part
 
 
 def _is_load_or_branch(item: Event | Fence) -> bool:

@@ -89,6 +89,14 @@ def _size(cost: int, trips: int) -> int:
     return max(cost // trips - 1, 1)
 
 
+def is_close(together: int, trips: int, cost: int) -> bool:
+    """Returns whether LLVM may put fewer iterations together: its count is up to a tenth higher.
+
+    Of 8 words of a column and one float4 for 32 sums ours is 95, and the loop is left as it is.
+    """
+    return 1 < together < trips and together * _size(cost, trips) > _PARTIAL * 9 // 10
+
+
 def is_left_by_ptxas(trips: int, cost: int) -> bool:
     """Returns whether ptxas unrolls no loop of so many iterations that cost so much together."""
     return _size(cost, max(trips, 1)) > _OF_PTXAS

@@ -13,7 +13,7 @@ from smemlint.analysis.simt.codegen.next_iterations import (
     neighbours_of_iterations,
 )
 from smemlint.analysis.simt.codegen.staggered import mark_staggered
-from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled
+from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled, is_close
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
 from smemlint.analysis.simt.domain.environment import Variable
@@ -158,6 +158,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
     if foreseen is not None and not _is_settled(node, trial, foreseen):
         plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips, trial.cost)
+        plan.may_part = is_close(together, foreseen, trial.cost * foreseen // max(trips, 1))
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
@@ -217,7 +218,7 @@ def _execute_planned(
     _mark_staggered(ev, parts, plan, items[begin:])
     if plan.is_counted:
         ev.state.trace.guard(begin, runs=plan.surely_runs)
-    mark_open_blocks(items[begin:] if plan.may_fuse else (), plan.may_fuse)
+    mark_open_blocks(items[begin:] if plan.may_fuse else (), plan.may_fuse, may_part=plan.may_part)
 
 
 def _mark_staggered(

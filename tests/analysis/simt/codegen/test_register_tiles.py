@@ -33,9 +33,9 @@ void f(float *p, int n) { k<<<1, 256>>>(p, p, p, n, 64); }
 """
 
 
-def widths(rows, columns, depth):
+def widths(rows, columns, depth, kernel=KERNEL):
     """Returns the widths of the loads of both tiles; None where they are a range."""
-    text = KERNEL
+    text = kernel
     for name, value in (("ROWS", rows), ("COLUMNS", columns), ("DEPTH", depth)):
         text = text.replace(name, str(value))
     loads = [a for a in accesses_of(text) if a.kind is AccessKind.LOAD and a.instructions]
@@ -76,3 +76,13 @@ def test_two_or_four_iterations_have_a_pointer_to_one_of_their_places(tile, widt
 )
 def test_what_ptxas_unrolls_is_open(tile, expected):
     assert widths(*tile) == expected
+
+
+def test_whether_two_iterations_of_what_costs_nearly_half_share_a_block_is_open():
+    words = """      for (int j = 0; j < COLUMNS; j++)
+        y[j] = b[k * 16 * COLUMNS + column * COLUMNS + j];
+"""
+    vector = "*(float4 *)y = *(float4 *)&b[k * 16 * COLUMNS + column * COLUMNS];\n"
+    assert words in KERNEL
+    kernel = KERNEL.replace(words, vector)
+    assert widths(8, 4, 16, kernel) == [None, 16]  # LLVM leaves the loop as it is: LDS
