@@ -123,7 +123,7 @@ class Function(Protocol):
 
     @property
     def specifiers(self) -> frozenset[str]:
-        """`__global__`, `__device__`, `static`, `constexpr`, ..."""
+        """`__global__`, `__device__`, `static`, `constexpr`, ...; `const`, `&&` of methods."""
         ...
 
     @property
@@ -304,6 +304,7 @@ class Prototype:
         result: the text of the type that it gives.
         is_kernel: it is `__global__`.
         parameters: their texts without default arguments; None of one with C linkage.
+        is_virtual: a class that is derived may have another method in its place.
     """
 
     scope: tuple[str, ...]
@@ -312,6 +313,7 @@ class Prototype:
     result: str = ""
     is_kernel: bool = False
     parameters: tuple[str, ...] | None = None
+    is_virtual: bool = False
 
 
 class Unit(Protocol):

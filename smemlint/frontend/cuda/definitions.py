@@ -104,7 +104,7 @@ class CudaFunction:
 
     @property
     def specifiers(self) -> frozenset[str]:
-        """The words before the name."""
+        """The words before the name, and qualifiers behind the parameters."""
         return self._found.specifiers
 
     @property
@@ -350,8 +350,8 @@ class CudaDeclaration(_Definition[FoundDeclaration]):
 
     @cached_property
     def specifiers(self) -> frozenset[str]:
-        """The words of the declaration: `__shared__`, `const`, `extern`, ..."""
-        return frozenset(t.text for t in self.tokens if t.kind == "identifier")
+        """The words of the declaration: `__shared__`, `const`, ..., `<<<` if it launches."""
+        return frozenset(t.text for t in self.tokens if t.kind == "identifier" or t.text == "<<<")
 
     @property
     def tokens(self) -> list[Token]:

@@ -139,7 +139,7 @@ class New(Expression):
 
     Attributes:
         args: of `new (p) T(x)`, where it makes an object: the place, and `T(x)`, which is left out
-            where nothing initializes it, or it is an array.
+            where nothing initializes it, or it is an array; of `new T(x)` the place is 0.
     """
 
     args: tuple[Expression, ...] = ()

@@ -126,7 +126,15 @@ def called_name(callee: Node) -> str:
     if isinstance(callee, StructRef):
         callee = callee.field
     name = getattr(callee, "name", "")
-    return name.split("<", 1)[0].rsplit("::", 1)[-1].strip() if isinstance(name, str) else ""
+    if not isinstance(name, str):
+        return ""
+    end = len(name)
+    if name.endswith(">") and "<" in name:  # `f<C>` of `A<B>::f<C>`
+        end, depth = end - 1, 1
+        while depth and end:
+            end -= 1
+            depth += (name[end] == ">") - (name[end] == "<")
+    return name[:end].rpartition("::")[2].strip()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

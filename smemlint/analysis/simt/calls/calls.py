@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from smemlint.analysis.simt.builtins.call import call_builtin
 from smemlint.analysis.simt.builtins.containers import call_container_method, elements_of_unread
@@ -29,6 +30,7 @@ from smemlint.analysis.simt.calls.unfollowed import (
     prototypes_of,
     unfollowed_call,
 )
+from smemlint.analysis.simt.calls.virtual_calls import dispatched
 from smemlint.analysis.simt.dispatch import evaluates, executes, locates, refers
 from smemlint.analysis.simt.domain.ctypes import (
     I64,
@@ -36,6 +38,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     StaticType,
     is_opaque,
+    unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, WARP, LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
@@ -121,6 +124,11 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     local = state.lookup(spelling)
     if local is not None and not isinstance(local, CTYPES):
         return _call_object(ev, node, is_used=is_used)
+    this = state.frame.this
+    owner = this.target if this is not None and local is None else None
+    member = owner.member(spelling) if isinstance(owner, RecordType) else None
+    if member is not None and not is_opaque(unreferenced(member.type)):
+        return _call_object(ev, node, is_used=is_used)
     name, arguments = state.unit.template_arguments(spelling)
     arguments = expanded_arguments(ev, arguments)
     found = call_builtin(ev, name, arguments, node, is_used=is_used)
@@ -160,8 +168,14 @@ def _inline_by_name(
     record = owner if isinstance(owner, RecordType) and owner.record is not None else None
     enclosing = frame.record
     if record is None and enclosing is not None and enclosing.record is not None and name == last:
-        for each in with_bases(enclosing):
-            value = inline_named(ev, last, each, node, frame.this, arguments)
+        this, seen = frame.this, enclosing
+        if this is not None:
+            own = dispatched(ev, last, LValue(this.object, this.offset, enclosing))
+            if own is None:
+                return unfollowed_call(ev, name, node)
+            this, seen = own.pointer(), cast("RecordType", own.type)
+        for each in with_bases(seen):
+            value = inline_named(ev, last, each, node, this, arguments)
             if value is not None:
                 return value
     named: Iterable[RecordType | None] = with_bases(record) if record is not None else (None,)
@@ -270,8 +284,11 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall, *, is_u
             found = call_method_of_cute(ev, value, name, arguments, node)
         if found is not None:
             return found
-    last = name.rpartition("::")[2]
-    value = inline_member(ev, last, _as_class_named(ev, place, name), node, arguments)
+    prefix, _, last = name.rpartition("::")
+    receiver = _as_class_named(ev, place, prefix) if prefix else dispatched(ev, last, place)
+    if receiver is None:
+        return _unread_method(ev, place, callee, node, is_used=is_used)
+    value = inline_member(ev, last, receiver, node, arguments)
     if value is not None:
         return value
     elements = elements_of_unread(ev, name, arguments, node)
@@ -280,13 +297,12 @@ def _call_method(ev: Evaluator, callee: ir.StructRef, node: ir.FuncCall, *, is_u
     return _unread_method(ev, place, callee, node, is_used=is_used)
 
 
-def _as_class_named(ev: Evaluator, place: LValue, name: str) -> LValue:
-    """Returns the part of an object that is of the base class which a method's name has in front.
+def _as_class_named(ev: Evaluator, place: LValue, prefix: str) -> LValue:
+    """Returns the part of an object that is of the base class which stands in front of a method.
 
-    The object itself where none stands there, or no base of it.
+    The object itself where that is no base of it.
     """
-    prefix, _, _ = name.rpartition("::")
-    owner = ev.types.spelled(prefix) if prefix else None
+    owner = ev.types.spelled(prefix)
     if not isinstance(owner, RecordType) or not isinstance(place.type, RecordType):
         return place
     begin = place.type.base_offset(owner)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
+from smemlint.analysis.simt.calls.value_categories import of_category
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import members_of, signature_of
@@ -39,7 +40,7 @@ def find_candidates(
     key = (name, owner.record if owner is not None else None, len(node.args))
     if key not in state.definitions:
         state.definitions[key] = _definitions(ev, *key)
-    return _nearest(ev, state.definitions[key], node)
+    return of_category(ev, _nearest(ev, state.definitions[key], node), node)
 
 
 def _definitions(ev: Evaluator, name: str, record: object, count: int) -> list[Function]:

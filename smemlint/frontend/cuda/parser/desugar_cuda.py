@@ -78,9 +78,9 @@ def desugar_requires(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """Desugars `new T[n]` as `<new>()`, memory that no rule asks about; `new (p) T(x)` names both.
+    """Desugars `new (p) T(x)` as `<new>(p, T(x))`, `new T(x)` as `<new>(0, T(x))`.
 
-    It is `<new>(p, T(x))`, and `<new>(p)` where nothing initializes what is made.
+    `new (p) T` is `<new>(p)`, `new T[n]` is `<new>()`: memory that no rule asks about.
     """
     word = words[i]
     g.name(markers.NEW, word)
@@ -91,12 +91,19 @@ def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
         g.expression(words[i + 1 : behind - 1])
     while behind < len(words) and (words[behind].kind == "identifier" or words[behind].text == "*"):
         behind += 1
-    is_made = begin > i and behind > begin and text_at(words, behind) in ("(", "{")
+    is_given = text_at(words, behind) in ("(", "{")
+    is_object = behind == begin + 1 and text_at(words, begin) != "*"
+    is_made = is_object and (is_given or (begin == i and text_at(words, behind) != "["))
     while text_at(words, behind) in ("(", "[", "{"):
         behind = closing(words, behind) + 1
     if is_made:
+        if begin == i:
+            g.emit("INT_CONST_DEC", "0", word)
         g.op(",", word)
         g.expression(words[begin:behind])
+        if not is_given:
+            g.op("(", word)
+            g.op(")", word)
     g.op(")", word)
     return behind
 

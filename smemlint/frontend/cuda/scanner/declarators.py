@@ -104,7 +104,8 @@ def prototype(h: Sequence[Token], scope: tuple[str, ...]) -> Prototype | None:
     is_of_c = any(t.kind == "string" for t in head.result)
     params = (" ".join(p[: p.index("=")] if "=" in p else p) for p in spelled if p != ["void"])
     given = None if is_of_c else tuple(params)
-    return Prototype(scope, tuple(written), keeps_object, " ".join(words), is_kernel, given)
+    result, is_virtual = " ".join(words), any(t.text == "virtual" for t in head.result)
+    return Prototype(scope, tuple(written), keeps_object, result, is_kernel, given, is_virtual)
 
 
 def _enum(h: list[Token]) -> Iterator[Declared]:

@@ -29,6 +29,7 @@ _AFTER_PARAMETERS = words(
     """const volatile noexcept override final requires try throw mutable __attribute__
     __launch_bounds__ __cluster_dims__ asm -> : & && ["""
 )
+_QUALIFIERS = words("const override & &&")
 NOT_NAMES = words(
     """if for while switch catch return sizeof do else case goto new delete throw
     void int float double char bool long short unsigned signed auto const
@@ -372,6 +373,16 @@ def _with_trailing_type(result: list[Token], tail: list[Token]) -> list[Token]:
         if token.text == ":":
             break
     return result
+
+
+def qualifiers_of(tail: Sequence[Token]) -> set[str]:
+    """Returns what qualifies a method behind its parameter list: `const`, `&&`, `override`."""
+    found: set[str] = set()
+    end = 0
+    while end < len(tail) and tail[end].text not in (":", "->"):
+        found.add(tail[end].text)
+        end = matching(tail, end) + 1 if tail[end].text == "(" else end + 1
+    return found & _QUALIFIERS
 
 
 def initializers_of(tail: Sequence[Token]) -> list[Token]:

@@ -25,6 +25,7 @@ from smemlint.frontend.cuda.scanner.definition_heads import (
     initializers_of,
     is_macro_name,
     namespace_of,
+    qualifiers_of,
     record_head,
 )
 from smemlint.frontend.cuda.scanner.definition_tokens import FileTable, FunctionTokens
@@ -365,7 +366,7 @@ class _Scanner:
             outer,
         )
         specifiers = {t.text for t in head.result if t.kind == "identifier"}
-        specifiers |= {t.text for t in head.tail if t.kind == "identifier"} & {"const", "override"}
+        specifiers |= qualifiers_of(head.tail)
         self.found.functions.append(
             FoundFunction(
                 pieces,
