@@ -50,6 +50,7 @@ class Frame:
         scopes: innermost last; the first holds template arguments.
         this: the object that a method works on.
         returns: (mask, value, open condition) of each return that was reached.
+        deciding: of the returns under open conditions, the statements that have those.
         result: the type that the function declares for its result; None without a function.
         open: the conditions around what is executed that are not known, innermost last, with the
             statements that they are of.
@@ -73,6 +74,7 @@ class Frame:
     record: RecordType | None = None
     place: tuple[str, ...] = ()
     returns: list[tuple[Mask, Value, Unknown | None]] = field(default_factory=list)
+    deciding: list[tuple[ir.Node, ...]] = field(default_factory=list)
     returns_reference: bool = False
     result: ir.Type | None = None
     open: list[tuple[Unknown, ir.Node]] = field(default_factory=list)

@@ -162,12 +162,59 @@ def test_what_an_increment_refers_to_is_used(body, stores):
     assert {a.wavefronts.mean for a in found} == {4}
 
 
-@pytest.mark.parametrize(("body", "notes"), [("p[threadIdx.x] = 0;", 1), ("", 0)])
-def test_a_destructor_that_may_touch_shared_memory_is_said(body, notes):
-    text = f"""
-struct Guard {{ float *p; __device__ Guard(float *q) : p(q) {{}} __device__ ~Guard() {{ {body} }} }};
-__global__ void k() {{ __shared__ float s[64]; Guard g(s); s[threadIdx.x] = 1; }}
-void f() {{ k<<<1, 32>>>(); }}
+GUARDS = """
+struct Guard {{
+  float *p;
+  __device__ Guard(float *q) : p(q) {{}}
+  __device__ ~Guard() {{ {} }}
+}};
+struct Holder {{ Guard a; int n; __device__ Holder(float *q) : a(q), n(3) {{}} }};
+struct Derived : Guard {{ __device__ Derived(float *q) : Guard(q) {{}} }};
+__global__ void k(float *o) {{
+  __shared__ float s[256];
+  {{ {} if (o[0] > 0) o[1] = 2; }}
+  __syncthreads();
+  o[threadIdx.x] = s[threadIdx.x];
+}}
+void f(float *o) {{ k<<<1, 32>>>(o); }}
 """
-    (kernel,) = facts_of(text).kernels
-    assert (len(kernel.accesses), len(kernel.not_analysed)) == (1, notes)
+
+
+@pytest.mark.parametrize("declared", ["Guard g(s);", "Holder h(s);", "Derived d(s);"])
+@pytest.mark.parametrize(
+    ("body", "wavefronts"), [("p[4 * threadIdx.x] = 0;", [4, 1]), ("", [1])]
+)  # nvcc 13.0, sm_90
+def test_an_object_runs_its_destructor_at_the_end_of_its_block(declared, body, wavefronts):
+    found = accesses_of(GUARDS.format(body, declared))
+    assert [a.wavefronts.mean for a in found] == wavefronts
+
+
+CALLED = """
+struct Tile {{
+  float d[32][33];
+  __device__ float &operator()(int r, int c) {{ return d[r][2 * c]; }}
+}};
+struct Four {{ __device__ int operator()(int x) const {{ return 4 * x; }} }};
+template <class O> struct With {{ O op_; float *s; __device__ void run(int t) {{ s[op_(t)] = 1; }} }};
+struct Loader {{
+  Tile &tile;
+  __device__ Loader(Tile &t) : tile(t) {{}}
+  __device__ void run(int t) {{ tile(0, t) = 1; }}
+}};
+struct Owner {{ Tile tile; __device__ void run(int t) {{ tile(0, t) = 1; }} }};
+__global__ void k() {{ {} }}
+void f() {{ k<<<1, 16>>>(); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "wavefronts"),
+    [
+        ("__shared__ Tile t; Loader l(t); l.run(threadIdx.x);", 1),
+        ("__shared__ Owner o; o.run(threadIdx.x);", 1),
+        ("__shared__ float s[256]; With<Four> w{Four{}, s}; w.run(threadIdx.x);", 2),
+    ],
+)
+def test_a_method_calls_an_object_that_is_a_member(body, wavefronts):
+    (access,) = accesses_of(CALLED.format(body))
+    assert access.wavefronts.mean == wavefronts

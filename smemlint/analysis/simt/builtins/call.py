@@ -16,12 +16,14 @@ from smemlint.analysis.simt.builtins import (
     wmma,
 )
 from smemlint.analysis.simt.builtins.cute_front import call_cute
+from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.builtins.table import (
     BUILTINS,
     KEEPING_STORES,
     BuiltinCall,
     is_reserved,
 )
+from smemlint.analysis.simt.builtins.tuples import call_tuple
 from smemlint.analysis.simt.calls.candidates import (
     LIBRARIES,
     find_candidates,
@@ -79,7 +81,8 @@ def call_builtin(
         vector = NAMED.get(last[5:]) if last.startswith("make_") else None
         if isinstance(vector, RecordType) and not find_candidates(ev, last, None, node):
             return construct(ev, vector, node.args, node)
-        return call_cute(ev, name, template_arguments, node)
+        value = None if uses_cute(ev) else call_tuple(ev, name, template_arguments, node)
+        return value if value is not None else call_cute(ev, name, template_arguments, node)
     is_overloaded = not is_reserved(last) and _may_mean(ev, name)
     is_own = found.is_scoped and name == last and bool(find_candidates(ev, last, None, node))
     is_elsewhere = is_own or state.frame.name.split(":", 1)[0] != last

@@ -10,6 +10,8 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
+from smemlint.analysis.simt.calls.construction import construct, made_object
+from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.domain.ctypes import (
     I64,
     U64,
@@ -155,3 +157,12 @@ def _pointer_to(ev: Evaluator, element: CType | int | None, of: ir.Node) -> Poin
         return None
     obj = Object("elements", element, Space.GLOBAL, ev.state.key(of, "elements"))
     return Pointer(obj, offset_of(0), element)
+
+
+@builtin("make_unique", "make_shared", is_scoped=True)
+def _make_owned(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Makes what `std::make_unique<T>(x)` does: here a smart pointer is what it holds."""
+    named = type_argument(ev, call.template_arguments[0]) if call.template_arguments else None
+    if named is None or not ev.policy.follows_lists:
+        return unfollowed_call(ev, call.name, call.node)
+    return made_object(ev, construct(ev, named, call.node.args, call.node), call.node)

@@ -39,6 +39,7 @@ from smemlint.analysis.simt.domain.values import (
     CallableValue,
     Cute,
     FloatValue,
+    Object,
     Pointer,
     Space,
     Unknown,
@@ -93,11 +94,13 @@ def construct(
 
 @evaluates(ir.New)
 def evaluate_new(ev: Evaluator, node: ir.New) -> Value:
-    """Returns where `new (p) T(x)` makes its object; of memory that `new` itself takes, nothing."""
+    """Returns where `new (p) T(x)` makes its object; what host code makes elsewhere is its own."""
     if len(node.args) < 2:
         return unfollowed_construct(ev, "what `new` makes", node.args, node)
     given, made = (ev.evaluate(operand) for operand in node.args)
     ctype = type_of(made)
+    if isinstance(node.args[0], ir.Constant) and ev.policy.follows_lists:
+        return made_object(ev, made, node)
     if not isinstance(given, Pointer) or is_opaque(ctype):
         if is_shared_address(ev.state, given):
             note_shared_argument(ev, "new", node)
@@ -106,6 +109,16 @@ def evaluate_new(ev: Evaluator, node: ir.New) -> Value:
     place = LValue(pointer.object, pointer.offset, ctype, pointer.is_volatile)
     write_lvalue(ev, place, made, node)
     return pointer
+
+
+def made_object(ev: Evaluator, value: Value, node: ir.Node) -> Value:
+    """Returns a pointer to an object of its own that holds a value of a class."""
+    if not isinstance(value, Aggregate) or not isinstance(value.type, RecordType):
+        return Unknown.because(ReasonCode.NOT_MODELLED, "what `new` makes is not followed")
+    ev.state.sequence += 1
+    key = ev.state.key(node, f"new{ev.state.sequence}")
+    obj = Object("new", value.type, Space.LOCAL, key, dict(value.cells), born=ev.state.mask)
+    return Pointer(obj, offset_of(0), value.type)
 
 
 def _array_of(values: Sequence[Value]) -> Aggregate | None:

@@ -25,6 +25,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     VoidType,
+    is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import (
     Binding,
@@ -51,6 +52,7 @@ from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.conversions import binds_temporary, convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
+from smemlint.analysis.simt.interpreter.pointers import TEXT
 from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.overloads import (
@@ -74,6 +76,8 @@ from smemlint.reasons import Reason, ReasonCode
 
 _T = TypeVar("_T")
 
+_PARAMETER = "parameter type"
+"""The name of a parameter's type where a braced list makes an object of it."""
 WHICH = "which specialization is meant is not known"
 
 
@@ -381,7 +385,7 @@ def _bind_parameter(
     if is_reference(type_):
         assert isinstance(type_, PointerType)
         return name, _bind_reference(ev, name, type_, operand, node)
-    value = operand_value(ev, operand)
+    value = _value_given(ev, operand, type_)
     if isinstance(value, Unknown) and value.is_uniform and isinstance(type_, IntType):
         value = state.domain.symbol(state.key(node, name), name, type_)
     converted = convert(ev, value, type_)
@@ -396,8 +400,10 @@ def _bind_reference(
     """Returns a parameter that refers to the operand's place, or to a temporary of its value."""
     state, place = ev.state, operand.place
     if place is None or binds_temporary(place.type, type_.target):
-        value = operand_value(ev, operand)
-        if isinstance(value, Pointer) and not isinstance(type_.target, PointerType):
+        value = _value_given(ev, operand, type_.target)
+        is_text = isinstance(value, Pointer) and value.object.type == TEXT
+        is_place = isinstance(value, Pointer) and not isinstance(type_.target, PointerType)
+        if isinstance(value, Pointer) and is_place and not is_text:
             place = LValue(value.object, value.offset, value.target, value.is_volatile)
         else:
             temporary = type_of(value) if isinstance(type_.target, OpaqueType) else type_.target
@@ -410,6 +416,18 @@ def _bind_reference(
     pointer = Pointer(place.object, place.offset, target, place.volatile or type_.is_volatile)
     obj = Object(name, type_, Space.LOCAL, state.key(node, name), {0: pointer}, born=state.mask)
     return Variable(obj, PointerType(target, True))
+
+
+def _value_given(ev: Evaluator, operand: Operand, ctype: CType) -> Value:
+    """Returns the value that a parameter of a type takes; a braced list makes one of it."""
+    listed = operand.node
+    if not isinstance(listed, ir.BraceList) or is_opaque(ctype):
+        return operand_value(ev, operand)
+    ev.state.frame.enter_scope({_PARAMETER: ctype})
+    try:
+        return ev.evaluate(ir.FuncCall(ir.ID(_PARAMETER, at=listed.at), listed.args, at=listed.at))
+    finally:
+        ev.state.frame.leave_scope()
 
 
 def _in_frame(state: State, frame: Frame, evaluate: Callable[[], _T]) -> _T:
@@ -445,13 +463,18 @@ def returned_value(ev: Evaluator, frame: Frame, ctype: CType, node: ir.Node) -> 
             value = select(mask, other, value)
     else:
         value, _ = openly.pop()
-    for other, condition in openly:
+    for (other, condition), statements in zip(openly, frame.deciding, strict=False):
+        of: ir.Node = node
+        if statements and not ev.policy.tracks_scev:  # their ways tell what host code returns
+            *around, of = statements
+            for statement in around:
+                ev.policy.prefer(ev, value, other, statement)
         early = Unknown.because(
             ReasonCode.UNKNOWN_CONDITION,
             "a function returns early",
             is_uniform=condition.is_uniform,
         )
-        value = join(ev, value, other, early, node)
+        value = join(ev, value, other, early, of)
     if frame.returns_reference or is_reference(ctype):
         return replace(value, is_reference=True) if isinstance(value, Pointer) else value
     return convert(ev, value, ctype) if not isinstance(ctype, OpaqueType) else value

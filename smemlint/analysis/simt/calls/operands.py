@@ -22,6 +22,8 @@ def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
         place = ev.lvalue(node)
         if isinstance(place, LValue):
             return Operand(node, place, None)
+    if isinstance(node, ir.BraceList):
+        return Operand(node, None, None)  # the parameter's type tells what is made of it
     refer = REFERENCES.get(type(node))
     if refer is None:
         value = ev.evaluate(node)
@@ -52,7 +54,8 @@ def operand_value(ev: Evaluator, operand: Operand) -> Value:
     """Returns the value of an operand; a place is read."""
     if operand.value is not None:
         return operand.value
-    assert operand.place is not None
+    if operand.place is None:
+        return ev.evaluate(operand.node)
     return read_lvalue(ev, operand.place, operand.node)
 
 

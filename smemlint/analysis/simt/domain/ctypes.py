@@ -352,6 +352,13 @@ def array_member(ctype: CType) -> ArrayType | None:
     return only.type if not only.name and isinstance(only.type, ArrayType) else None
 
 
+def is_tuple(ctype: CType) -> bool:
+    """Returns whether a type is a `std::tuple` or `std::pair` of types that are known."""
+    if not isinstance(ctype, RecordType) or ctype.record is not None:
+        return False
+    return ctype.name in ("tuple", "pair")
+
+
 def is_16_bit_float(ctype: CType) -> bool:
     """Returns whether it is `__half` or `__nv_bfloat16`: a class, whose pairs are classes, too."""
     if isinstance(ctype, AnonymousFloat):

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from smemlint.analysis.simt.builtins.tuples import element_of
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.ctypes import ArrayType, OpaqueType, RecordType
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    OpaqueType,
+    RecordType,
+    array_member,
+    is_tuple,
+)
 from smemlint.analysis.simt.domain.environment import LValue, type_of
 from smemlint.analysis.simt.domain.values import Cute, Unknown, Value, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -27,6 +34,9 @@ def locate_binding_element(ev: Evaluator, node: ir.BindingElement) -> LValue | U
         return bound
     ctype = bound.type
     offset: int | None = None
+    if is_tuple(ctype) or array_member(ctype) is not None:
+        element = element_of(ev, bound, node.index)
+        return element or Unknown.because(ReasonCode.UNKNOWN_TYPE, "what a tuple refers to")
     if isinstance(ctype, ArrayType):
         offset, ctype = node.index * ctype.element.size, ctype.element
     elif isinstance(ctype, RecordType) and node.index < len(ctype.members):

@@ -21,6 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
     VoidType,
+    is_tuple,
 )
 from smemlint.analysis.simt.domain.data_ranges import converted
 from smemlint.analysis.simt.domain.integer_scev import scev_of
@@ -96,9 +97,28 @@ def _converted(ev: Evaluator, value: Value, ctype: CType) -> Value:
     return value
 
 
+def _tuple_as(ev: Evaluator, value: Aggregate, ctype: RecordType) -> Value:
+    """Returns a tuple with its elements converted to those of another."""
+    members = value.type.members if isinstance(value.type, RecordType) else ()
+    if not is_tuple(ctype) or members == ctype.members or len(members) != len(ctype.members):
+        return value
+    cells: dict[int, Value] = {}
+    for of, to in zip(members, ctype.members, strict=True):
+        held = {
+            at: v for at, v in value.cells.items() if of.offset <= at < of.offset + of.type.size
+        }
+        for at, element in held.items():
+            inner = at - of.offset
+            is_scalar = not isinstance(to.type, RecordType)
+            cells[to.offset + inner] = convert(ev, element, to.type) if is_scalar else element
+    return Aggregate(ctype, cells)
+
+
 def _sliced(ev: Evaluator, value: Aggregate | Pointer, ctype: RecordType) -> Value:
     """Returns the part of a class object that is the base class `ctype`, else the object."""
     type_ = value.type if isinstance(value, Aggregate) else value.target
+    if isinstance(value, Aggregate) and is_tuple(type_):
+        return _tuple_as(ev, value, ctype)
     begin = (
         type_.base_offset(ctype) if isinstance(type_, RecordType) and type_ is not ctype else None
     )

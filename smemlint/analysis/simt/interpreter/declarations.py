@@ -51,14 +51,13 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.conversions import binds_temporary, convert
 from smemlint.analysis.simt.interpreter.initializers import initialize
-from smemlint.analysis.simt.shared_functions import touches_shared
-from smemlint.analysis.simt.types.overloads import members_of, type_words
+from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray
 from smemlint.frontend import ir
 from smemlint.frontend.program import Record
 from smemlint.limits.budgets import MAX_ARRAY_BYTES
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.reasons import ReasonCode
 
 
 @executes(ir.Typedef)
@@ -113,19 +112,6 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
         state.memory.write(obj, offset_of(0), ctype, zero_value(ctype), state.mask)
     elif isinstance(ctype, RecordType) and ctype.record is not None:
         construct_at(ev, LValue(obj, offset_of(0), ctype), [], node)
-    _note_destructor(ev, obj, ctype, node)
-
-
-def _note_destructor(ev: Evaluator, obj: Object, ctype: CType, node: ir.Decl) -> None:
-    """Notes an object whose destructor may touch shared memory: none is run."""
-    if not isinstance(ctype, RecordType) or ctype.record is None or not ev.policy.tracks_scev:
-        return
-    named = ev.policy.functions(ev, f"~{ctype.name}")
-    found = [f for f in members_of(cast("Record", ctype.record), named) if f.words]
-    holds_address = any(is_shared_address(ev.state, value) for value in obj.cells.values())
-    if found and (holds_address or any(touches_shared(f, ev.state.unit) for f in found)):
-        text = f"the destructor of `{node.name}` is not followed"
-        ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
 
 
 def _declare_list(ev: Evaluator, node: ir.Decl, ctype: CType) -> bool:

@@ -112,6 +112,8 @@ def execute_return(ev: Evaluator, node: ir.Return) -> None:
     condition = open_condition_around(ev, 0) if state.frame.open else None
     _note_filled(ev, node)
     state.frame.returns.append((state.mask, value, condition))
+    if condition is not None:
+        state.frame.deciding.append(tuple(of for _, of in state.frame.open))
     if state.frame.call is not None:  # behind a kernel nothing arrives
         record_jump(ev, state.frame.pending)
     state.mask = state.none_active()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from smemlint.analysis.simt.builtins.cute_front import assign_data
+from smemlint.analysis.simt.builtins.tuples import assign_elements
 from smemlint.analysis.simt.calls.candidates import find_candidates
 from smemlint.analysis.simt.calls.class_operators import call_operator, operated
 from smemlint.analysis.simt.calls.construction import construct
@@ -355,6 +356,8 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
         place = ev.lvalue(node.lvalue) if place is None else place
         if isinstance(place, Unknown):
             note_lost_address(ev, value, node.lvalue)
+            return value
+        if assign_elements(ev, place, value, node):
             return value
         assigned = _assigned_by_class(ev, place, value, node)
         if assigned is not None:

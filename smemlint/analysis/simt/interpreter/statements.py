@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smemlint.analysis.simt.calls.destruction import end_lifetimes
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.forward_jumps import without_forward_jumps
@@ -25,6 +26,7 @@ def execute_block(ev: Evaluator, node: ir.Compound) -> None:
             if is_of_kernel:
                 state.under_way = item
             ev.execute(item)
+        end_lifetimes(ev, frame.scopes[-1], node)
     finally:
         frame.leave_scope()
 

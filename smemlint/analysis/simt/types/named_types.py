@@ -8,6 +8,7 @@ from smemlint.analysis.simt.builtins.cute_types import cute_type
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
+    I64,
     ArrayType,
     CType,
     FloatType,
@@ -28,7 +29,7 @@ from smemlint.analysis.simt.types.enums import underlying_type
 from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
 from smemlint.analysis.simt.types.record_layout import lay_out
-from smemlint.analysis.simt.types.records import member_template, record_named
+from smemlint.analysis.simt.types.records import member_template, record_named, tuple_type
 from smemlint.analysis.simt.types.statics import declaring, place_of, scope_of
 from smemlint.analysis.simt.types.template_arguments import (
     ROOT,
@@ -82,8 +83,10 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         found = _member_of_cute(ev, owner, name) if isinstance(owner, StaticType) else None
         if found is not None:
             return found
+        trait, operands = ev.state.unit.template_arguments(split_qualified(prefix)[1])
+        if trait in ("iterator_traits", "iterator_value") and len(operands) == 1:
+            return _of_iterator(ev, "value_type" if name == "type" else name, operands[0])
         if name == "type":  # of a trait: `std::conditional<c, A, B>::type`
-            trait, operands = ev.state.unit.template_arguments(split_qualified(prefix)[1])
             return _resolve_standard(ev, f"{trait}_t", operands)
         known = pytorch_type(ev, prefix, name, arguments) or glm_type(ev, prefix, name, arguments)
         if known is not None:
@@ -94,7 +97,7 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         name = _template_meant(ev, name)
     is_of_cute = prefix.rpartition("::")[2] == "cute"
     found = cute_type(ev, f"cute::{name}" if is_of_cute else name, arguments)
-    found = found or _resolve_standard(ev, name, arguments)
+    found = found or _resolve_standard(ev, name, arguments, prefix)
     if found is not None:
         return found
     resolution = ev.state.resolution
@@ -113,6 +116,16 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         resolution.depth -= 1
         if not resolution.depth:
             resolution.unfinished.clear()
+
+
+def _of_iterator(ev: Evaluator, name: str, spelling: str) -> CType | None:
+    """Returns what `std::iterator_traits` calls a type of a pointer, or of a class of iterators."""
+    iterator = type_argument(ev, spelling)
+    if not isinstance(iterator, PointerType):
+        return ev.types.spelled(f"{spelling}::{name}")
+    reference = PointerType(iterator.target, is_reference=True)
+    named = {"value_type": iterator.target, "difference_type": I64, "pointer": iterator}
+    return named.get(name, reference if name == "reference" else None)
 
 
 def _member_of_cute(ev: Evaluator, owner: StaticType, name: str) -> CType | None:
@@ -146,7 +159,9 @@ def _template_meant(ev: Evaluator, name: str) -> str:
     return bound.name if isinstance(bound, CallableValue) and bound.payload is None else name
 
 
-def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | None:
+def _resolve_standard(
+    ev: Evaluator, name: str, arguments: tuple[str, ...], prefix: str = ""
+) -> CType | None:
     """Returns the type of standard and CUTLASS templates that every kernel author uses."""
     last = name.rsplit("::", 1)[-1]
     if last in _CONSTANT_TYPES and not ev.state.unit.records.get(last):
@@ -180,6 +195,10 @@ def _resolve_standard(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> C
         part = type_argument(ev, arguments[0])
         if isinstance(part, FloatType):
             return lay_out(name, [("", ArrayType(part, 2), 0)], align=2 * part.size)
+    if last in ("pair", "tuple", "KeyValuePair") and not ev.state.unit.records.get(last):
+        elements = [type_argument(ev, argument) for argument in arguments]
+        known = [ctype for ctype in elements if ctype is not None]
+        return tuple_type(last, known, prefix) if len(known) == len(elements) else None
     if last == "conditional_t" and len(arguments) == 3:
         condition = value_argument(ev, arguments[0])
         if isinstance(condition, AffineInt) and condition.constant is not None:

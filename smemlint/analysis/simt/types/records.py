@@ -34,6 +34,8 @@ from smemlint.frontend import ir
 from smemlint.frontend.program import Record
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_MEMBERS = {"pair": ("first", "second"), "KeyValuePair": ("key", "value")}
+"""Classes of the standard library and of CUB, and what their members are called."""
 _UNKNOWN_ALIGNMENT = OpaqueType("an alignment that is not known")
 
 
@@ -101,6 +103,20 @@ def _instance_of(
         return None
     scope = template_scope(ev, primary.template, arguments, primary.scope)
     return record_type(ev, primary, around | scope, arguments)
+
+
+def tuple_type(name: str, elements: Sequence[CType], namespace: str) -> RecordType | None:
+    """Returns a standard class that holds one object of each type; None of unknown sizes.
+
+    `std::tuple` begins with its last element in libstdc++; all others hold them in order.
+    """
+    names = _MEMBERS.get(name, tuple(f"<{k}>" for k in range(len(elements))))
+    if len(names) != len(elements) or any(is_opaque(c) or not c.size for c in elements):
+        return None
+    way = -1 if name == "tuple" and not {"thrust", "cuda"} & set(namespace.split("::")) else 1
+    fields = [(n, ctype, 0) for n, ctype in zip(names, elements, strict=True)]
+    result = lay_out(name, fields[::way])
+    return replace(result, members=result.members[::way])
 
 
 def is_specialization_open(ev: Evaluator, record: RecordType) -> bool:
