@@ -112,7 +112,8 @@ def tasks_of(program: Program) -> tuple[list[KernelTask], set[str]]:
             for function in (f for f in unit.functions if f.is_kernel):
                 for group in instances.of(function):
                     found.update({id(task): task for task in group})
-                if instances.is_cut(function) or instances.left(function):
+                is_short = instances.is_cut(function) or instances.left_open(function)
+                if is_short or instances.left(function) or instances.unnamed(function):
                     said.add(function.name)
     return list(found.values()), said
 

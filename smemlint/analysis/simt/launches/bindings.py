@@ -133,7 +133,7 @@ def _replaced(arguments: str, texts: Mapping[str, str | None]) -> str:
 
 def is_bound(scope: Scope, function: Function) -> bool:
     """Returns whether every such parameter is a number or a type, known or not to its last part."""
-    return all(map(_may_be_known, _asked(scope, function)))
+    return all(map(may_be_known, _asked(scope, function)))
 
 
 def is_known(scope: Scope, function: Function) -> bool:
@@ -144,7 +144,7 @@ def is_known(scope: Scope, function: Function) -> bool:
     asked = _asked(scope, function)
     seen: set[RecordType] = set()
     for _ in range(MAX_TYPE_DEPTH):
-        if not all(map(_may_be_known, asked)):
+        if not all(map(may_be_known, asked)):
             return False
         records = {bound for bound in asked if isinstance(bound, RecordType)} - seen
         seen |= records
@@ -177,7 +177,7 @@ def _asked(scope: Scope, function: Function) -> list[object]:
     return [scope.get(p.name) for p in function.template if p.name and not p.is_pack]
 
 
-def _may_be_known(bound: object) -> bool:
+def may_be_known(bound: object) -> bool:
     """Returns whether a number or type is known, except for the template arguments of a class."""
     if isinstance(bound, AffineInt):
         return bound.constant is not None

@@ -169,7 +169,9 @@ class _Climb:
                 self._unused.append(function)
             elif callers is None or self._is_of_template(function) or function not in self._found:
                 is_uncalled = callers == [] and self._is_of_template(function)
-                has_no_caller = is_uncalled or (callers is not None and bool(function.template))
+                has_no_caller = is_uncalled or (
+                    callers is not None and self._is_of_template(function)
+                )
                 self._found[function] = self._run(function, has_no_caller=has_no_caller)
                 done[function] = bool(self._found[function])
                 if not done[function] and function in self._followed:
@@ -202,6 +204,8 @@ class _Climb:
         launching = (self._launching | self._beside) - {function.name}
         name = self._kernel.name
         run = self._search.run(self._units, function, launching, name, has_no_caller=has_no_caller)
+        if self._search.link_writers(self._units, run.kept):
+            return self._run(function, has_no_caller=has_no_caller)
         if self._steps is not None:
             self._steps[run] = run.steps
             if sum(self._steps.values()) > MAX_STEPS_TO_ARGUMENTS:

@@ -156,8 +156,7 @@ class HostCode:
         They name the kernel, or a table that holds it; a function that comes to no launch gives the
         kernel to those that call it.
         """
-        tables = [name for u in self._units for name in u.tables.get(kernel, ())]
-        level = [f for name in dict.fromkeys((kernel, *tables)) for f in self.naming(name)]
+        level = list(dict.fromkeys((*self.naming(kernel), *self._naming_tables(kernel))))
         found: dict[Function, None] = {}
         givers: dict[Function, None] = {}
         while level:
@@ -165,9 +164,16 @@ class HostCode:
             found.update(dict.fromkeys(launchers))
             giving = dict.fromkeys(f for f in level if f not in found)
             givers.update(giving)
-            callers = dict.fromkeys(c for f in giving for c in self.callers(f))
+            callers = dict.fromkeys(
+                c for f in giving for c in (*self.callers(f), *self._naming_tables(f.name))
+            )
             level = [c for c in callers if c not in found and c not in givers]
         return list(found), frozenset(f.name for f in givers)
+
+    def _naming_tables(self, name: str) -> list[Function]:
+        """Returns the functions that name a table with a word in it."""
+        tables = dict.fromkeys(table for u in self._units for table in u.tables.get(name, ()))
+        return [f for table in tables for f in self.naming(table)]
 
     def _comes_to_a_launch(self, function: Function) -> bool:
         return not (

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.domain.ctypes import (
+    CType,
     IntType,
+    PointerType,
     RecordType,
 )
 from smemlint.analysis.simt.domain.environment import (
@@ -41,6 +43,10 @@ from smemlint.limits.budgets import (
 )
 from smemlint.reasons import ReasonCode
 
+_MEMBER = Unknown.because(
+    ReasonCode.UNKNOWN_VALUE, "a member is known only at run time", is_uniform=True
+)
+
 
 def host_interpreter(policy: HostPolicy) -> Interpreter:
     """Returns an interpreter of host code: one thread, and no trace."""
@@ -73,9 +79,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
     record = _class_of(ev, function, scope)
     if record is not None:
         this = state.new_local("this", record, f"{function.name}.this")
-        this.default = Unknown.because(
-            ReasonCode.UNKNOWN_VALUE, "a member is known only at run time", is_uniform=True
-        )
+        this.is_given, this.default = True, _MEMBER
         state.frames = [
             Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record, place)
         ]
@@ -87,7 +91,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         for param in parameters_of(tree):
             if param.name:
                 ctype = ev.types.resolve(param.type)
-                value = unknown_argument(ev, ctype, f"{function.name}.{param.name}", param.name)
+                value = _given_value(ev, ctype, f"{function.name}.{param.name}", param.name)
                 policy.given.update(_keys_of(value))
                 obj = state.new_local(param.name, ctype, param.name, value)
                 state.bind(param.name, Variable(obj, ctype))
@@ -98,15 +102,31 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
     finally:
         policy.steps = state.budget.steps
         state.sums.awaiting.clear()  # calls that were cut hold the evaluation
-    return True
+    return not function.parse().dropped
+
+
+def _given_value(ev: Evaluator, ctype: CType, key: str, name: str) -> Value:
+    """Returns what is known of an argument: its type; of an object that it leads to, its own."""
+    target = ctype.target if isinstance(ctype, PointerType) else None
+    if not isinstance(target, RecordType) or target.record is None:
+        return unknown_argument(ev, ctype, key, name)
+    scalars = [m for m in target.members if m.name and isinstance(m.type, IntType | PointerType)]
+    cells = {
+        m.offset: unknown_argument(ev, m.type, f"{key}.{m.name}", f"{name}.{m.name}")
+        for m in scalars
+    }
+    obj = ev.state.new_local(name, target, key, Aggregate(target, cells))
+    obj.is_given, obj.default = True, _MEMBER
+    return Pointer(obj, offset_of(0), target)
 
 
 def _keys_of(value: Value) -> Iterator[str]:
     """Yields the keys of the numbers that a value holds."""
     if isinstance(value, AffineInt):
         yield from (symbol.key for symbol, _ in value.terms)
-    if isinstance(value, Aggregate):
-        for held in value.cells.values():
+    if isinstance(value, Aggregate | Pointer):
+        cells = value.cells if isinstance(value, Aggregate) else value.object.cells
+        for held in cells.values():
             yield from _keys_of(held)
 
 

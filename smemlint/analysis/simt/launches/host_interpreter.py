@@ -7,7 +7,7 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from smemlint.analysis.simt.builtins.ends import end_threads
@@ -35,6 +35,7 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
+from smemlint.analysis.simt.launches.equal_conditions import TakenConditions
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.skipped_calls import (
     forget_arguments,
@@ -89,6 +90,7 @@ class HostPolicy(Policy):
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
         steps: statements that were executed.
+        kept: variables that other files may write and that none of the linked units does.
         given: keys of the numbers that the function executed first is given, which are not known.
     """
 
@@ -111,6 +113,7 @@ class HostPolicy(Policy):
         self._launching = launching
         self.asked: dict[str, bool] = {}
         self.steps = 0
+        self.kept: set[str] = set()
         self.given: set[str] = set()
         self.default_path = default_path
         self._open_defaults = open_defaults
@@ -121,10 +124,10 @@ class HostPolicy(Policy):
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
         self.irrelevant: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
         self._irrelevant_choices = irrelevant_choices
-        self._taken: dict[Hashable, int] = {}  # alternatives of conditions, see `path_through`
+        self._taken = TakenConditions()
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
-        self._jumps_back = False  # it leads back
+        self._loses_code = False  # a jump leads back, or a statement was not parsed
         self._jumps: dict[tuple[str, str], bool] = {}  # labels: whether nothing else led there
         self._call_limit: int | None = None
         self._known: dict[str, int] = {}
@@ -161,14 +164,17 @@ class HostPolicy(Policy):
         label = ev.state.frame.function, node.name
         if isinstance(node, ir.Goto):
             self._jumps.setdefault(label, True)
-            self._jumps_back |= self._jumps[label] is False
+            self._loses_code |= self._jumps[label] is False
         else:
             self._jumps[label] = False
 
     @property
-    def loses_jumps(self) -> bool:
-        """Whether a jump leads back, or on to a label that nothing else leads to."""
-        return self._jumps_back or any(self._jumps.values())
+    def loses_code(self) -> bool:
+        """Whether a jump leads back, or on to a label that nothing else leads to.
+
+        Also where a statement of what launches could not be parsed.
+        """
+        return self._loses_code or any(self._jumps.values())
 
     # ---- linking
 
@@ -219,6 +225,10 @@ class HostPolicy(Policy):
             declared = unit is ev.state.unit or name in unit.declarations
             if unit.mentions(name) and not (declared and _keeps(unit, name)):
                 return False
+        if not any(
+            "static" in d.specifiers for u in self.linked for d in u.declarations.get(name, ())
+        ):
+            self.kept.add(name)
         text = f"`{name}` keeps the value that it begins with"
         self.defaults.setdefault(Assumption(Topic.HOST, text, name))
         return True
@@ -299,6 +309,7 @@ class HostPolicy(Policy):
         state = ev.state
         before, limit, depth = state.unit, self._call_limit, state.memory.depth
         is_outermost = limit is None and not is_launching
+        self._loses_code |= is_launching and bool(function.parse().dropped)
         if is_outermost:
             self._call_limit = state.budget.steps + MAX_HELPER_STEPS
         ev.types.enter(self._owner.get(id(function), before))
@@ -329,10 +340,11 @@ class HostPolicy(Policy):
         """
         if self._open_defaults is not None:
             self._open_defaults.release(ev, node, self.domain)
-        key = _key_of_condition(ev, node, alternatives)
-        path = self._taken.get(key, self.paths.get(node))
-        if key is not None and path is not None:
-            self._taken[key] = path
+        path = self._taken.known(ev, node, alternatives)
+        if path is None:
+            path = self.paths.get(node)
+        if path is not None:
+            self._taken.take(ev, node, alternatives, path)
         if path is None:
             self._widths[node] = len(alternatives)
         else:
@@ -462,21 +474,6 @@ def _assumed(ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> Assu
     span = ev.state.unit.span(node)
     place = Line(span.path, span.line)
     return Assumption(Topic.HOST, f"{what} at {PLACE}", subject, place)
-
-
-def _key_of_condition(ev: Evaluator, node: ir.Node, alternatives: Sequence[Assumption]) -> Hashable:
-    """Returns what conditions have in common that are equal; None where that is not known."""
-    condition = node.cond if isinstance(node, ir.If | ir.TernaryOp | ir.Switch) else None
-    if condition is None:
-        return None
-    values = []
-    for name in sorted(ev.state.node_facts.names_in(condition)):
-        binding = ev.state.lookup(name)
-        value = binding.object.cells.get(0) if isinstance(binding, Variable) else binding
-        if not isinstance(value, AffineInt):
-            return None
-        values.append((name, value.identity()))
-    return tuple(alternatives), tuple(values)
 
 
 def _shapes_of(unit: Unit) -> frozenset[str]:

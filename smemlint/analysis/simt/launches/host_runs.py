@@ -41,6 +41,7 @@ class HostRun:
         left_open: kernels that it launches of which ways through open choices may tell more.
         unnamed: see `LaunchPolicy`; at places where no kernel is known.
         unfollowed: see `LaunchPolicy`.
+        kept: see `HostPolicy`.
     """
 
     launches: tuple[Launch, ...]
@@ -50,6 +51,7 @@ class HostRun:
     left_open: frozenset[str] = frozenset()
     unnamed: Mapping[Span, int | None] = field(default_factory=dict)
     unfollowed: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
 
     def is_enough_for(self, kernel: str) -> bool:
         """Returns whether no way through open choices tells more of a kernel's launches."""
@@ -139,7 +141,7 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
             irrelevant_choices=irrelevant.of,
         )
         is_whole = execute_host_function(policy, host.function, scope)
-        policy.is_cut = not is_whole or policy.loses_jumps
+        policy.is_cut = not is_whole or policy.loses_code
         return policy
 
     strict = run()
@@ -224,8 +226,10 @@ def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPoli
     found = tuple(launches)
     named = {launch.span for launch in found}
     places = {place: n for run in runs for place, n in run.unnamed.items() if place not in named}
-    unfollowed = frozenset().union(*(run.unfollowed for run in runs))
-    return HostRun(found, is_cut, asked, steps, left_open, places, unfollowed)
+    unfollowed, kept = (
+        frozenset().union(*(getattr(run, name) for run in runs)) for name in ("unfollowed", "kept")
+    )
+    return HostRun(found, is_cut, asked, steps, left_open, places, unfollowed, kept)
 
 
 def _paths(alternatives: Mapping[ir.Node, int]) -> Iterator[dict[ir.Node, int]]:

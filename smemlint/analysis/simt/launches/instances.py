@@ -142,8 +142,13 @@ class Instances:
     def _unnamed_launches(self, function: Function, found: HostRun) -> tuple[Line, ...]:
         paths = {path: None for u in self._search.units_of(function) for path in u.files}
         texts = (self._index.read(path) or "" for path in paths)
-        places = self._unnamed[id(function)] = may_launch(function, found.unnamed, texts)
-        return places
+        places = dict.fromkeys(may_launch(function, found.unnamed, texts))
+        for unit in self._search.units_of(function):
+            for declaration in (d for ds in unit.declarations.values() for d in ds):
+                if {function.name, "<<<"} <= declaration.specifiers:  # in a lambda, in a table
+                    places[Line(declaration.span.path, declaration.span.line)] = None
+        self._unnamed[id(function)] = tuple(places)
+        return self._unnamed[id(function)]
 
     def _written(self, function: Function) -> list[list[KernelTask]]:
         """Guesses at each list of template arguments that is written behind a kernel's name.

@@ -8,19 +8,19 @@ anywhere. `template class Solver<float>;` instantiates all methods of a class.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Operand, Scope
 from smemlint.analysis.simt.domain.values import Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.launches.bindings import is_known, scope_text
+from smemlint.analysis.simt.launches.bindings import is_known, may_be_known, scope_text
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.frontend import ir
-from smemlint.frontend.program import Function, Unit
+from smemlint.frontend.program import Function, Record, TemplateParameter, Unit
 from smemlint.limits.budgets import MAX_INSTANTIATIONS
 from smemlint.reasons import ReasonCode
 
@@ -37,15 +37,23 @@ def written_instantiations(
 ) -> Instantiations:
     """Returns the bindings of a function's template parameters that some unit spells, each once.
 
-    Explicit instantiations come alone where there are any: they are all that a unit compiles.
+    Explicit instantiations come alone where there are any: they are all that a unit compiles. Of
+    a class that is written otherwise, only virtual methods may be called out of sight.
     """
     found: dict[object, Scope] = {}
     explicit: dict[object, Scope] = {}
+    is_virtual = not function.specifiers.isdisjoint(("virtual", "override"))
     for unit in units:
-        for spelled in _instantiated_classes(unit, function):
-            owner = ev.types.spelled(spelled)
-            if isinstance(owner, RecordType):
-                explicit.setdefault(spelled, scope_of(owner))
+        for written in unit.template_ids(function.record or ""):
+            owner = ev.types.spelled(written.spelled)
+            if not isinstance(owner, RecordType):
+                continue
+            if written.is_instantiated:
+                explicit.setdefault(written.spelled, scope_of(owner))
+            elif is_virtual and all(
+                may_be_known(owner.statics.get(p.name)) for p in _parameters(owner)
+            ):
+                found.setdefault(owner, scope_of(owner))
         for written in unit.template_ids(function.name):
             scope = template_scope(ev, function.template, written.arguments, function.scope)
             is_open = bool(written.parameters) and not is_known(scope, function)
@@ -59,6 +67,10 @@ def written_instantiations(
                 found.setdefault(key[0], scope)
     scopes = list((explicit or found).values())
     return Instantiations(scopes[:MAX_INSTANTIATIONS], max(len(scopes) - MAX_INSTANTIATIONS, 0))
+
+
+def _parameters(owner: RecordType) -> Sequence[TemplateParameter]:
+    return cast("Record", owner.record).template if owner.record is not None else ()
 
 
 def _deduce(

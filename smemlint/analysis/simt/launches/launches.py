@@ -167,8 +167,10 @@ class LaunchPolicy(HostPolicy):
             self._assigned.setdefault(node.lvalue.name, {})[value.name] = None
 
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
-        """Returns both of two functions: each may be launched."""
+        """Returns both of two functions: each may be launched, with what is chosen beside it."""
         if isinstance(a, CallableValue) and isinstance(b, CallableValue):
+            if node in self._widths:
+                self.alternatives[node] = self._widths[node]
             return one_of((a, b))
         return super().prefer(ev, a, b, node)
 

@@ -174,6 +174,21 @@ class LaunchSearch:
         self._link(units, [p for p in near if defines.search(self._index.read(p) or "")])
         return len(units) > before
 
+    def link_writers(self, units: list[Unit], variables: Iterable[str]) -> bool:
+        """Adds the units of files that declare variables of some units, and may write them.
+
+        Returns:
+            Whether there are any.
+        """
+        before = len(units)
+        for name in sorted(variables):
+            declared = [d for unit in units for d in unit.declarations.get(name, ())]
+            is_extern = any("extern" in d.specifiers for d in declared)
+            near = self._index.mentioning((name,), self._unit.path)
+            texts = {path: self._index.read(path) or "" for path in near}
+            self._link(units, [p for p, text in texts.items() if is_extern or "extern" in text])
+        return len(units) > before
+
     def _link(self, units: list[Unit], paths: Iterable[str]) -> list[str]:
         """Adds the units of some files, as memory allows; returns those that are in none."""
         near = list(paths)

@@ -10,7 +10,7 @@ from smemlint.facts import Span
 from smemlint.frontend.program import Function
 from smemlint.reasons import Line
 
-_BEHIND_VALUE = r"\b{}\s*+(?:<[^;{{}}]{{0,200}}?>\s*+)?[,;)}}\]:]"
+_BEHIND_VALUE = r"\b{}\s*+(?:<[^;{{}}]{{0,200}}?>\s*+)?(?:[,;)}}\]:]|\.\.\.)"
 """A function's name where it is neither called nor launched, nor declared."""
 
 
