@@ -1,4 +1,4 @@
-"""The row's stride may be annotated: that it is a multiple of 16 is told all the same."""
+"""The row's stride may be annotated: that it is a multiple of 16 is known all the same."""
 
 import torch
 import triton

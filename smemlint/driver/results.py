@@ -85,7 +85,7 @@ def merge(results: Sequence[UnitResult]) -> UnitResult:
     A kernel in a header can be in several units; the outcome does not depend on which process
     evaluated them, or when. Of a kernel of a Python file the result decides that decides most of
     its file: another one may have executed it without knowing what its own callers pass. Of what
-    one did not reach, and another one did, nothing is said.
+    one did not reach, and another one did, nothing is reported.
     """
     findings: list[Finding] = []
     sites: list[Site] = []

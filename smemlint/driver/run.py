@@ -104,7 +104,7 @@ def open_cache(
 ) -> Cache | None:
     """Returns the cache of a run; None where the settings name none, or sources are no files.
 
-    What a cubin holds is said by a program of the system, which may come, go and change.
+    What a cubin holds is read by a program of the system, which may come, go and change.
     """
     is_kept = all(s.given is None and not s.path.endswith(CUBIN_SUFFIX) for s in sources)
     if settings.no_cache or not is_kept:

@@ -50,7 +50,7 @@ class WarpPattern:
         warp: the first warp of the block that issues it.
         count: how many warp instructions of the block have it.
         wavefronts, ideal, profiler_ideal: what `hardware.wavefronts` says of it; 0 when it cannot
-            be told.
+            be given.
         width: bytes that one lane moves, after merging.
         values: values of enclosing loop variables at the first occurrence, for messages.
         exact: the addresses hold as they are; else only up to a common multiple of the width.

@@ -61,7 +61,7 @@ def cute_type(ev: Evaluator, name: str, arguments: tuple[str, ...]) -> CType | N
         return StaticType(last, value=value)
     words = _WORD.findall(" ".join(arguments))
     if any(ev.state.lookup(word) is not None for word in words):
-        # Names in the text mean something else elsewhere: instances are told apart by it.
+        # Names in the text mean something else elsewhere: instances differ by it.
         arguments = tuple(_closed(ev, argument) for argument in arguments)
     return StaticType(f"{last}<{', '.join(arguments)}>", value=value)
 

@@ -422,7 +422,7 @@ def _forget_object(
 def _refers_to_shared(ev: Evaluator, place: LValue) -> bool:
     """Returns whether an object or a member of it refers or points to shared memory.
 
-    Of an object whose class was not read, what constructs it is said already.
+    Of an object whose class was not read, what constructs it is noted already.
     """
     if place.object.space is not Space.LOCAL or is_opaque(place.type):
         return False

@@ -1,4 +1,4 @@
-"""Pointers that move with a loop that is not unrolled whole: loop strength reduction picks them.
+"""Pointers that move with a loop that is not fully unrolled: loop strength reduction picks them.
 
 Of accesses of `s[16 * t + 32 * k + i]` in a loop over k that stays one, LLVM makes one pointer that
 advances, and ptxas proves no more of it than the offset that it points to lets it. That is the
@@ -82,7 +82,7 @@ def mark_induction_pointers(
         atoms: the names that sums have for what the loop advances.
         pragma: before the loop.
         together: iterations in one basic block, of which there are more; 1 if only run time tells.
-        known: what the first iterations told of the pointers.
+        known: what the first iterations showed of the pointers.
         is_left: the compiler leaves the loop as it is, without being asked; None if that is open.
     """
     for item in items:

@@ -15,7 +15,7 @@ in step with the source where the step is no constant, under `#pragma unroll` 1 
 | the same of `lane % 3`; of `lane % 5` | 8, 8; 16, 16 | the same |
 | `for (i = t; i < 1300; i += 128)`, `i` | 41, 41 | 41, 41 |
 | the same of 2000; of 3000 | 63, 63; 94, 94 | 78, 78; 101, 101 |
-| the same of 1000, which may be unrolled whole | 32, 32 | 32, 32 or 39, 39 |
+| the same of 1000, which may be fully unrolled | 32, 32 | 32, 32 or 39, 39 |
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 
 _FULL = 405
-"""A loop of n iterations of size c is unrolled whole when n * c + 2 is not above this."""
+"""A loop of n iterations of size c is fully unrolled when n * c + 2 is not above this."""
 DIVISION = 4
 """What a division costs, of integers and of floating-point numbers, and a remainder; others: 1.
 
-So that `for (i < n) v = v / a + b;`, with 6 in all, is unrolled whole up to 67 (of the primes),
+So that `for (i < n) v = v / a + b;`, with 6 in all, is fully unrolled up to 67 (of the primes),
 `v * a + b` up to 131 and `v ^= v << 13; v ^= v >> 17; v ^= v << 5;` up to 58.
 """
 _PARTIAL = 200
@@ -37,7 +37,7 @@ RUN_TIME = 4
 MOST_OF_A_TRIANGLE = 4
 """Iterations of a loop that are unrolled where the trip count of an inner loop hangs on them.
 
-`for (i = 1; i < n; i++) for (j = i; j > 0; j--)` is unrolled whole up to n = 5, whatever the body
+`for (i = 1; i < n; i++) for (j = i; j > 0; j--)` is fully unrolled up to n = 5, whatever the body
 costs, and stays a loop from n = 6 on; its inner loop is one of a run-time trip count. With
 `j >>= 1`, which nothing can count at run time, both are unrolled (nine times in cuda-samples).
 """
@@ -63,7 +63,7 @@ _COSTS_OF_DOUBLE = {
 }
 """What functions add to the cost of an iteration.
 
-So that `for (i < n) a += f(s[33 * t + i]);` is unrolled whole up to the n that nvcc does: 24 for
+So that `for (i < n) a += f(s[33 * t + i]);` is fully unrolled up to the n that nvcc does: 24 for
 expf, 12 for logf, 7 for erfcf, 8 and 5 for exp and log of double. Of powf it differs.
 """
 _COST_OF = {
@@ -153,7 +153,7 @@ def is_block_settled(trips: int, cost: int, pragma: str) -> bool:
     """Returns whether slots are filled alike whatever the compiler's own count of costs is.
 
     Ours is up to four times nvcc's, and nvcc 13.0.88 has further thresholds: of loops of 48 to 120
-    iterations `s[t * P + k] = g[k * ld + t]` is unrolled whole up to 120, `s[t * P + k] - m` under
+    iterations `s[t * P + k] = g[k * ld + t]` is fully unrolled up to 120, `s[t * P + k] - m` under
     an `expf` in 49, 50, 51, 54, 55 and 63, by 8 in 48, 72 and 96, and by 24 and 20, in LDS.64, in
     52 and 60; 25 stores of a float2 are 1 and 6 times 4.
 

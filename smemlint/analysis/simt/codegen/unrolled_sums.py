@@ -1,4 +1,4 @@
-"""Loops of the compiled code that LLVM unrolls whole before it looks for neighbours.
+"""Loops of the compiled code that LLVM fully unrolls before it looks for neighbours.
 
 A short loop over `range` becomes straight-line code, in which neighbours merge as everywhere, but
 in a kernel without another loop and branch sums with the loop's number stay as they were computed

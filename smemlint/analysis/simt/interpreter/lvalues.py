@@ -106,7 +106,7 @@ def variable_lvalue(variable: Variable) -> LValue:
 def _member_of_unread(base: LValue, name: str) -> LValue:
     """Returns a member of an object in shared memory of a class that was not read: it has no size.
 
-    What reaches it is said to be undecided.
+    What reaches it is undecided.
     """
     return replace(base, type=OpaqueType(f"{base.type}::{name}"))
 

@@ -434,7 +434,7 @@ class HostPolicy(Policy):
         return total
 
     def hangs_on_choices(self, value: object, depth: int = 0) -> bool:
-        """Returns whether ways through open choices may tell more of a number; types are told.
+        """Returns whether ways through open choices may give more of a number; types are known.
 
         They do not where all that is open in it are numbers that callers pass.
         """

@@ -259,7 +259,7 @@ def _of_other_places(launches: Iterable[Launch], found: Sequence[Launch]) -> lis
     others = []
     for launch in launches:
         known = texts.get((launch.kernel, launch.span))
-        is_told = known is not None and is_known(launch.scope, launch.function)
-        if known is None or (is_told and scope_text(launch.scope, launch.function) not in known):
+        is_given = known is not None and is_known(launch.scope, launch.function)
+        if known is None or (is_given and scope_text(launch.scope, launch.function) not in known):
             others.append(launch)
     return others

@@ -109,7 +109,7 @@ class Instances:
             scope, assumptions = self._guess(function)
             return [[self._task(function, scope, forced, given, assumptions)]]
         groups: dict[_Group, list[KernelTask]] = {}
-        told: set[_Text] = set()
+        launched: set[_Text] = set()
         keys: dict[Launch, _Group] = {}
         for launch in launches:
             block = forced or launch.block
@@ -124,20 +124,20 @@ class Instances:
             keys[launch] = text, tasks[0].instance.block, block is None
             groups.setdefault(keys[launch], tasks)
             if is_known(launch.scope, function):
-                told.add(text)
-        trusted = _trusted(groups, told)
+                launched.add(text)
+        trusted = _trusted(groups, launched)
         self._left[id(function)] = max((launch.left for launch in launches), default=0)
         if found.is_cut:
             self._cut.add(id(function))
         is_left = {launch: keys[launch] not in trusted for launch in launches}
         left = (_line(n) for n in launches if is_left[n] or (n.is_also_open and forced is None))
         self._open[id(function)] = tuple(dict.fromkeys(left))
-        told = {text for text, *_ in trusted}
+        launched = {text for text, *_ in trusted}
         unnamed = self._unnamed_launches(function, found)
         written = self._written(function) if unnamed or not trusted else []
         if not trusted:
             return written or self._never_launched(function)
-        return [*trusted.values(), *(g for g in written if g[0].instance.template not in told)]
+        return [*trusted.values(), *(g for g in written if g[0].instance.template not in launched)]
 
     def _unnamed_launches(self, function: Function, found: HostRun) -> tuple[Line, ...]:
         paths = {path: None for u in self._search.units_of(function) for path in u.files}
@@ -369,9 +369,9 @@ class Instances:
         declared = partial(self._user.declared_swizzle, function.name)
         given = self._user.preconditions(function)
         known = Assumption(Topic.BLOCK, f"block ({shape}) ({origin})", place=instance.place)
-        is_told = origin and all(a.topic is not Topic.BLOCK for a in assumptions)
+        is_given = origin and all(a.topic is not Topic.BLOCK for a in assumptions)
         assumed = (
-            *((known,) if is_told else ()),
+            *((known,) if is_given else ()),
             *assumptions,
             *self._index.built_with(self._unit),
         )
@@ -388,20 +388,20 @@ def _is_unused(launch: Launch, kernel: Function) -> bool:
 
 
 def _trusted(
-    groups: Mapping[_Group, list[KernelTask]], told: set[_Text]
+    groups: Mapping[_Group, list[KernelTask]], launched: set[_Text]
 ) -> dict[_Group, list[KernelTask]]:
     """Returns the instances whose blocks launches tell; guesses count where those say nothing.
 
     Args:
         groups: tasks by template arguments, block, and whether the block is guessed.
-        told: the template arguments that launches tell.
+        launched: the template arguments that launches give.
     """
     known = {key for key, g in groups.items() if len(g) == 1 and g[0].instance.origin}
     texts = {text for text, *_ in known}
     return {
         key: group
         for key, group in groups.items()
-        if not known or key in known or (key[0] in told and key[0] not in texts)
+        if not known or key in known or (key[0] in launched and key[0] not in texts)
     }
 
 

@@ -57,8 +57,8 @@ def written_instantiations(
         for written in unit.template_ids(function.name):
             scope = template_scope(ev, function.template, written.arguments, function.scope)
             is_open = bool(written.parameters) and not is_known(scope, function)
-            is_told = not is_open or _deduce(ev, unit, function, written.parameters, scope)
-            if not (is_told or written.arguments):
+            is_given = not is_open or _deduce(ev, unit, function, written.parameters, scope)
+            if not (is_given or written.arguments):
                 continue  # another function of the name
             key = scope_text(scope, function), written.arguments
             if written.is_instantiated:

@@ -117,7 +117,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     How many iterations the compiler puts together depends on what they cost, so a loop is tried
     first to learn that; where it stays a loop it is run with its variables marked as such. Two
     iterations tell it where the header alone says how many there are. One in a loop that is
-    unrolled whole is laid out anew where it runs another number of times.
+    fully unrolled is laid out anew where it runs another number of times.
     """
     state, node = ev.state, parts.node
     plan = state.loop_plans.get(node)

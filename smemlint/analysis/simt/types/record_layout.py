@@ -54,7 +54,7 @@ def lay_out(
         if field_name or not _is_packed(ctype):
             placed.append((field_name, ctype, begin))
     offsets = [begin // 8 for _, _, begin in placed] if union else _apart(placed, end)
-    if offsets is None:  # several bit-fields of one byte cannot be told apart
+    if offsets is None:  # several bit-fields of one byte cannot be distinguished
         unsized = [(n, _without_bits(ctype), extra) for n, ctype, extra in fields]
         return lay_out(name, unsized, align=align, record=record, arguments=arguments, pack=pack)
     members = []

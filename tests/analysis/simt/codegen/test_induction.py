@@ -1,4 +1,4 @@
-"""Loops that are not unrolled whole: SASS of nvcc 13.0.88, -O3, sm_90."""
+"""Loops that are not fully unrolled: SASS of nvcc 13.0.88, -O3, sm_90."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_blocks_whose_loads_are_as_aligned_as_they_are(loop, align):
 @pytest.mark.parametrize(
     ("function", "trips", "width"),
     [
-        ("expf", 16, 16),  # unrolled whole
+        ("expf", 16, 16),  # fully unrolled
         ("logf", 8, 16),
         ("logf", 16, 8),  # by four
         ("log1pf", 24, 8),

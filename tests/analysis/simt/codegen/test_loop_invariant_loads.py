@@ -107,7 +107,7 @@ def test_what_an_unrolled_loop_stored_is_in_registers_of_the_next_one(pragma, lo
 
 @pytest.mark.parametrize(("length", "loaded"), [(48, 24), (56, 28), (64, 32)])
 def test_an_index_that_a_loop_counts_costs_nothing_beside_its_load(length, loaded) -> None:
-    """Such loops are unrolled whole: LDS.128 of a row of Q in front of the loop around it"""
+    """Such loops are fully unrolled: LDS.128 of a row of Q in front of the loop around it"""
     inner = f"float s = 0; for (int d = 0; d < {length}; d++) s += Q[t][d] * K[n][d];"
     found = loads(f"for (int n = 0; n < 64; n++) {{ {inner} o[n * 64 + t] = s; }}")
     assert found == {"Q": (16, loaded), "K": (16, 64 * loaded)}

@@ -48,7 +48,7 @@ def widths(rows, columns, depth, kernel=KERNEL):
 @pytest.mark.parametrize(
     ("tile", "expected"),
     [
-        ((2, 4, 8), [16, 16]),  # unrolled whole
+        ((2, 4, 8), [16, 16]),  # fully unrolled
         ((4, 2, 8), [16, 8]),
         ((8, 8, 8), [4, 16]),  # a loop for LLVM and for ptxas
         ((8, 8, 32), [4, 16]),
