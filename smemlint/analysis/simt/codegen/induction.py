@@ -84,6 +84,7 @@ def mark_induction_pointers(
         together: iterations in one basic block, of which there are more; 1 if only run time tells.
         known: what the first iterations showed of the pointers.
         is_left: the compiler leaves the loop as it is, without being asked; None if that is open.
+            Of iterations that share a basic block: None if that is open.
     """
     for item in items:
         if isinstance(item, Event) and isinstance(item.offset, AffineInt):
@@ -96,7 +97,8 @@ def mark_induction_pointers(
                 item.offset = _with_form(item.offset, form)
     known = {} if known is None else known
     if stays_a_loop(pragma) or together > 1:
-        _mark_pointers(items, atoms, known, is_block=not stays_a_loop(pragma))
+        together = 1 if stays_a_loop(pragma) else together
+        _mark_pointers(items, atoms, known, together, is_sure=is_left is not None)
     elif is_left is not False and not any(_is_of_loop(item) for item in items):
         _mark_pointers(items, atoms, known, is_sure=is_left is True)
 
@@ -119,8 +121,8 @@ def _mark_pointers(
     items: Sequence[Event | Fence],
     atoms: Set[str],
     known: dict[object, tuple[int, bool]],
+    together: int = 1,
     *,
-    is_block: bool = False,
     is_sure: bool = True,
 ) -> None:
     runs = _runs(items, atoms)
@@ -133,12 +135,9 @@ def _mark_pointers(
     sums.update({id(event.object) for event in events if _is_moved_alone(event, atoms)})
     for key, places in zip(keys, runs.values(), strict=True):
         if key not in known:
-            is_alone = sums[key[1]] == 1
-            known[key] = (
-                _pointer_of_block(places, is_alone=is_alone)
-                if is_block
-                else _pointer_of(places, is_sure=is_sure)
-            )
+            known[key] = _pointer_of(_first_iteration(places, together), is_sure=is_sure)
+            if together > 1 and (is_sure or not known[key][1]):
+                known[key] = _pointer_of_block(places, is_alone=sums[key[1]] == 1)
         _mark_run(places, *known[key])
 
 
@@ -163,6 +162,14 @@ def _runs(
             run, place = run_and_position(item, item.offset)
             runs.setdefault((item.kind, *run), {}).setdefault(place, []).append(item)
     return runs
+
+
+def _first_iteration(
+    run: Mapping[int, Sequence[Event]], together: int
+) -> Mapping[int, Sequence[Event]]:
+    events = sorted(chain.from_iterable(run.values()), key=lambda event: event.sequence)
+    first = {id(event) for event in events[: len(events) // together]}
+    return {at: each for at, each in run.items() if any(id(e) in first for e in each)} or run
 
 
 def _pointer_of_block(run: Mapping[int, Sequence[Event]], *, is_alone: bool) -> tuple[int, bool]:

@@ -14,6 +14,7 @@ from smemlint.analysis.simt.codegen.staggered import mark_thinned
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.codegen.unroll import (
     MOST_OF_A_TRIANGLE,
+    is_close,
     is_left_by_llvm,
     stays_a_loop,
     unrolled,
@@ -154,7 +155,10 @@ def execute_iterations(
         if not done:
             known.clear()
         shared = 1 if plan is None or plan.is_counted else together
-        is_left = together == 1 and is_left_by_llvm(len(run.starts), loop.cost)
+        count, trips = len(run.starts), foreseen or len(run.starts)
+        is_left = together == 1 and is_left_by_llvm(count, loop.cost)
+        if is_close(together, trips, loop.cost * trips // count):
+            is_left = None
         if plan is not None and plan.may_wrap:
             is_left = True
         pragma = parts.node.pragma
