@@ -354,7 +354,7 @@ class Project:
             reason = Reason(ReasonCode.LEFT_OUT, text)
             found.notes.append(NotAnalysed(function.span, function.name, reason))
         if instances.is_cut(function):
-            text = "what launches it takes too long to follow: later launches are not known"
+            text = "what launches it was not followed to its end: later launches are not known"
             reason = Reason(ReasonCode.LEFT_OUT, text)
             found.notes.append(NotAnalysed(function.span, function.name, reason))
 
