@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from smemlint.frontend.line_searches import (
     LAUNCH,
     at_line_begins,
+    includes_of_kernels,
     launched_names,
-    quoted_includes,
     without_comments,
     without_messages,
 )
@@ -329,7 +329,7 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
 
     None where it includes no file of its own project.
     """
-    if not may_launch(text) or not any(quoted_includes(text)):
+    if not may_launch(text) or not any(includes_of_kernels(text)):
         return {}
     heads = (head["head"] for head in _KERNEL_HEAD.finditer(text))
     defined = {name for head in heads for name in _CALLED.findall(head)}
@@ -357,7 +357,7 @@ def instantiated_includes(text: str) -> list[str]:
     Projects that compile one template in many files write files of nothing else, or of explicit
     specializations that call it: `template <> void run<64>() { launch<64>(); }`.
     """
-    return list(quoted_includes(text)) if any(at_line_begins(_INSTANTIATES, text)) else []
+    return list(includes_of_kernels(text)) if any(at_line_begins(_INSTANTIATES, text)) else []
 
 
 def built_includes(path: str, text: str) -> list[str]:
@@ -366,7 +366,7 @@ def built_includes(path: str, text: str) -> list[str]:
     That nvcc builds it tells that there are some in them: `#include "kernels.cuh"`, and `main`.
     """
     is_own = not path.endswith(".cu") or "__global__" in text or may_launch(text)
-    return [] if is_own or instantiated_includes(text) else list(quoted_includes(text))
+    return [] if is_own or instantiated_includes(text) else list(includes_of_kernels(text))
 
 
 # ---- arguments
@@ -428,8 +428,9 @@ def defines_kernel(text: str, name: str) -> bool:
 
 
 def declares_variable(text: str, name: str) -> bool:
-    """Returns whether a text spells a variable or parameter of this name: `F f`, `void (*f)()`."""
-    in_front = rf"\b(?!(?:{_STATEMENT_WORDS})\b)[A-Za-z_]\w*+>?\s++|\([ \t]*+\*[ \t]*+"
+    """Returns whether a text spells a variable or parameter: `F f`, `auto* f`, `void (*f)()`."""
+    word = rf"\b(?!(?:{_STATEMENT_WORDS})\b)[A-Za-z_]\w*+"
+    in_front = rf"{word}(?:\s*+[*&]++|>?\s)\s*+|\([ \t]*+\*[ \t]*+"
     return re.search(rf"(?:{in_front}){re.escape(name)}\s*+[=;,)]", text) is not None
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from smemlint.frontend.cuda.preprocessor.system_headers import may_define_kernels
 from smemlint.limits.budgets import MAX_KEPT_TEXTS, MAX_LAUNCHED_NAME
 
 LAUNCH = r"<<[ \t]*+<"
@@ -57,9 +58,9 @@ def includes(text: str) -> Iterator[tuple[str, bool]]:
         yield found[1] or found[2].strip(), found[1] is not None
 
 
-def quoted_includes(text: str) -> Iterator[str]:
-    """Yields the files that a text names in `#include "file"`, in order, of all its branches."""
-    return (name for name, is_quoted in includes(text) if is_quoted)
+def includes_of_kernels(text: str) -> Iterator[str]:
+    """Yields the files that a text includes and that may define kernels, of all its branches."""
+    return (name for name, is_quoted in includes(text) if may_define_kernels(name, is_quoted))
 
 
 def launched_names(text: str) -> Iterator[tuple[str, int]]:

@@ -356,7 +356,7 @@ class Unit(Protocol):
 
     @property
     def not_found(self) -> tuple[str, ...]:
-        """Quoted includes that were not found."""
+        """Includes that were not found and may define kernels."""
         ...
 
     @property

@@ -108,7 +108,9 @@ def test_a_launched_kernel_without_a_definition_is_of_a_header_of_the_project():
     text += "__global__ void local() {}\n"
     assert heuristics.may_launch(text)
     assert heuristics.launched_and_not_defined(text) == {"far": text.index("far")}
-    assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<k.cuh>")) == {}
+    assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<k.h>")) == {}
+    assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<cub/k.cuh>")) == {}
+    assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<p/k.cuh>"))
 
 
 def test_a_file_instantiates_templates_of_the_headers_of_its_project():
@@ -148,6 +150,8 @@ def test_a_text_defines_a_kernel_or_declares_a_variable():
     variables = [n for n in ("n", "f", "x", "k") if heuristics.declares_variable(text, n)]
     assert (kernels, variables) == (["k"], ["n", "f"])
     assert heuristics.declares_variable("void run(void (*f)());", "f")
+    assert all(heuristics.declares_variable(f"auto{p}f = &k<4>;", "f") for p in ("* ", " *", "& "))
+    assert not any(heuristics.declares_variable(t, "f") for t in ("return *f;", "g(&f);"))
     assert not heuristics.declares_variable("return f;", "f")
 
 

@@ -22,6 +22,7 @@ from smemlint.frontend.heuristics import (
     launched_and_not_defined,
     library_kernels,
 )
+from smemlint.frontend.line_searches import words_outside_comments
 from smemlint.frontend.program import Function, Unit
 from smemlint.reasons import Reason, ReasonCode
 
@@ -43,14 +44,15 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
         yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
     launches = launched_and_not_defined(text)
     headers = {posixpath.basename(name) for name in instantiated_includes(text)}
-    has_built = bool(built_includes(path, text))
-    if not launches and not headers and not has_built:
+    built = {posixpath.basename(name) for name in built_includes(path, text)}
+    if not launches and not headers and not built:
         return
     unit = index.unit(path)
     yield from _undefined(index, unit, launches)
-    missing = ", ".join(n for n in unit.not_found if posixpath.basename(n) in headers)
+    needed = headers or {name for name in built if name.endswith(".cuh")}
+    missing = ", ".join(n for n in unit.not_found if posixpath.basename(n) in needed)
     if missing and not launches and not any(f.is_kernel for f in unit.functions):
-        reason = f"what it instantiates may be in files that were not found: {missing}"
+        reason = f"kernels that it uses may be in files that were not found: {missing}"
         yield NotAnalysed(_place(path, text, 0, 0), "", Reason(ReasonCode.MISSING, reason))
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
     if all(is_cub_header(file) or is_without_kernels(file) for file in outside):
@@ -63,7 +65,7 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
             reason = f"{name} is defined in {file}, which is not among the files to analyse"
             where = _place(path, text, start, len(function.name))
             yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
-    if not headers and not has_built:
+    if not headers and not built:
         return
     launching = [
         f.words
@@ -97,8 +99,9 @@ def _undefined(
     missing = ", ".join(unit.not_found)
     text = index.read(unit.path) or ""
     kernels = {f.name for f in unit.functions if f.is_kernel}
+    words = words_outside_comments(text)
     for name, start in launches.items():
-        if name in kernels or declares_variable(text, name):
+        if name not in words or name in kernels or declares_variable(text, name):
             continue
         if not any(defines_kernel(index.read(file) or "", name) for file in index.sources):
             reason = f"`{name}` is defined in no file that was read; not found: {missing}"

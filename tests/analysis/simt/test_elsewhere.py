@@ -105,7 +105,9 @@ def test_a_header_of_one_folder_below_is_read_and_one_of_none_or_two_is_missing(
 @pytest.mark.parametrize(
     "launch",
     [
+        "void go() {}  // by a kernel <<<>>>",
         "template <class F> void go(F kernel, float* a) { kernel<<<1, 64>>>(a); }",
+        "void go(float* a) { auto* kernel = &of<4>; kernel<<<1, 64>>>(a); }",
         "void go(void (*kernel)(float*), float* a) { kernel<<<1, 64>>>(a); }",
         "__global__ void kernel(float* a) {}\nvoid go(float* a) { kernel<<<1, 64>>>(a); }",
         "#define KERNEL __global__ void\n"
@@ -141,20 +143,23 @@ def test_a_file_that_is_built_for_its_headers_says_once_where_the_kernels_are(
 
 
 @pytest.mark.parametrize(
-    ("text", "count"),
+    ("text", "counts"),
     [
-        ("template void run<64>(float* a);", 1),
-        ("template <> void run<64>(float* a) { launch<64>(a); }", 1),
-        ("void run(float* a) {}", 0),  # of host code alone
-        ("__global__ void k() { __shared__ int s[4]; s[0] = 1; }", 1),
+        ("template void run<64>(float* a);", (1, 1, 1, 0)),
+        ("template <> void run<64>(float* a) { launch<64>(a); }", (1, 1, 1, 0)),
+        ("void run(float* a) { p::launch<64>(a); }", (0, 1, 1, 0)),  # of host code alone
+        ("void run(float* a) { kernel<64><<<1, 64>>>(a); }", (1, 1, 1, 0)),
+        ("__global__ void k() { __shared__ int s[4]; s[0] = 1; }", (1, 1, 1, 0)),
     ],
 )
-def test_templates_of_a_header_that_was_not_found_are_said(text, count, tmp_path):
-    (tmp_path / "one.cu").write_text(f'#include "launch_template.h"\n{text}\n')
-    facts = check([Source(str(tmp_path / "one.cu"))], Settings()).facts
-    notes = [n for n in facts.not_analysed if n.reason.code is ReasonCode.MISSING]
-    assert [n.span.line for n in notes] == [1] * count
-    assert all("launch_template.h" in n.reason.text for n in notes)
+def test_templates_of_a_header_that_was_not_found_are_said(text, counts, tmp_path):
+    spellings = ('"run.h"', '"run.cuh"', "<p/run.cuh>", "<p/run.h>")
+    for spelling, count in zip(spellings, counts, strict=True):
+        (tmp_path / "one.cu").write_text(f"#include {spelling}\n{text}\n")
+        facts = check([Source(str(tmp_path / "one.cu"))], Settings()).facts
+        notes = [n for n in facts.not_analysed if n.reason.code is ReasonCode.MISSING]
+        assert len(notes) == count, spelling
+        assert all(spelling[1:-1] in n.reason.text for n in notes)
 
 
 def test_a_kernel_of_cutlass_that_nothing_uses_is_none_of_a_file(tmp_path):

@@ -29,7 +29,7 @@ from smemlint.frontend.cuda.preprocessor.includes import PREPARED, Includes
 from smemlint.frontend.cuda.preprocessor.macros import Expander, macro_of_value
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.pytorch import may_name_pytorch, pytorch_macros
-from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
+from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system, may_define_kernels
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
 from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
 from smemlint.frontend.program import Dropped
@@ -73,7 +73,7 @@ class Preprocessed:
         tokens: of the root with its includes in place, macros expanded, pragmas as tokens.
         files: the files that tokens point into; the first is the root.
         regions: the assumed conditions by place.
-        not_found: quoted includes that were not found, as written.
+        not_found: includes that were not found and may define kernels, as written.
         notices: what could not be read.
         unread: kernels and shared memory that another build may read.
         expand: expands macros in tokens as at the end of the unit.
@@ -330,10 +330,8 @@ class _Run:
             return
         if found is None:
             if is_followed and not (is_modelled and is_released(name)):
-                self._report_refused(arguments[0], name, includer)
-                if is_quoted:
-                    self.not_found.append(name)
-                else:
+                self._report_missing(arguments[0], name, includer)
+                if not is_quoted:
                     self._missed[name, includer] = None
             self._branches.headers_are_missing = True
             if not is_modelled:
@@ -387,8 +385,10 @@ class _Run:
             self.unread.add(span, Reason(ReasonCode.NOT_READ, text))
         return chosen, conditions
 
-    def _report_refused(self, token: Token, name: str, includer: str) -> None:
-        """Notes that an include may be there and is not read."""
+    def _report_missing(self, token: Token, name: str, includer: str) -> None:
+        """Notes an include that may define kernels, and why one that may be there is not read."""
+        if may_define_kernels(name, token.kind == "string"):
+            self.not_found.append(name)
         paths = self._includes.candidates(name, includer)
         reasons = (self._refusal(path, is_written=n == 0) for n, path in enumerate(paths))
         reason = next(filter(None, reasons), "")

@@ -16,3 +16,12 @@ _NAMES = frozenset(f"{name}.h" for name in f"{_C} {_CUDA}".split())
 def is_of_system(name: str) -> bool:
     """Returns whether an include names such a header, e.g. `cuda_fp16.h` or `thrust/sort.h`."""
     return name in _NAMES or name.partition("/")[0] in _FOLDERS
+
+
+def may_define_kernels(name: str, is_quoted: bool) -> bool:
+    """Returns whether an include names a file of the project, or one of CUDA of another library.
+
+    What stands in brackets is the project's own too where a folder of the build leads to it:
+    `<raft/linalg/detail/add.cuh>`. Headers in brackets that end in `.h` are of host libraries.
+    """
+    return is_quoted or (name.endswith(".cuh") and not is_of_system(name))
