@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     U32,
     U64,
     VOID,
+    ArrayType,
     CType,
     FloatType,
     IntType,
@@ -87,6 +88,8 @@ def _vectors() -> dict[str, CType]:
     for name in ("ClusterBarrier", "ClusterTransactionBarrier"):  # CUTLASS 4.7, arch/barrier.h
         word = (Member("barrier_", U64, 0),)
         table[name] = RecordType(name, word, 8, 8, statics={"ValueType": U64})
+    for name in ("CUtensorMap", "TmaDescriptor"):
+        table[name] = RecordType(name, (Member("opaque", ArrayType(U64, 16), 0),), 128, 64)
     return table
 
 

@@ -58,6 +58,8 @@ def _bytes(text: str, name: str, place: str) -> int | None:
         ("struct S { int a : 3; long b : 40; bool z; };", 8, 6),
         ("struct S { unsigned char a : 7; unsigned char : 0; char z; };", 2, 1),
         ("struct S { int : 20; char z; };", 4, 3),
+        ("struct S { char a; CUtensorMap m; char z; };", 256, 192),  # cuda.h of CUDA 13
+        ("struct S { cute::TmaDescriptor m; char z; };", 192, 128),
         ("struct S { long : 49; char z; };", 8, 7),
         ("struct S { short a : 9; short b : 9; char z; };", 6, 4),
         ("union S { int a : 3; short z; };", 4, 0),
