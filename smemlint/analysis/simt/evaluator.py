@@ -125,6 +125,10 @@ class Policy:
     def on_lambda(self, ev: Evaluator, node: ir.Lambda, made: CallableValue | None) -> None:
         """Sees a lambda that was made; None: that is about to be called."""
 
+    def leaves(self, ev: Evaluator, node: ir.Lambda, operands: Sequence[Operand]) -> bool:
+        """Returns whether a call of a lambda is not run: it changes nothing that is followed."""
+        return False
+
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
         """Returns the value of a call that the policy itself evaluates; None for all others."""
         return None

@@ -1,6 +1,7 @@
 """Operators that classes define whose objects hold addresses: iterators, and views of memory.
 
-Those of other classes compute numbers that no address is made of; they are not called.
+Those of other classes compute numbers that no address is made of; they are not called. Nor are
+those of streams: what is read from one is not known.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from smemlint.analysis.simt.calls.inlining import inline_member, inline_named
-from smemlint.analysis.simt.calls.unfollowed import is_shared_address
+from smemlint.analysis.simt.calls.unfollowed import forget_place, is_shared_address
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
-from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Value
+from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.frontend import ir
@@ -55,6 +56,34 @@ def operated(ev: Evaluator, value: Value, node: ir.Expression) -> Value:
         place = LValue(value.object, value.offset, value.target, value.is_volatile)
         return read_lvalue(ev, place, node)
     return value
+
+
+def is_of_stream(ev: Evaluator, node: ir.BinaryOp) -> bool:
+    """Returns whether a shift of what is not known gives that again, and has been followed.
+
+    Host code that only writes a text is not asked for it: `std::cerr << "m: " << m`.
+    """
+    if node.op == ">>":
+        return _is_read_from_stream(ev, node)
+    if ev.policy.tracks_scev:
+        return False
+    effects = ev.state.node_facts.mod_ref(node.right)
+    return (
+        effects is not None and effects.is_arithmetic and not (effects.modified or effects.callees)
+    )
+
+
+def _is_read_from_stream(ev: Evaluator, node: ir.BinaryOp) -> bool:
+    """Returns whether what is no number gives a variable its value: `std::cin >> threads`."""
+    if not isinstance(node.right, ir.ID | ir.StructRef | ir.ArrayRef):
+        return False
+    place = ev.lvalue(node.right)
+    if isinstance(place, Unknown) or place.object.space is not Space.LOCAL:
+        return False
+    if not ev.policy.may_write("operator>>", place.type, is_used=False):
+        return False
+    forget_place(ev, place, f"`{ev.state.source_text(node.right)}` is read from a stream")
+    return True
 
 
 def _call(

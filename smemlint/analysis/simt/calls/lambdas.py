@@ -195,6 +195,8 @@ def execute_closure(
             node, Reason(ReasonCode.TOO_LARGE, "a lambda calls itself too deeply")
         )
     ev.policy.on_lambda(ev, closure.node, None)
+    if ev.policy.leaves(ev, closure.node, operands):
+        return Unknown.because(ReasonCode.NOT_MODELLED, "a lambda that makes a text is not run")
     bound = template_scope(ev, _template_of(closure.node), arguments)
     made_in = closure.frame
     changed: Scope = {

@@ -9,10 +9,9 @@ import numpy as np
 from smemlint.analysis.simt.builtins.cute_front import assign_data
 from smemlint.analysis.simt.builtins.tuples import assign_elements
 from smemlint.analysis.simt.calls.candidates import find_candidates
-from smemlint.analysis.simt.calls.class_operators import call_operator, operated
+from smemlint.analysis.simt.calls.class_operators import call_operator, is_of_stream, operated
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
-from smemlint.analysis.simt.calls.unfollowed import forget_place
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.affine import COMPARISONS
 from smemlint.analysis.simt.domain.ctypes import (
@@ -184,7 +183,7 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     if node.op in ("&&", "||"):
         return _evaluate_logical(ev, node)
     left = ev.evaluate(node.left)
-    if node.op == ">>" and isinstance(left, Unknown) and _is_read_from_stream(ev, node):
+    if node.op in ("<<", ">>") and isinstance(left, Unknown) and is_of_stream(ev, node):
         return left
     right = ev.evaluate(node.right)
     if not (left.__class__ is AffineInt and right.__class__ is AffineInt):  # most are
@@ -196,19 +195,6 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     if node.op in ("+", "-", "^"):
         _note_sum(ev, node, left, right)
     return apply_binary(ev, node.op, left, right, node)
-
-
-def _is_read_from_stream(ev: Evaluator, node: ir.BinaryOp) -> bool:
-    """Returns whether what is no number gives a variable its value: `std::cin >> threads`."""
-    if not isinstance(node.right, ir.ID | ir.StructRef | ir.ArrayRef):
-        return False
-    place = ev.lvalue(node.right)
-    if isinstance(place, Unknown) or place.object.space is not Space.LOCAL:
-        return False
-    if not ev.policy.may_write("operator>>", place.type, is_used=False):
-        return False
-    forget_place(ev, place, f"`{ev.state.source_text(node.right)}` is read from a stream")
-    return True
 
 
 def _note_sum(ev: Evaluator, node: ir.BinaryOp, left: Value, right: Value) -> None:

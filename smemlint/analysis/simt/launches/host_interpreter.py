@@ -39,8 +39,10 @@ from smemlint.analysis.simt.launches.equal_conditions import TakenConditions
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.skipped_calls import (
     forget_arguments,
+    is_text,
     leads_on,
     may_compute,
+    only_reads,
     only_tells,
     surely_ends,
 )
@@ -158,6 +160,14 @@ class HostPolicy(Policy):
             known = known or not names.isdisjoint(LAUNCHERS) or any(map(self.is_launching, names))
             self._lambdas[node] = known
         return known
+
+    def leaves(self, ev: Evaluator, node: ir.Lambda, operands: Sequence[Operand]) -> bool:
+        """Returns whether a lambda without captures only makes a text of what it is given."""
+        if node.captures or node.result is None or not is_text(node.result):
+            return False
+        leads = any(leads_on(ev, operand) for operand in operands)
+        sets = not self._shapes.isdisjoint(ev.state.node_facts.names_in(node.body))
+        return only_reads(node.params) and not (leads or sets or self.launches_in(ev, node))
 
     def on_jump(self, ev: Evaluator, node: ir.Goto | ir.Label) -> None:
         """Notes labels that are come to, and jumps back, or on to labels that nothing leads to."""

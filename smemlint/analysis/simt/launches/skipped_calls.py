@@ -60,9 +60,17 @@ def only_tells(function: Function) -> bool:
     if tree is None:
         return False
     result = tree.type.type
-    if _TEXTS.isdisjoint(type_words(result)) and not _is_void(result):
-        return False
-    return all(_is_only_read(parameter.type) for parameter in parameters_of(tree))
+    return (_is_void(result) or is_text(result)) and only_reads(parameters_of(tree))
+
+
+def is_text(result: ir.Node) -> bool:
+    """Returns whether a type is a class of texts."""
+    return not _TEXTS.isdisjoint(type_words(result))
+
+
+def only_reads(parameters: Iterable[ir.Decl]) -> bool:
+    """Returns whether none of some parameters refers to what may be written."""
+    return all(_is_only_read(parameter.type) for parameter in parameters)
 
 
 def leads_on(ev: Evaluator, operand: Operand) -> bool:

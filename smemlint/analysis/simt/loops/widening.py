@@ -54,6 +54,7 @@ class _TrialRun:
         gone: threads that do not come to its end.
         returns, jumps: that it takes out of the function.
         ends: the values at its end of what it writes.
+        begun: the forms of numbers that it gives to what had none.
         has_changed: variables have more general values at its begin than they had.
     """
 
@@ -61,6 +62,7 @@ class _TrialRun:
     returns: list[tuple[Mask, Value, Unknown | None]] = field(default_factory=list)
     jumps: list[tuple[UndoLog, Unknown, ir.Node]] = field(default_factory=list)
     ends: UndoLog = field(default_factory=dict)
+    begun: Forms = field(default_factory=dict)
     has_changed: bool = False
 
 
@@ -129,7 +131,8 @@ def execute_widened(
     trip = state.domain.symbol(
         state.key(node, "iteration"), "the iteration", I32, nonnegative=True, is_iteration=True
     )
-    before, misses = state.widened.get(node, (None, 0)) if state.open_loops else (None, 0)
+    is_inner = state.open_loops > 0 or len(state.loops) > 1
+    before, misses = state.widened.get(node, (None, 0)) if is_inner else (None, 0)
     forms = _forms_of_before(ev, before or {}, trip)
     is_kept = not ev.policy.tracks_scev and not state.trace.is_muted  # a run that changes nothing
     is_tried = before is not None and misses < _MISSES and is_kept
@@ -157,7 +160,7 @@ def execute_widened(
                 break
         _set_cells(ev, forms)
         if not ev.policy.tracks_scev:
-            state.widened[node] = forms, misses + (is_tried and attempt > 0)
+            state.widened[node] = run.begun | forms, misses + (is_tried and attempt > 0)
         is_enough = not run.has_changed or is_tentative
         if is_enough and (state.trace.is_muted or not is_dry):  # it stands for all
             for obj, offset, end in () if is_dry else run.ends.values():
@@ -242,13 +245,16 @@ def _forms_of_before(ev: Evaluator, known: Forms, trip: AffineInt) -> Forms:
     """Returns those forms of an earlier execution of a host loop that take any value.
 
     Inside of another loop, each run of that one executes it. Were it to find anew what it changes,
-    which takes two runs, a nest of n loops would run its innermost body 2^n times.
+    which takes two runs, a nest of n loops would run its innermost body 2^n times. What the numbers
+    were that a run gave first, the next one begins with.
     """
     found: Forms = {}
     for key, (obj, offset, value) in known.items():
         begin = obj.cells.get(offset)
         if not isinstance(begin, AffineInt) or not begin.is_uniform:
             continue
+        if begin.constant is not None and not ev.state.open_loops:
+            continue  # what is launched may hang on the number that this iteration begins with
         if isinstance(value, AffineInt):
             any_number = _any_number(ev, begin, obj, trip, floor=_is_nonnegative(begin))
             is_any = value.type == begin.type and same(value, any_number)
@@ -307,7 +313,7 @@ def _find_changes(
         state.tried_loops += 1
     state.memory.begin()
     state.mask = mask
-    notes = dict(state.unfollowed)
+    notes, declared = dict(state.unfollowed), len(state.locals)
     returns, jumps = state.frame.returns, state.frame.pending.jumps
     returned, left = len(returns), len(jumps)
     run = _TrialRun(mask)
@@ -326,8 +332,12 @@ def _find_changes(
         loop.continues.jumps.clear()
         loop.broken = state.none_active()
         loop.continued = state.none_active()
+    is_host, own = not ev.policy.tracks_scev, frozenset(map(id, state.locals[declared:]))
     for key, (obj, offset, end) in ends.items():
         begin = obj.cells.get(offset)
+        if begin is None and isinstance(end, AffineInt) and is_host and id(obj) not in own:
+            any_number = _any_number(ev, end, obj, trip, floor=_is_nonnegative(end))
+            run.begun[key] = obj, offset, any_number
         if begin is None or end is None or same(begin, end):
             continue
         inside, then = under_mask(mask, begin), under_mask(mask, end)

@@ -87,3 +87,30 @@ def test_the_run_that_finds_nothing_new_stands_for_all_of_an_outermost_loop():
     once, loop = run_of("ok = b.run(m);"), run_of(nest(1, "ok = b.run(m);"), after="++w;")
     assert {launch.block for launch in loop.launches} == {(64, 1, 1)}
     assert loop.steps < 3.5 * once.steps  # to find the changes, and to find no further ones
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_each_further_trip_of_a_counted_loop_runs_a_nest_in_it_once(depth):
+    def steps(trips: str) -> int:
+        return run_of(f"for (int t : {{{trips}}}) {{ {nest(depth, 'ok = b.run(m);')} }}").steps
+
+    first, second, third = steps("1"), steps("1, 2"), steps("1, 2, 3")
+    assert third - second == second - first  # the first trip tells what the nest changes
+    assert second - first < 0.6 * first
+
+
+def test_what_is_written_to_a_stream_takes_no_steps():
+    text = "lib::log() << m << b.w + 1 << name(m); ok = b.run(m);"
+    namer = 'constexpr auto name = [](int i) -> std::string { if (i) return "a"; return "b"; };'
+    unit = load_unit(
+        "a.cu", KERNEL + namer + BENCH.format(block="w", after="", text=text), LoadOptions()
+    )
+    (function,) = unit.functions_named("all")
+    written = launches_of(unit, (), function, frozenset(("run",)))
+    assert {launch.block for launch in written.launches} == {(96, 1, 1)}
+    assert written.steps == run_of("lib::log(); ok = b.run(m);", block="w").steps
+
+
+def test_what_is_written_to_a_stream_may_be_a_call_that_launches_or_an_assignment():
+    found = run_of("lib::log() << (b.w = 64) << b.run(m);", block="w").launches
+    assert {launch.block for launch in found} == {(64, 1, 1)}
