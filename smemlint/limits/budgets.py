@@ -273,8 +273,10 @@ MAX_SPLIT = 64
 """Residues of one unknown that are enumerated at the most."""
 MAX_COPY_CLASSES = 128
 """Pairs of residues of both sides of an asynchronous copy."""
-MAX_FORWARDED = 160
-"""Places of an array that registers are known to hold at once: two rows of 64 and some more."""
+MAX_FORWARDED = 64
+"""Places of an array that registers hold, above which stores are forgotten."""
+MAX_HELD = 160
+"""The same of loads: two rows of 64 words and some more."""
 MAX_SUNK = 64
 """Branches in branches that a load is sunk into: each reads what it holds."""
 MAX_PARTS_READ = 32

@@ -69,7 +69,7 @@ from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.hardware.arch import WORD
-from smemlint.limits.budgets import MAX_FORWARDED, MAX_STORES_OF_LOOP
+from smemlint.limits.budgets import MAX_FORWARDED, MAX_HELD, MAX_STORES_OF_LOOP
 from smemlint.limits.steps import spend
 
 _Key: TypeAlias = "tuple[object, ...]"
@@ -295,7 +295,7 @@ class _Registers:
                 self._remove_dead(event, before)
             self._overwrite(event, accesses, key)
         if len(accesses) >= MAX_FORWARDED:
-            del accesses[next(iter(accesses))]
+            _forget_one(accesses)
         accesses.pop(key, None)
         is_store = event.kind is AccessKind.STORE
         first = before.passed_on(event) if is_store and before is not None else None
@@ -401,6 +401,14 @@ class _Registers:
                 access.is_lost = True
                 if not access.is_unread:
                     del accesses[other]
+
+
+def _forget_one(accesses: dict[_Key, Held]) -> None:
+    """Forgets the store that was not asked for longest; of loads alone, one of more than fit."""
+    stores = (key for key, held in accesses.items() if held.event.kind is AccessKind.STORE)
+    oldest = next(stores, next(iter(accesses)) if len(accesses) >= MAX_HELD else None)
+    if oldest is not None:
+        del accesses[oldest]
 
 
 def _is_carried(load: Event, store: Event | None) -> bool:
