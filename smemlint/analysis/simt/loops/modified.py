@@ -18,7 +18,9 @@ from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Space, Unk
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.loops.mod_ref import Escape
 from smemlint.frontend import ir
+from smemlint.reasons import ReasonCode
 
+_SKIPPED = Unknown.because(ReasonCode.NOT_MODELLED, "what a dry run skips is not known")
 _NEVER_IDLE = (ir.Decl, ir.DeclList, ir.Typedef, ir.Return)
 
 
@@ -38,7 +40,8 @@ def may_skip(ev: Evaluator, node: ir.Node) -> bool:
     for name in effects.modified:
         binding = ev.state.lookup(name)
         if isinstance(binding, Variable) and binding.object.default is None:
-            binding.object.default = FloatValue(FLOAT)
+            is_float = ev.policy.tracks_scev or isinstance(binding.type, FloatType)
+            binding.object.default = FloatValue(FLOAT) if is_float else _SKIPPED
     return True
 
 

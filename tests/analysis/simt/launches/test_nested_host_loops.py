@@ -114,3 +114,20 @@ def test_what_is_written_to_a_stream_takes_no_steps():
 def test_what_is_written_to_a_stream_may_be_a_call_that_launches_or_an_assignment():
     found = run_of("lib::log() << (b.w = 64) << b.run(m);", block="w").launches
     assert {launch.block for launch in found} == {(64, 1, 1)}
+
+
+@pytest.mark.parametrize("value", ["P{1, 2}", "P{i, 2}", "P(m, 2)", "lib::get(1.5)"])
+def test_a_launcher_that_a_loop_gives_what_it_assigns_is_run_once(value):
+    bench = (
+        "template <typename T> struct Of { template <class P> bool run(P p)"
+        " { k<<<1, 96>>>(nullptr); return lib::is_good(); } };"
+    )
+    body = f"P p; p = {value}; ok = b.run(p); if (!ok) return false;"
+    loop = f"bool ok = true; for (auto i : lib::all()) {{ {body} }} return ok;"
+    text = (
+        f"template <typename T> bool all(int m) {{ using P = typename T::Shape; Of<T> b; {loop} }}"
+    )
+    unit = load_unit("a.cu", KERNEL + bench + text, LoadOptions())
+    (function,) = unit.functions_named("all")
+    run = launches_of(unit, (), function, frozenset(("run",)))
+    assert [launch.block for launch in run.launches] == [(96, 1, 1)]
