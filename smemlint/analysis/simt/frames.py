@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from smemlint.analysis.simt.codegen.sunk_loads import Sunk
     from smemlint.analysis.simt.domain.trace import Trace
@@ -102,6 +103,15 @@ class Frame:
             _, self.place = self.before.pop()
         for name in self.scopes.pop():
             self.found.pop(name, None)
+
+    @contextmanager
+    def scoped(self, scope: Scope | None = None) -> Iterator[None]:
+        """Makes a scope the innermost one, as `enter_scope` does, until what is done in it ends."""
+        self.enter_scope(scope)
+        try:
+            yield
+        finally:
+            self.leave_scope()
 
     def open_names(self, directive: str) -> None:
         """Makes names of another scope visible in the innermost one from here on."""

@@ -237,16 +237,12 @@ def _defines(options: tuple[str, ...]) -> dict[str, str]:
 
 
 def _why_unknown(call: ast.Call) -> str:
-    given = {k.arg for k in call.keywords}
+    given, name = {k.arg for k in call.keywords}, last_name(call.func)
     if "path" in given and "code" not in given:
-        return f"the file that `{last_name(call.func)}` loads is not known, or is no CUDA text"
-    if last_name(call.func) in NAMES:
-        return (
-            f"the pieces of `{last_name(call.func)}` are put together in a way that is not followed"
-        )
-    return (
-        f"the CUDA text of `{last_name(call.func)}` is put together in a way that is not followed"
-    )
+        return f"the file that `{name}` loads is not known, or is no CUDA text"
+    what = "the pieces" if name in NAMES else "the CUDA text"
+    verb = "are" if name in NAMES else "is"
+    return f"{what} of `{name}` {verb} put together in a way that is not followed"
 
 
 def _may_hand_over_shared(call: ast.Call, maker: Maker | None) -> bool:

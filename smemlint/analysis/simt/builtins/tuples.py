@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import (
     LValue,
     Operand,
+    Scope,
     Variable,
     is_reference,
     type_of,
@@ -123,7 +124,7 @@ def _apply(ev: Evaluator, node: ir.FuncCall) -> Value | None:
     if not isinstance(place, LValue) or not is_tuple(place.type):
         return None
     assert isinstance(place.type, RecordType)
-    scope = {}
+    scope: Scope = {}
     for k in range(len(place.type.members)):
         element = element_of(ev, place, k)
         if element is None:
@@ -131,12 +132,9 @@ def _apply(ev: Evaluator, node: ir.FuncCall) -> Value | None:
         reference, name = PointerType(element.type, is_reference=True), f"apply.{k}"
         obj = Object(name, reference, Space.LOCAL, ev.state.key(node, name), {0: element.pointer()})
         scope[name] = Variable(obj, reference)
-    ev.state.frame.enter_scope(dict(scope))
-    try:
-        names = tuple(ir.ID(name, at=node.at) for name in scope)
+    names = tuple(ir.ID(name, at=node.at) for name in scope)
+    with ev.state.frame.scoped(scope):
         return ev.evaluate(ir.FuncCall(node.args[0], names, at=node.at))
-    finally:
-        ev.state.frame.leave_scope()
 
 
 def assign_elements(ev: Evaluator, place: LValue, value: Value, node: ir.Node) -> bool:

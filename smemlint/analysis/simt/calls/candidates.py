@@ -105,11 +105,16 @@ def may_be_of_argument(ev: Evaluator, function: Function) -> bool:
     """Returns whether a function takes a class of its own namespace, or one that is open."""
     records = ev.state.unit.records
     parameters = {p.name for p in function.template}
-    classes = [c.split("<", 1)[0].rpartition("::")[2] for c in signature_of(function).classes if c]
+    classes = [unqualified(c) for c in signature_of(function).classes if c]
     return any(
         name in parameters or any(r.scope == function.scope for r in records.get(name, ()))
         for name in classes
     )
+
+
+def unqualified(spelling: str) -> str:
+    """Returns the name of a class as its definition has it: `S` of `a::S<int>`."""
+    return _path(spelling)[-1]
 
 
 def _path(spelling: str) -> tuple[str, ...]:

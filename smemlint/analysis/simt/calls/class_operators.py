@@ -35,13 +35,10 @@ def call_operator(
     """
     if not any(v.__class__ is Aggregate and _holds_address(v) for _, v in operands):
         return None
-    name, frame = f"operator{op}", ev.state.frame
+    name = f"operator{op}"
     if any(ev.policy.functions(ev, name)):
-        frame.enter_scope()
-        try:
+        with ev.state.frame.scoped():
             value = _call(ev, name, [_named(ev, *operand) for operand in operands], node)
-        finally:
-            frame.leave_scope()
         if value is not None:
             return value
     if any(is_shared_address(ev.state, value) for _, value in operands):

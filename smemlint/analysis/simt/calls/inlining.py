@@ -423,11 +423,8 @@ def _value_given(ev: Evaluator, operand: Operand, ctype: CType) -> Value:
     listed = operand.node
     if not isinstance(listed, ir.BraceList) or is_opaque(ctype):
         return operand_value(ev, operand)
-    ev.state.frame.enter_scope({_PARAMETER: ctype})
-    try:
+    with ev.state.frame.scoped({_PARAMETER: ctype}):
         return ev.evaluate(ir.FuncCall(ir.ID(_PARAMETER, at=listed.at), listed.args, at=listed.at))
-    finally:
-        ev.state.frame.leave_scope()
 
 
 def _in_frame(state: State, frame: Frame, evaluate: Callable[[], _T]) -> _T:

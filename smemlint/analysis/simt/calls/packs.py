@@ -172,11 +172,8 @@ def element_bound(ev: Evaluator, node: ir.PackExpansion) -> Iterator[None]:
     """Gives the packs of a pattern the meaning that they have for one element."""
     state = ev.state
     bound = ((p, state.lookup(pack_element(p, node.index))) for p in _packs_in(ev, node.pattern))
-    state.frame.enter_scope({pack: element for pack, element in bound if element is not None})
-    try:
+    with state.frame.scoped({pack: element for pack, element in bound if element is not None}):
         yield
-    finally:
-        state.frame.leave_scope()
 
 
 def _pack_of(node: ir.PackExpansion) -> ir.ID | None:

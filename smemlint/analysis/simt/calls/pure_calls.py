@@ -24,7 +24,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     VoidType,
 )
-from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.environment import Variable, content_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -94,7 +94,7 @@ def value_without_running(
 
 def _varies(binding: object) -> bool:
     """Returns whether a parameter is a number that threads have of their own."""
-    value = binding.object.cells.get(0) if isinstance(binding, Variable) else None
+    value = content_of(binding)
     if isinstance(value, AffineInt | Unknown):
         return not value.is_uniform
     return isinstance(value, FloatValue)
@@ -145,7 +145,7 @@ def _is_harmless_pointer(state: State, pointer: Pointer, param: ir.Decl) -> bool
 
 def _note_written(binding: object) -> None:
     """Lets what a call may write have a value: one that nobody follows."""
-    value = binding.object.cells.get(0) if isinstance(binding, Variable) else None
+    value = content_of(binding)
     if not isinstance(value, Pointer) or value.object.space is not Space.LOCAL:
         return
     obj = value.object

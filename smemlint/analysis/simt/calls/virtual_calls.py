@@ -1,7 +1,8 @@
-"""Virtual methods: what a call runs is told by the class that an object was made as."""
+"""Virtual methods: a call runs that of the class that the object was made as."""
 
 from __future__ import annotations
 
+from smemlint.analysis.simt.calls.candidates import unqualified
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import Space, offset_of
@@ -45,8 +46,9 @@ def _under_construction(ev: Evaluator, place: LValue, record: RecordType) -> LVa
     """Returns the object as the class whose constructor is run: no class behind it counts yet."""
     for frame in reversed(ev.state.frames):
         this, maker = frame.this, frame.record
-        is_maker = maker is not None and frame.function == maker.name
-        if is_maker and this is not None and maker is not None and this.object is place.object:
+        if this is None or maker is None or frame.function != maker.name:
+            continue
+        if this.object is place.object:
             is_part = maker.base_offset(record) is not None
             return LValue(this.object, this.offset, maker) if is_part else None
     return None
@@ -85,13 +87,9 @@ def _is_overridden(ev: Evaluator, name: str, record: RecordType) -> bool:
     for current in worklist:
         for unit in ev.policy.units(ev):
             named = (*unit.records.get(current, ()), *unit.local_records.get(current, ()))
-            bases = {_last(spelling): None for derived in named for spelling in derived.bases}
+            bases = {unqualified(spelling): None for derived in named for spelling in derived.bases}
             if record.name in bases:
                 return True
             worklist += [base for base in bases if base not in seen]
             seen.update(bases)
     return False
-
-
-def _last(spelling: str) -> str:
-    return spelling.split("<", 1)[0].rpartition("::")[2]

@@ -60,7 +60,7 @@ from smemlint.analysis.simt.codegen.slots import run_and_position
 from smemlint.analysis.simt.codegen.unroll import stays_a_loop
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, is_combined, power_of_two
-from smemlint.analysis.simt.domain.trace import Event, Fence
+from smemlint.analysis.simt.domain.trace import Event, Fence, holds_loops
 from smemlint.analysis.simt.domain.values import AffineInt
 
 _FEW = 4
@@ -99,12 +99,8 @@ def mark_induction_pointers(
     if stays_a_loop(pragma) or together > 1:
         together = 1 if stays_a_loop(pragma) else together
         _mark_pointers(items, atoms, known, together, is_sure=is_left is not None)
-    elif is_left is not False and not any(_is_of_loop(item) for item in items):
+    elif is_left is not False and not holds_loops(items):
         _mark_pointers(items, atoms, known, is_sure=is_left is True)
-
-
-def _is_of_loop(item: Event | Fence) -> bool:
-    return isinstance(item, Fence) and item.kind in ("loop", "iteration")
 
 
 def mark_left_over(items: Sequence[Event | Fence], atoms: Set[str]) -> None:
@@ -135,9 +131,7 @@ def _mark_pointers(
     sums.update({id(event.object) for event in events if _is_moved_alone(event, atoms)})
     for key, places in zip(keys, runs.values(), strict=True):
         if key not in known:
-            known[key] = _pointer_of(_first_iteration(places, together), is_sure=is_sure)
-            if together > 1 and (is_sure or not known[key][1]):
-                known[key] = _pointer_of_block(places, is_alone=sums[key[1]] == 1)
+            known[key] = _pointer(places, together, is_alone=sums[key[1]] == 1, is_sure=is_sure)
         _mark_run(places, *known[key])
 
 
@@ -162,6 +156,18 @@ def _runs(
             run, place = run_and_position(item, item.offset)
             runs.setdefault((item.kind, *run), {}).setdefault(place, []).append(item)
     return runs
+
+
+def _pointer(
+    run: Mapping[int, Sequence[Event]], together: int, *, is_alone: bool, is_sure: bool
+) -> tuple[int, bool]:
+    """Returns what ptxas proves of the pointer of a run: its alignment, and whether it is open."""
+    if together == 1:
+        return _pointer_of(run, is_sure=is_sure)
+    of_one = None if is_sure else _pointer_of(_first_iteration(run, together), is_sure=False)
+    if of_one is not None and of_one[1]:
+        return of_one
+    return _pointer_of_block(run, is_alone=is_alone)
 
 
 def _first_iteration(

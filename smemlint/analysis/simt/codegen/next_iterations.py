@@ -36,13 +36,12 @@ from smemlint.analysis.simt.codegen.slots import (
 from smemlint.analysis.simt.codegen.unroll import is_left_by_ptxas, stays_a_loop, unrolled
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import power_of_two
-from smemlint.analysis.simt.domain.trace import Event, Fence
+from smemlint.analysis.simt.domain.trace import Event, Fence, holds_loops
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 
 _PAIR = 2
-_OF_LOOPS = ("loop", "iteration")
 
 
 def mark_open_fusions(
@@ -60,7 +59,7 @@ def mark_open_fusions(
     together = unrolled(1, cost, pragma, is_constant=False)
     if together == 1 and (stays_a_loop(pragma) or is_left_by_ptxas(1, cost)):
         return
-    if any(isinstance(i, Fence) and i.kind in _OF_LOOPS for i in items):
+    if holds_loops(items):
         return
     for is_block, block in groupby(items, lambda item: isinstance(item, Event)):
         if is_block:

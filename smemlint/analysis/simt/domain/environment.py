@@ -70,6 +70,11 @@ Binding: TypeAlias = Variable | CType | Value | Lazy
 Scope: TypeAlias = dict[str, Binding]
 
 
+def content_of(binding: object) -> Value | None:
+    """Returns what the first cell of a variable holds; None of all else that a name stands for."""
+    return binding.object.cells.get(0) if isinstance(binding, Variable) else None
+
+
 @light_dataclass(frozen=True, slots=True, eq=False)
 class LValue:
     """Typed bytes of an object: what an lvalue expression names."""

@@ -10,7 +10,7 @@ from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -161,6 +161,11 @@ class Fence:
     def parts_loop(self) -> bool:
         """Whether a loop whose iterations follow each other begins or ends here."""
         return self.begins or (self.kind == "block" and self.entry is not None)
+
+
+def holds_loops(items: Iterable[Event | Fence]) -> bool:
+    """Returns whether loops that stay ones begin, go on or end among accesses and fences."""
+    return any(isinstance(item, Fence) and item.kind in ("loop", "iteration") for item in items)
 
 
 @dataclass(slots=True)

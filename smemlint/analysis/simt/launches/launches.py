@@ -480,12 +480,8 @@ def _unknown_arguments(ev: Evaluator, kinds: Sequence[CType], of: str) -> Iterat
         value = unknown_argument(ev, ctype, f"{of}.{k}", f"argument {k + 1}")
         obj = ev.state.new_local(f"argument {k + 1}", ctype, f"{of}.{k}", value)
         given[f"{of}.{k}"] = Variable(obj, ctype)
-    frame = ev.state.frame
-    frame.enter_scope(given)
-    try:
+    with ev.state.frame.scoped(given):
         yield given
-    finally:
-        frame.leave_scope()
 
 
 def _at(items: Sequence[ir.Node], index: int) -> ir.Node | None:

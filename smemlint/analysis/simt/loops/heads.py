@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.domain.ctypes import IntType
-from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.environment import Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -91,7 +91,6 @@ def begins_at_constant(ev: Evaluator, node: ir.Node, step: ir.Node | None = None
     begin = getattr(first, "init", None) or getattr(first, "rvalue", None)
     match step:
         case ir.Assignment(lvalue=ir.ID(name=name)) if init is None:
-            counter = ev.state.lookup(name)
-            value = counter.object.cells.get(0) if isinstance(counter, Variable) else None
+            value = content_of(ev.state.lookup(name))
             return isinstance(value, AffineInt) and not scev_of(value).terms
     return isinstance(begin, ir.Constant)

@@ -16,7 +16,7 @@ from smemlint.analysis.simt.codegen.staggered import mark_staggered
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled, is_close
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
-from smemlint.analysis.simt.domain.environment import Variable
+from smemlint.analysis.simt.domain.environment import Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import same
 from smemlint.analysis.simt.domain.trace import Event, Fence
@@ -325,8 +325,7 @@ def _steps_by_variables(ev: Evaluator, parts: LoopParts) -> bool:
 
 def _is_multiple(ev: Evaluator, name: str) -> bool:
     """Returns whether a variable was given a multiple of a number."""
-    binding = ev.state.lookup(name)
-    value = binding.object.cells.get(0) if isinstance(binding, Variable) else None
+    value = content_of(ev.state.lookup(name))
     terms = scev_of(value).terms if isinstance(value, AffineInt) else ()
     return any(factor != 1 for _, factor in terms)
 

@@ -15,7 +15,7 @@ from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
 from smemlint.analysis.simt.codegen.unroll import is_left_by_llvm
 from smemlint.analysis.simt.domain.ctypes import I32
-from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
+from smemlint.analysis.simt.domain.environment import Mask, content_of, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence
@@ -79,8 +79,7 @@ def execute_iteration(
         loop: takes the counter's value.
     """
     state = ev.state
-    counter = state.lookup(name) if name else None
-    shown = counter.object.cells.get(0) if isinstance(counter, Variable) else None
+    shown = content_of(state.lookup(name)) if name else None
     pushed = isinstance(shown, AffineInt) and shown.constant is not None
     if pushed:
         state.loop_values.append((name, shown.constant))  # type: ignore[union-attr, arg-type]
@@ -222,10 +221,8 @@ def _execute_general(
         pragma = "unroll 1" if may_wrap(ev, node, step) else getattr(node, "pragma", "")
         mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
         if not moves_pointers:
-            atoms, is_left = (
-                {symbol.key for symbol, _ in trip.terms},
-                is_left_by_llvm(1, loop.cost - cost),
-            )
+            atoms = {symbol.key for symbol, _ in trip.terms}
+            is_left = is_left_by_llvm(1, loop.cost - cost)
             mark_induction_pointers(items, atoms, pragma, is_left=is_left)
     state.trace.fence("iteration", depth=state.open_loops)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.domain.ctypes import I32, CType, IntType, RecordType
-from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.patterns import same_argument
@@ -78,18 +77,14 @@ def enumerator_values(ev: Evaluator, node: ir.Enum) -> dict[str, Value]:
     """Returns name -> value of one enum."""
     state = ev.state
     values: dict[str, Value] = {}
-    scope: Scope = {}
-    state.frame.enter_scope(scope)
     following: Value = AffineInt(0)
-    try:
+    with state.frame.scoped():
         for item in node.enumerators or ():
             value = ev.evaluate(item.value) if item.value is not None else following
             values[item.name] = value
             state.bind(item.name, value)
             if isinstance(value, AffineInt):
                 following = state.domain.add(value, AffineInt(1))
-    finally:
-        state.frame.leave_scope()
     return values
 
 
