@@ -1,4 +1,4 @@
-"""The encoding that a Python file declares in its first lines (PEP 263)."""
+"""Encodings: of a Python file (PEP 263), and of the paths that the CUDA tools print."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ import re
 
 _DECLARATION = re.compile(rb"[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
 _NOTHING = re.compile(rb"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n)")
+_ESCAPED = re.compile(r"(?<!\\)(?:\\[23][0-7]{2})+")
+
+
+def unescaped_path(path: str) -> str:
+    r"""Returns a path that nvcc's `.file` or nvdisasm wrote with bytes above 127 in octal.
+
+    Source: nvcc and nvdisasm 13.0.88 write `学习/k.cu` as `\345\255\246\344\271\240/k.cu`.
+    """
+    return _ESCAPED.sub(_decoded, path) if "\\" in path else path
+
+
+def _decoded(run: re.Match[str]) -> str:
+    return bytes(int(byte, 8) for byte in run[0][1:].split("\\")).decode("utf-8", "replace")
 
 
 class CannotDecode(Exception):

@@ -15,6 +15,7 @@ from smemlint.frontend.ptx.lexer import integer
 from smemlint.frontend.ptx.syntax import Frame, Location
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_FRAMES
+from smemlint.sources.encoding import unescaped_path
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"([^"\n]*)"', re.M)
 _STRING = re.compile(r"^[ \t]*(\$?[\w$]+):[ \t]*\n?((?:[ \t]*\.b8 [^\n]*\n?)+)", re.M)
@@ -24,7 +25,7 @@ _BYTE = re.compile(r"(?<![\w$])(?:0x[0-9a-fA-F]+|\d+)")
 
 def file_table(text: str) -> dict[int, str]:
     """Returns the paths of `.file` directives, which may stand anywhere, by number."""
-    return {int(number): path for number, path in _FILE.findall(text)}
+    return {int(number): unescaped_path(path) for number, path in _FILE.findall(text)}
 
 
 def debug_strings(text: str) -> dict[str, str]:

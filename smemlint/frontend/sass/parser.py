@@ -13,6 +13,7 @@ from dataclasses import replace
 from smemlint.frontend.sass.line_table import Place
 from smemlint.frontend.sass.operands import Operand, Predicate, parse_operand, split_operands
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.sources.encoding import unescaped_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def _parse_lines(
             yield _instruction(match, line, lines)
             count += 1
         elif match := _FILE.match(row):
-            chain.append(SourceLine(match[1], int(match[2])))
+            chain.append(SourceLine(unescaped_path(match[1]), int(match[2])))
         elif match := _LABEL.match(row):
             labels[match[1]] = count
 

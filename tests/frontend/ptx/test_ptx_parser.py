@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smemlint.frontend.ptx.locations import debug_strings
+from smemlint.frontend.ptx.locations import debug_strings, file_table
 from smemlint.frontend.ptx.module import parse_module
 from smemlint.frontend.ptx.parser import parse_body
 from smemlint.frontend.ptx.syntax import (
@@ -164,6 +164,11 @@ def test_a_cut_file_is_known_to_be_cut() -> None:
     text = (FIXTURES / "transpose.ptx").read_text(encoding="utf-8")
     module = parse_module(text[: len(text) // 2])
     assert [f.is_closed for f in module.functions][-1] is False
+
+
+def test_a_path_in_octal_is_the_path_of_the_file() -> None:
+    text = '.file 1 "\\345\\255\\246/k.cu"\n.file 2 "C:\\\\200\\\\k.cu"\n'
+    assert file_table(text) == {1: "学/k.cu", 2: r"C:\\200\\k.cu"}
 
 
 def test_bytes_of_strings_may_begin_with_zero() -> None:

@@ -86,6 +86,12 @@ def test_inlined_code_stands_on_the_line_of_the_caller() -> None:
     assert shuffle.lines[0].path == "sm_30_intrinsics.hpp"
 
 
+def test_a_path_in_octal_is_the_path_of_the_file() -> None:
+    text = TEXT.replace('"kernels.cu"', r'"\345\255\246/k\303\274.cu"')
+    function = Disassembly(text).function("_Z10table_jumpPii")
+    assert {line.path for i in function.instructions for line in i.lines} == {"学/kü.cu"}
+
+
 def test_guards_tables_and_annotations() -> None:
     function = Disassembly(TEXT).function("_Z10table_jumpPii")
     guarded = [i for i in function.instructions if i.guard is not None]
