@@ -73,5 +73,6 @@ def _loads(module: str) -> Callable[[Evaluator, Any], None]:
 
 
 executes(ir.For, ir.RangeFor, ir.While, ir.DoWhile)(_loads("loops.loops"))
+executes(ir.MemberInit, ir.OtherMembers)(_loads("calls.member_initializers"))
 executes(ir.If)(_loads("interpreter.branches"))
 executes(ir.Switch, ir.Case, ir.Default)(_loads("interpreter.switches"))

@@ -25,6 +25,13 @@ class MemberInit(Statement):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OtherMembers(Statement):
+    """The end of `: a(x), b(y)`: other members take the values that they are declared with."""
+
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Launch(Expression):
     """`kernel<<<configuration>>>(args)`."""
 

@@ -14,17 +14,16 @@ from smemlint.analysis.simt.calls.unfollowed import (
     given_values,
     is_shared_address,
     note_shared_argument,
-    unfollowed_call,
     unfollowed_construct,
-    unfollowed_values,
 )
-from smemlint.analysis.simt.dispatch import evaluates, executes, locates
+from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
     FUNCTION,
     ArrayType,
     CType,
     FloatType,
     IntType,
+    Member,
     OpaqueType,
     PointerType,
     RecordType,
@@ -47,9 +46,10 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.free_names import free_names
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
+from smemlint.analysis.simt.interpreter.lvalues import place_of_value
 from smemlint.analysis.simt.types.declared_types import declared_type
 from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.statics import place_of, scope_of, static_value
@@ -168,8 +168,7 @@ def construct_at(
         return
     if is_braced:
         for member, argument in zip(ctype.members, arguments, strict=False):
-            offset = ev.state.domain.add(place.offset, offset_of(member.offset))
-            _initialize_element(ev, LValue(place.object, offset, member.type), argument)
+            _initialize_element(ev, _part(ev, place, member), argument)
         return
     members = ctype.members
     kinds = [m.type for m in members[: len(arguments)]]
@@ -183,8 +182,7 @@ def construct_at(
     if ctype.name == "dim3":
         values = [*values, *(AffineInt(1, m.type) for m in members[len(values) :])]  # type: ignore[arg-type]
     for i, (member, value) in enumerate(zip(members, values, strict=False)):
-        offset = ev.state.domain.add(place.offset, offset_of(member.offset))
-        at = LValue(place.object, offset, member.type)
+        at = _part(ev, place, member)
         if value is None:
             _refer(ev, at, arguments[i])
         else:
@@ -211,9 +209,7 @@ def _initialize_named(
         if not isinstance(argument, ir.NamedInitializer) or member is None:
             ev.state.memory.forget(place.object, "is made of a list that is not followed")
             return
-        offset = ev.state.domain.add(place.offset, offset_of(member.offset))
-        at = LValue(place.object, offset, member.type)
-        _initialize_element(ev, at, argument.expr)
+        _initialize_element(ev, _part(ev, place, member), argument.expr)
 
 
 def _initialize_by_default(
@@ -221,31 +217,53 @@ def _initialize_by_default(
 ) -> None:
     """Gives members the values that stand with their declarations; those of bases first.
 
+    A value of a member that none is declared for waits for the constructor's list.
+
     Args:
         ev: executes.
         place: of the object.
         ctype: its class.
         without: classes that were found to have no such values; added to.
     """
-    state = ev.state
     has_any = False
+    unset = {m.name for m in ctype.members if m.name not in ctype.initial}
     for member in ctype.members:
-        init = ctype.initial.get(member.name)
+        init = cast("ir.Node | None", ctype.initial.get(member.name))
         inner = member.type if init is None else None
         if init is None and (not isinstance(inner, RecordType) or inner in without):
             continue
-        at = LValue(
-            place.object, state.domain.add(place.offset, offset_of(member.offset)), member.type
-        )
         if isinstance(inner, RecordType):
-            _initialize_by_default(ev, at, inner, without)
+            _initialize_by_default(ev, _part(ev, place, member), inner, without)
             has_any |= inner not in without
             continue
         has_any = True
-        with state.within(f"member {ctype.name}", scope_of(ctype), place_of(ctype)):
-            _initialize_element(ev, at, init)  # type: ignore[arg-type]
+        if init is not None and unset.isdisjoint(free_names(init, {})):
+            initialize_as_declared(ev, place, ctype, member, init)
     if not has_any:
         without.add(ctype)
+
+
+def initialize_as_declared(
+    ev: Evaluator, place: LValue, ctype: RecordType, member: Member, init: ir.Node
+) -> None:
+    """Gives a member the value that stands with its declaration.
+
+    Args:
+        ev: executes.
+        place: of the object.
+        ctype: its class.
+        member: the member.
+        init: that value.
+    """
+    with ev.state.within(f"member {ctype.name}", scope_of(ctype), place_of(ctype)):
+        ev.state.frame.this, ev.state.frame.record = place.pointer(), ctype
+        _initialize_element(ev, _part(ev, place, member), init)
+
+
+def _part(ev: Evaluator, place: LValue, member: Member) -> LValue:
+    """Returns the place of a member of an object."""
+    at = ev.state.domain.add(place.offset, offset_of(member.offset))
+    return LValue(place.object, at, member.type)
 
 
 @evaluates(ir.Construct)
@@ -295,55 +313,6 @@ def _hides_class(ev: Evaluator, spelling: str, record: Record) -> bool:
         return False
     meant = unit.scopes_meant(functions | {record.scope}, (name,), ev.state.place)
     return record.scope not in meant
-
-
-@executes(ir.MemberInit)
-def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
-    """Initializes a member or a base class in front of a constructor's body."""
-    name, record, this = node.member.name, ev.state.frame.record, ev.state.frame.this
-    place: LValue | Unknown | None = None
-    if _bind_reference(ev, node):
-        return
-    if record is not None and this is not None:
-        is_member = any(m.name == name for m in record.members)
-        part = member_lvalue if is_member else _base
-        place = part(ev, this, record, name)
-    if isinstance(place, LValue) and isinstance(place.type, RecordType):
-        construct_at(ev, place, node.args, node)
-    elif isinstance(place, LValue) and len(node.args) == 1 and not is_reference(place.type):
-        write_lvalue(ev, place, ev.evaluate(node.args[0]), node)
-    else:
-        call = ir.FuncCall(node.member, node.args, at=node.at)
-        unfollowed_call(ev, f"the constructor of {name}", call)
-
-
-def _bind_reference(ev: Evaluator, node: ir.MemberInit) -> bool:
-    """Binds a member that is a reference; returns False of all others.
-
-    To a value that has no place, none is bound.
-    """
-    record, this = ev.state.frame.record, ev.state.frame.this
-    member = record.member(node.member.name) if record is not None else None
-    is_bound = member is not None and is_reference(member.type) and len(node.args) == 1
-    if not is_bound or member is None or this is None or this.object.space is not Space.LOCAL:
-        return False
-    operand = operand_of(ev, node.args[0])
-    if operand.place is None:
-        name, value = f"the constructor of {member.name}", operand_value(ev, operand)
-        unfollowed_values(ev, name, [value], node, "it binds a reference to a value")
-        return True
-    at = ev.state.domain.add(this.offset, offset_of(member.offset))
-    write_lvalue(ev, LValue(this.object, at, member.type), operand.place.pointer(), node)
-    return True
-
-
-def _base(ev: Evaluator, this: Pointer, record: RecordType, name: str) -> LValue | None:
-    """Returns the part of an object that is of a base class; None for any other name."""
-    ctype = record if name == record.name else ev.types.spelled(name)
-    offset = record.base_offset(ctype) if isinstance(ctype, RecordType) else None
-    if ctype is None or offset is None:
-        return None
-    return LValue(this.object, ev.state.domain.add(this.offset, offset_of(offset)), ctype)
 
 
 def zero_value(ctype: CType) -> Value:

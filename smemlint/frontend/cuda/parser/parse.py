@@ -28,7 +28,7 @@ The nodes are those of `frontend.ir`, with CUDA words in them:
 | `T x(a)`; `T x{a}` | `Decl.init` `DirectInit`; `InitList` |
 | `static_assert(c)` | `StaticAssert` |
 | `using X = T` | `Typedef` |
-| constructor `: m(a)` | a first statement `MemberInit` |
+| constructor `: m(a)` | first statements `MemberInit`, `OtherMembers` |
 | `true`, `nullptr`, `this` | `ID` |
 | `new T[n]`; `delete p`; `throw e` | `New`; `p`; `Throw` |
 | `try { a } catch (T e) { b }` | `Try` |
@@ -147,7 +147,8 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
     at = piece.at(offsets[3])
     defaults = _signature(low, head, params, at)
     low.op("{", at)
-    _initializers(low, initializers)
+    if initializers:
+        _initializers(low, initializers)
     low.statements(body, 1, len(body) - 1)
     low.op("}", body[-1])
     dropped = piece.dropped()
@@ -223,6 +224,14 @@ def _initializers(low: Grammar, words: list[Word]) -> None:
             low.op(";", part[-1])
         except (CannotDesugar, IndexError):
             del low.out[begin:]
+    low.name(markers.OTHER_MEMBERS, words[0])
+    low.op("(", words[0])
+    for k, part in enumerate(split_at_commas(words)):
+        if k:
+            low.op(",", part[0])
+        low.name(part[0].text, part[0])
+    low.op(")", words[-1])
+    low.op(";", words[-1])
 
 
 def _set_defaults(

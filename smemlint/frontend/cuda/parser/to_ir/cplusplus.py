@@ -93,6 +93,12 @@ def _member_init(node: c_ast.FuncCall) -> ir.Node:
     return ir.MemberInit(convert_name(member), expressions(arguments), at=place_of(node))
 
 
+@converts_marked(markers.OTHER_MEMBERS)
+def _other_members(node: c_ast.FuncCall) -> ir.Node:
+    names = node.args.exprs if node.args is not None else ()
+    return ir.OtherMembers(tuple(name.name for name in names), at=place_of(node))
+
+
 @converts_marked(markers.ASSEMBLY)
 def _assembly(node: c_ast.FuncCall) -> ir.Node:
     template, *operands = node.args.exprs
