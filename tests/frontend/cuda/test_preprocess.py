@@ -148,6 +148,15 @@ def test_a_feature_that_switches_code_stays_assumed() -> None:
     assert out(text) == "code 2"
 
 
+@pytest.mark.parametrize("plain", ["#ifndef NO_WIDE", "#if !defined(NO_WIDE) && 1"])
+def test_a_name_that_takes_code_away_is_not_assumed(plain: str) -> None:
+    text = f"#ifdef NO_WIDE\n#define N 1\n#else\n#define N 2\n#endif\n{plain}\ncode N\n#endif"
+    assert out(text) == "code 2"
+    alternatives = text.replace("#define N 1", "one").replace("#define N 2", "two")
+    assert out(alternatives) == "two code N"
+    assert out(text, defines={"NO_WIDE": ""}) == ""
+
+
 def test_includes() -> None:
     files = {
         "d/b.h": '#pragma once\n#include "c.h"\nb',

@@ -13,7 +13,6 @@ from smemlint.frontend.cuda.preprocessor.conditions import (
     NOTHING_DEFINED,
     Assumptions,
     Condition,
-    read_condition,
     truth,
 )
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
@@ -87,16 +86,7 @@ class BranchChoice:
 
     def condition(self, prepared: PreparedFile, k: int) -> Condition:
         """Returns the condition of a directive under the macros so far."""
-        directive = prepared.directives[k]
-        arguments = prepared.arguments(k)
-        if directive.name in ("if", "elif"):
-            return read_condition(arguments, self._is_defined, self._expand)
-        name = arguments[0].text if arguments else ""
-        answer = self._is_defined(name)
-        question: Condition = ("name", f"defined {name}")
-        if answer is not None:
-            question = ("int", int(answer))
-        return ("!", question) if directive.name in ("ifndef", "elifndef") else question
+        return prepared.condition(k, self._is_defined, self._expand)
 
     def text(self, prepared: PreparedFile, k: int) -> str:
         """Returns the condition of a directive as it is written."""

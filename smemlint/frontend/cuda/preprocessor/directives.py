@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import accumulate, count
 
 from smemlint.frontend.cuda.lexer.tokens import Lexed, Token, lex_file
+from smemlint.frontend.cuda.preprocessor.conditions import (
+    NOTHING_DEFINED,
+    Condition,
+    read_condition,
+    truth,
+)
 from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
 from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
 from smemlint.lazy_dataclasses import dataclass
@@ -61,6 +67,32 @@ class PreparedFile:
         """Returns the tokens of directive `k` after its name."""
         directive = self.directives[k]
         return self.tokens[directive.at + 2 : directive.stop]
+
+    def condition(
+        self,
+        k: int,
+        is_defined: Callable[[str], bool | None],
+        expand: Callable[[list[Token]], list[Token]],
+    ) -> Condition:
+        """Returns the condition of directive `k`, see `read_condition`."""
+        directive, arguments = self.directives[k], self.arguments(k)
+        if directive.name in ("if", "elif"):
+            return read_condition(arguments, is_defined, expand)
+        name = arguments[0].text if arguments else ""
+        answer = is_defined(name)
+        question: Condition = ("name", f"defined {name}")
+        if answer is not None:
+            question = ("int", int(answer))
+        return ("!", question) if directive.name in ("ifndef", "elifndef") else question
+
+    def _asked_for(self, k: int) -> Iterator[str]:
+        """Yields the names that the code behind directive `k` needs: none if a plain build has it.
+
+        What defines the `X` of `#ifndef X` has less code.
+        """
+        condition = self.condition(k, lambda _: None, lambda tokens: tokens)
+        if not truth(condition, NOTHING_DEFINED)[0]:
+            yield from (t.text for t in self.arguments(k) if t.kind == "identifier")
 
     def macro(self, k: int, assumed: tuple[str, ...]) -> Macro | None:
         """Returns the macro that directive `k` defines: the same one while the conditions are.
@@ -136,7 +168,7 @@ class PreparedFile:
         for k, directive in enumerate(self.directives):
             is_condition = directive.name in (*_CONDITIONALS, "elif")
             if is_condition and directive.end >= 0 and self.has_code(k, directive.next):
-                names.update(t.text for t in self.arguments(k) if t.kind == "identifier")
+                names.update(self._asked_for(k))
         return frozenset(names - {"defined"})
 
     @cached_property
@@ -151,7 +183,7 @@ class PreparedFile:
                     chain.append(last)
                 if self.directives[last].name != "else" and self.has_code(k, directive.end):
                     for member in chain:
-                        names.update(t.text for t in self.arguments(member))
+                        names.update(self._asked_for(member))
         return frozenset(names)
 
     @cached_property
