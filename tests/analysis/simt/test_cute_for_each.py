@@ -65,3 +65,28 @@ def test_what_is_no_lambda_or_no_tuple_is_noted():
     ):
         facts = facts_of(KERNEL.replace("BODY", f"cute::for_each({arguments});"))
         assert [n.span.line for k in facts.kernels for n in k.not_analysed] == [5]
+
+
+@pytest.mark.parametrize(
+    ("operation", "ways"),
+    [
+        ("SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<uint128_t>", 2.0),
+        ("SM80_CP_ASYNC_CACHEALWAYS<uint128_t>", 4.0),
+        ("UniversalCopy<uint128_t>", 4.0),
+    ],
+)
+@pytest.mark.parametrize("question", ["declval<typename decltype(t)::Traits>()", "t"])
+def test_copies_that_write_zeros_take_a_predicate(operation, ways, question):
+    """CUTLASS 4.7, `copy_traits_sm80.hpp`: `with(bool)` is of the ZFILL copies."""
+    body = f"""Copy_Atom<{operation}, float> atom;
+  auto has_with = cute::is_valid([](auto t)->void_t<decltype({question}.with(true))>{{}}, atom);
+  if constexpr (has_with) a[2 * threadIdx.x] = 1.f; else a[4 * threadIdx.x] = 1.f;"""
+    (access,) = accesses_of(KERNEL.replace("BODY", body))
+    assert access.ways == ways
+
+
+def test_another_question_whether_an_expression_is_valid_is_open():
+    body = """Copy_Atom<UniversalCopy<uint128_t>, float> atom;
+  auto has = cute::is_valid([](auto t)->void_t<decltype(t.other())>{}, atom);
+  if constexpr (has) a[2 * threadIdx.x] = 1.f; else a[4 * threadIdx.x] = 1.f;"""
+    assert [a.wavefronts for a in accesses_of(KERNEL.replace("BODY", body))] == [None, None]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
+    ClosureType,
     CType,
     PointerType,
     is_opaque,
@@ -106,7 +107,8 @@ def _unify(node: ir.Node | None, ctype: CType, names: set[str]) -> list[tuple[st
     match node:
         case ir.TypeDecl():
             words = type_words(node)
-            if len(words) == 1 and words[0] in names and not is_opaque(ctype):
+            is_known = isinstance(ctype, ClosureType) or not is_opaque(ctype)
+            if len(words) == 1 and words[0] in names and is_known:
                 if isinstance(ctype, ArrayType):
                     ctype = PointerType(ctype.element)
                 return [(words[0], ctype)]

@@ -36,6 +36,11 @@ class StaticIntType(IntType):
 
 
 @dataclass(frozen=True, slots=True)
+class NullType(IntType):
+    """`std::nullptr_t`, whose one value is 0 as an address."""
+
+
+@dataclass(frozen=True, slots=True)
 class FloatType:
     """A floating-point type whose values are never followed: `half`, `float`, `double`, fp8."""
 
@@ -269,6 +274,17 @@ class UnreadTemplate(OpaqueType):
 
 
 @dataclass(frozen=True, slots=True)
+class ClosureType(OpaqueType):
+    """The type of a lambda: a class of its own, of which nothing else is known.
+
+    Attributes:
+        closure: the lambda.
+    """
+
+    closure: object = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class TupleType(OpaqueType):
     """A tuple of which only a part is known from its type: `cute::Stride<int64_t, Int<1>>`."""
 
@@ -336,6 +352,7 @@ I8, U8 = IntType(8, True), IntType(8, False)
 I16, U16 = IntType(16, True), IntType(16, False)
 I32, U32 = IntType(32, True), IntType(32, False)
 I64, U64 = IntType(64, True), IntType(64, False)
+NULL = NullType(64, True)
 HALF, BF16 = FloatType("half", 2), FloatType("__nv_bfloat16", 2)
 FLOAT, DOUBLE = FloatType("float", 4), FloatType("double", 8)
 TF32 = FloatType("tf32", 4)

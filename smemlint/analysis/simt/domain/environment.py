@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
+    ClosureType,
     CType,
     FloatType,
     IntType,
@@ -23,6 +24,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
+    CallableValue,
     Cute,
     FloatValue,
     Object,
@@ -162,6 +164,8 @@ def type_of(value: Value) -> CType:
             return PointerType(value.target)
         case Cute():
             return StaticType(str(value), value=value)
+        case CallableValue(name="lambda") if value.payload is not None:
+            return ClosureType("auto", closure=value.payload)
         case _:
             return OpaqueType("auto")
 

@@ -100,7 +100,7 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
         _note_shared_parts(ev, node.init.exprs[1:] and node.init.exprs, ctype, node)
     if isinstance(ctype, OpaqueType) and node.init is not None and not _is_braced(node.init):
         value = _initial_value(ev, node.init, ctype)
-        ctype = type_of(value) if not isinstance(value, Unknown | CallableValue) else ctype
+        ctype = type_of(value) if not isinstance(value, Unknown) else ctype
     obj = state.new_local(node.name, ctype, state.key(node, node.name))
     variable = Variable(obj, ctype)
     state.bind(node.name, variable)

@@ -10,6 +10,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I32,
     I64,
+    NULL,
     AnonymousFloat,
     FloatType,
     IntType,
@@ -54,7 +55,9 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
     match name:
         case "true" | "false":
             return number(int(name == "true"), BOOL)
-        case "nullptr" | "NULL" | "__null":
+        case "nullptr":
+            return number(0, NULL)
+        case "NULL" | "__null":
             return number(0, I64)
         case "warpSize":
             return number(WARP, I32)

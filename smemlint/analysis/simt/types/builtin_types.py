@@ -14,6 +14,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     I16,
     I32,
     I64,
+    NULL,
     TF32,
     U8,
     U16,
@@ -48,7 +49,7 @@ _ALIASES: dict[str, CType] = {
     "__nv_fp8_e8m0": FloatType("e8m0", 1), "float_ue8m0_t": FloatType("e8m0", 1),
     "__int128": IntType(128, True), "__int128_t": IntType(128, True),
     "__uint128_t": IntType(128, False), "uint128_t": IntType(128, False),
-    "cuuint32_t": U32, "cuuint64_t": U64,
+    "cuuint32_t": U32, "cuuint64_t": U64, "nullptr_t": NULL,
 }  # fmt: skip
 
 

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from weakref import WeakKeyDictionary
 
-from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, FloatType, IntType, PointerType
+from smemlint.analysis.simt.domain.ctypes import (
+    ArrayType,
+    CType,
+    FloatType,
+    IntType,
+    NullType,
+    PointerType,
+)
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.tokens import OPENING, angle_end, lex, matching, spelling_of
 from smemlint.frontend.program import Function, Record
@@ -180,13 +187,15 @@ def class_spelling(node: ir.Node) -> str:
 
 def _fits(shape: Shape, argument: CType) -> int:
     """Returns how well an argument's type fits a parameter; below zero where it does not."""
-    is_pointer = isinstance(argument, PointerType | ArrayType)
+    is_pointer = isinstance(argument, PointerType | ArrayType | NullType)
     match shape:
         case Shape.ARRAY:
             return 2 if isinstance(argument, ArrayType) else -2
         case Shape.POINTER:
             return 2 if is_pointer else -2
-        case Shape.INTEGRAL | Shape.FLOATING if isinstance(argument, IntType | FloatType):
+        case Shape.INTEGRAL | Shape.FLOATING if isinstance(argument, IntType | FloatType) and not (
+            is_pointer
+        ):
             is_alike = (shape is Shape.INTEGRAL) == isinstance(argument, IntType)
             return 1 if is_alike else -1
         case _:

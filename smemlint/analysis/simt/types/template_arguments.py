@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
+    ClosureType,
     CType,
     FloatType,
     IntType,
@@ -223,4 +224,6 @@ def _binding_text(binding: Binding) -> str:
             return f"{binding.spelling}({','.join(map(str, types))})"
         case Aggregate() | Pointer() | Lazy() | CallableValue() | Variable():
             return f"{type(binding).__name__}#{id(binding):x}"
+        case ClosureType():
+            return f"lambda#{id(binding.closure):x}"
     return binding.identity() if isinstance(binding, AffineInt) else repr(binding)

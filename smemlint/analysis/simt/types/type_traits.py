@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from smemlint.analysis.simt.domain.ctypes import (
+    NULL,
     ArrayType,
+    ClosureType,
     CType,
     FloatType,
     IntType,
@@ -32,7 +34,7 @@ def _is_standard_float(ctype: CType) -> bool:
 
 
 def _is_arithmetic(ctype: CType) -> bool:
-    return isinstance(ctype, IntType) or _is_standard_float(ctype)
+    return (isinstance(ctype, IntType) and ctype != NULL) or _is_standard_float(ctype)
 
 
 def _is_same(a: CType, b: CType) -> bool:
@@ -47,7 +49,7 @@ def _plain_name(ctype: RecordType) -> str:
 
 
 _OF_ONE_TYPE: dict[str, Callable[[CType], bool]] = {
-    "is_integral": lambda kind: isinstance(kind, IntType),
+    "is_integral": lambda kind: isinstance(kind, IntType) and kind != NULL,
     "is_floating_point": _is_standard_float,
     "is_arithmetic": _is_arithmetic,
     "is_signed": lambda kind: (
@@ -58,7 +60,7 @@ _OF_ONE_TYPE: dict[str, Callable[[CType], bool]] = {
     "is_reference": lambda kind: isinstance(kind, PointerType) and kind.is_reference,
     "is_array": lambda kind: isinstance(kind, ArrayType),
     "is_class": lambda kind: (
-        isinstance(kind, RecordType)
+        isinstance(kind, RecordType | ClosureType)
         or (isinstance(kind, FloatType) and kind.name not in _STANDARD_FLOATS)
     ),
 }
@@ -91,7 +93,7 @@ def trait_value(ev: Evaluator, spelling: str) -> Value | None:
     else:
         return None
     kinds = [type_argument(ev, a) for a in arguments]
-    known = [k for k in kinds if k is not None and not is_opaque(k)]
+    known = [k for k in kinds if isinstance(k, ClosureType) or not (k is None or is_opaque(k))]
     if len(known) < len(kinds):
         return None
     if name == "is_same" and len(known) == 2:

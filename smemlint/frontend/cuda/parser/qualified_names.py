@@ -197,7 +197,7 @@ class Names:
         is_choice = _text(tokens, i + 1) == "!"  # nothing is compared with `<` to a negation
         if "?" in operators and not (is_known or is_qualified or is_choice or after in _NO_OPERAND):
             return -1
-        if is_member and after != "(":
+        if is_member and after not in ("(", "{"):  # `-> T<int> {` gives a lambda's result
             return -1
         if following is not None and following.kind == "identifier":
             is_type_place = is_known or is_qualified or _may_begin_type(tokens, i - 2)

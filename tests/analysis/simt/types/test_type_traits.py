@@ -89,3 +89,51 @@ void f(short *g) {{ k<short><<<1, 32>>>(g); }}
 """
     (access,) = accesses_of(text)
     assert access.width_bytes == width
+
+
+HOOK = """
+#include <type_traits>
+template <class Hook> __device__ void step(float *s, Hook hook) {
+  if constexpr (std::is_same_v<Hook, std::nullptr_t>) s[threadIdx.x * 2] = 0;
+  else hook(s);
+}
+template <bool HasHook> __device__ auto chosen() {
+  if constexpr (HasHook) return [](float *s) { s[threadIdx.x * 32] = 1; };
+  else return nullptr;
+}
+__global__ void k() {
+  __shared__ float s[1024];
+  CALL
+}
+void f() { k<<<1, 32>>>(); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("step(s, nullptr);", (4, 2.0)),
+        ("auto none = nullptr; step(s, none);", (4, 2.0)),
+        ("step(s, [](float *t) { t[threadIdx.x * 4] = 1; });", (13, 4.0)),
+        ("auto hook = [](float *t) { t[threadIdx.x * 4] = 1; }; step(s, hook);", (13, 4.0)),
+        ("step(s, chosen<true>());", (8, 32.0)),
+        ("step(s, chosen<false>());", (4, 2.0)),
+        ("if constexpr (!std::is_integral_v<std::nullptr_t>) s[threadIdx.x * 8] = 1;", (13, 8.0)),
+    ],
+)
+def test_a_lambda_and_a_null_pointer_have_types_of_their_own(
+    call: str, found: tuple[int, float]
+) -> None:
+    (access,) = accesses_of(HOOK.replace("CALL", call))
+    assert (access.span.line, access.ways) == found
+
+
+def test_a_null_pointer_is_passed_for_a_pointer() -> None:
+    source = """
+__device__ void step(float *s, int stride) { s[threadIdx.x * stride] = 0; }
+__device__ void step(float *s, const float *from) { s[threadIdx.x * 2] = 0; }
+__global__ void k() { __shared__ float s[1024]; step(s, nullptr); }
+void f() { k<<<1, 32>>>(); }
+"""
+    (access,) = accesses_of(source)
+    assert (access.span.line, access.ways) == (3, 2.0)
