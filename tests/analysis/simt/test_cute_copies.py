@@ -550,3 +550,49 @@ def test_neighbours_through_a_pointer_to_a_swizzled_element(element, swizzle, bo
     )
     figures = {(a.width_bytes, a.wavefronts.mean, str(a.certainty)) for a in accesses}
     assert figures == {expected}
+
+
+AT_RUN_TIME = (
+    HEAD
+    + """
+__global__ void k(half_t *out, int shift) {
+  __shared__ __align__(1024) half_t s[32 * 128];
+  using Atom = decltype(composition(SWIZZLE{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}));
+  Tensor tile = make_tensor(make_smem_ptr(s), tile_to_shape(Atom{}, Shape<_32, _128>{}));
+  Tensor chunks = tiled_divide(tile, Shape<_1, _8>{});
+  int row = threadIdx.x / 8, column = threadIdx.x % 8;
+  Copy_Atom<UniversalCopy<uint128_t>, half_t> atom;
+  Tensor r = make_fragment_like(chunks(_, row, column));
+  copy(atom, chunks(_, ROW, COLUMN), r);
+  copy(atom, r, make_tensor(make_gmem_ptr(out), Layout<_8>{}));
+}
+void launch(half_t *p, int shift) { k<<<1, 32>>>(p, shift); }
+"""
+)
+"""Atoms of 8 rows of 128 bytes, 4 by 2 of them: a quarter of a warp reads 8 chunks of 16 bytes."""
+
+
+@pytest.mark.parametrize("swizzle", ["Swizzle<3, 3, 3>", "Swizzle<0, 3, 3>"])
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [
+        ("row", "column + shift"),
+        ("row", "column + shift / 16"),
+        ("row + shift", "column"),
+        ("row + shift", "column + shift"),
+        ("row + shift", "column + shift / 16"),
+    ],
+)
+def test_rows_and_columns_that_run_time_tells_cost_what_each_of_them_does(row, column, swizzle):
+    """No coordinate is negative: those of a tile are in it, and rounding is down."""
+    text = AT_RUN_TIME.replace("ROW", row).replace("COLUMN", column)
+    assert figures(text.replace("SWIZZLE", swizzle)) == [(12, "load", 16, 1, 4, 4)]
+
+
+@pytest.mark.parametrize(("row", "column"), [("threadIdx.x", "shift"), ("shift", "threadIdx.x")])
+def test_one_column_that_run_time_tells_conflicts_whichever_it_is(row, column):
+    """Without a swizzle: a quarter of a warp reads 8 rows of 128 bytes, or 8 neighbours."""
+    text = AT_RUN_TIME.replace("ROW", row).replace("COLUMN", column)
+    ways = 8 if column == "shift" else 1
+    expected = [(12, "load", 16, 1, 4 * ways, 4)]
+    assert figures(text.replace("SWIZZLE", "Swizzle<0, 3, 3>")) == expected

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smemlint.analysis.simt.domain.affine import AffineDomain
-from smemlint.analysis.simt.domain.ctypes import I64, StaticIntType
+from smemlint.analysis.simt.domain.ctypes import I64, U64, IntType, StaticIntType
 from smemlint.analysis.simt.domain.integer_scev import operated_scev, scev_of
 from smemlint.analysis.simt.domain.scev import (
     CONSTANT,
@@ -66,8 +66,10 @@ class RunTime:
             if isinstance(value, Unknown):
                 return RunTime(self.domain, value, is_traced)
         a, b = (operand, self.value) if is_reversed else (self.value, operand)
-        x, y = _wide(a), _wide(b)
+        kind = U64 if op in "/%" else I64  # what CuTe divides are coordinates, from 0 on
+        x, y = _wide(a, kind), _wide(b, kind)
         result = self.domain.operate(op, x, y)
+        result = _wide(result) if isinstance(result, AffineInt) else result
         if is_traced and op in "/%" and isinstance(result, AffineInt):
             result.form = _taken_apart(op, x, y)
         elif op == "/" and isinstance(result, AffineInt) and _is_computed(x) and y.constant:
@@ -145,9 +147,9 @@ def _without_unknowns(lanes: Any) -> AffineInt:
     return number
 
 
-def _wide(value: AffineInt | Unknown) -> AffineInt:
+def _wide(value: AffineInt | Unknown, kind: IntType = I64) -> AffineInt:
     assert isinstance(value, AffineInt)
-    return AffineInt(value.base, I64, value.terms, value.form)
+    return AffineInt(value.base, kind, value.terms, value.form)
 
 
 def to_engine(value: Value, domain: AffineDomain) -> Integer:

@@ -93,7 +93,7 @@ class AffineDomain:
         splits: symbol key -> (modulus, residue): the symbol is `modulus * quotient + residue`.
 
     Attributes:
-        split_names: symbol key -> its name, of those that were split.
+        parts: key of a quotient by a modulus -> the symbol that was split into it and a residue.
         tracks_forms: sums and products keep how the compiler computes them.
     """
 
@@ -101,7 +101,7 @@ class AffineDomain:
 
     def __init__(self, splits: Mapping[str, tuple[int, int]] | None = None) -> None:
         self.splits = dict(splits or {})
-        self.split_names: dict[str, str] = {}
+        self.parts: dict[str, Symbol] = {}
 
     def symbol(
         self,
@@ -129,14 +129,14 @@ class AffineDomain:
         key = key if len(key) <= _LONGEST else f"#{digest(key.encode())}"
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}.."
         nonnegative = nonnegative or not type.signed
+        whole = Symbol(key, name, multiple, nonnegative, is_iteration=is_iteration)
         if key not in self.splits:
-            whole = Symbol(key, name, multiple, nonnegative, is_iteration=is_iteration)
             return AffineInt(0, type, ((whole, 1),))
-        self.split_names[key] = name
         modulus, residue = self.splits[key]
         quotient = Symbol(
             f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative, is_iteration=is_iteration
         )
+        self.parts[quotient.key] = whole
         return AffineInt(residue, type, ((quotient, modulus),))
 
     def operate(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
@@ -442,8 +442,9 @@ class AffineDomain:
         It is known to be one for a warp where the operands are.
         """
         if a.is_uniform and b.is_uniform:
-            key = f"({op} {a.identity()} {b.identity()})"
-            name = operation(op, repr(a), repr(b))
+            x, y = self._put_together(a), self._put_together(b)
+            key = f"({op} {x.identity()} {y.identity()})"
+            name = operation(op, repr(x), repr(y))
             return self.symbol(key, name, type, multiple=multiple, nonnegative=nonnegative)
         if modulus is not None and len(a.terms) > 1 and not b.terms:
             one = self._as_one(a)
@@ -451,6 +452,19 @@ class AffineDomain:
                 return self.operate(op, one, b)
         result = Unknown(depends_on(a, b), split=split_of(a, modulus) if modulus else None)
         return one_for_a_warp(result) if agrees_by_warp(a) and agrees_by_warp(b) else result
+
+    def _put_together(self, a: AffineInt) -> AffineInt:
+        """Returns the value in the unknowns that were split, as every split names what it gives."""
+        base, terms = a.base, []
+        for symbol, factor in a.terms:
+            whole = self.parts.get(symbol.key)
+            modulus, residue = self.splits[whole.key] if whole is not None else (1, 0)
+            if whole is None or not isinstance(factor, int) or factor % modulus:
+                terms.append((symbol, factor))
+            else:
+                terms.append((whole, factor // modulus))
+                base = base - factor // modulus * residue
+        return normalized(base, a.type, terms)
 
     def _as_one(self, a: AffineInt) -> AffineInt | None:
         """Returns the value with its unknowns in one, whose residues are fewer."""

@@ -342,7 +342,8 @@ def _summary(unit: Unit, task: KernelTask, arch: str, runs: Sequence[_Run]) -> t
         if fixed:
             case = AccessSummary(unit, task.instance, task.assumptions, arch)
             cases.setdefault(tuple(fixed.items()), case).add(events)
-        names.update((k, n) for k, n in run.ev.state.domain.split_names.items() if k in fixed)
+        split = run.ev.state.domain.parts.values()
+        names.update((symbol.key, symbol.name) for symbol in split if symbol.key in fixed)
     if not cases:
         return together.facts()
     text = ", ".join(f"`{name}`" for name in names.values())
