@@ -252,3 +252,26 @@ def test_files_of_templates_are_said_where_they_declare_shared_memory(suffix, tm
         facts, _ = analyze(find_sources([str(tmp_path)]), Settings())
         assert [note.span.line for note in facts.not_analysed] == lines
         assert not facts.kernels
+
+
+def test_a_function_with_too_many_paths_is_followed_with_its_paths_as_one() -> None:
+    """The 17 paths of 16 conditions take 17 times the 6,000 steps behind these: 60,000 at most."""
+    text = (
+        f"{_PYCUDA}f = SourceModule(TEXT, options=['-DSTEP=4']).get_function('k')\n"
+        + "def go(c, o):\n"
+        + "".join(f"    if c[{i}]: c = renewed(c)\n" for i in range(16))
+        + "    n = c + 1\n" * 1500
+        + "    f(o, block=(64, 1, 1), grid=(4, 1))\n"
+    )
+    assert _stores(text) == {(5, 4.0, (64, 1, 1))}
+    assert _notes(text) == []
+
+
+def test_what_is_executed_behind_a_function_that_takes_too_long_is_not_inside_its_loop() -> None:
+    text = (
+        f"{_PYCUDA}f = SourceModule(TEXT, options=['-DSTEP=4']).get_function('k')\n"
+        "def endless(c):\n    while c:\n" + "        n = c + 1\n" * 8000 + "def go(o):\n"
+        "    global block\n    block = (32, 1, 1)\n    f(o, block=block, grid=(4, 1))\n"
+    )
+    assert _stores(text) == {(5, 4.0, (32, 1, 1))}
+    assert _notes(text) == [(1, "step-limit")]

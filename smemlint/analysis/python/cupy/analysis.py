@@ -23,6 +23,7 @@ from smemlint.analysis.python.interpreter.calls import (
     option_parameters,
 )
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
+from smemlint.analysis.python.interpreter.interpreter import Policy
 from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.facts import Facts, NotAnalysed
 from smemlint.frontend.heuristics import may_touch_shared, template_lines
@@ -188,8 +189,16 @@ class _File:
         return raw.home is self._text
 
     def _guarded(self, interpreter: Interpreter, action: Callable[[], object]) -> None:
-        interpreter.steps = self._files.steps_in_imports = 0
-        self._notes += run_within_budget(action, self._text.path)
+        """Executes an action; where it has too many paths, once more with all of them as one."""
+        path_sensitive = interpreter.policy
+        for policy in (path_sensitive, Policy()):
+            interpreter.policy = policy
+            interpreter.steps = self._files.steps_in_imports = 0
+            notes = run_within_budget(action, self._text.path)
+            if not notes:
+                break
+        interpreter.policy = path_sensitive
+        self._notes += notes
 
     def _is_wanted(self, raw: RawText) -> bool:
         """Returns whether the text is compiled, launched or written in this file."""

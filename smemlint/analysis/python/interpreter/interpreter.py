@@ -7,8 +7,8 @@ joined; a loop of unknown length is executed once for any iteration.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 
 from smemlint.analysis.python.interpreter.dispatch import (
@@ -161,6 +161,27 @@ class Interpreter:
     def run(self, body: Sequence[ast.stmt], scopes: Scopes) -> bool:
         """Executes statements in order; returns whether one of their paths reaches the end."""
         return self.policy.run(self, body, scopes)
+
+    @contextmanager
+    def on_open_path(self) -> Iterator[None]:
+        """Opens the execution of statements that may be skipped."""
+        self.open_paths += 1
+        try:
+            yield
+        finally:
+            self.open_paths -= 1
+
+    @contextmanager
+    def inside_loop(self, *, is_for: bool = True) -> Iterator[PendingJumps]:
+        """Opens the execution of a loop, whose jumps wait for their targets."""
+        jumps = PendingJumps()
+        self.loops += is_for
+        self.jumps.append(jumps)
+        try:
+            yield jumps
+        finally:
+            self.loops -= is_for
+            self.jumps.pop()
 
     def _step(self) -> None:
         self.steps += 1

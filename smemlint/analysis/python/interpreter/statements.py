@@ -12,7 +12,6 @@ from smemlint.analysis.python.interpreter.dispatch import executes
 from smemlint.analysis.python.interpreter.expressions import operate
 from smemlint.analysis.python.interpreter.interpreter import (
     Interpreter,
-    PendingJumps,
     join_scopes,
     replace_scope,
 )
@@ -164,12 +163,11 @@ def execute_if(interpreter: Interpreter, node: ast.If, scopes: Scopes) -> bool:
     if test is not None:
         return interpreter.run(node.body if test else node.orelse, scopes)
     before = dict(scopes[-1])
-    interpreter.open_paths += 1
-    reaches_end = interpreter.run(node.body, scopes)
-    first = dict(scopes[-1])
-    replace_scope(scopes[-1], before)
-    otherwise_reaches_end = interpreter.run(node.orelse, scopes)
-    interpreter.open_paths -= 1
+    with interpreter.on_open_path():
+        reaches_end = interpreter.run(node.body, scopes)
+        first = dict(scopes[-1])
+        replace_scope(scopes[-1], before)
+        otherwise_reaches_end = interpreter.run(node.orelse, scopes)
     if reaches_end and otherwise_reaches_end:
         join_scopes(scopes[-1], first)
     elif reaches_end:
@@ -231,21 +229,17 @@ def execute_for(interpreter: Interpreter, node: ast.For, scopes: Scopes) -> bool
     """Executes the iterations of a short loop one by one, any others as one."""
     with interpreter.policy.inside_loop():
         items = interpreter.evaluate(node.iter, scopes)
-        interpreter.loops += 1
-        jumps = PendingJumps()
-        interpreter.jumps.append(jumps)
         reaches_end = True
-        if isinstance(items, range | list | tuple | str) and len(items) <= MAX_UNROLLED:
-            for item in items:
-                assign(interpreter, node.target, item, scopes)
-                reaches_end = _execute_iteration(interpreter, node.body, scopes)
-                if not reaches_end:
-                    break
-        else:
-            assign(interpreter, node.target, UNKNOWN, scopes)
-            _execute_any_number(interpreter, node.body, scopes)
-        interpreter.loops -= 1
-        interpreter.jumps.pop()
+        with interpreter.inside_loop() as jumps:
+            if isinstance(items, range | list | tuple | str) and len(items) <= MAX_UNROLLED:
+                for item in items:
+                    assign(interpreter, node.target, item, scopes)
+                    reaches_end = _execute_iteration(interpreter, node.body, scopes)
+                    if not reaches_end:
+                        break
+            else:
+                assign(interpreter, node.target, UNKNOWN, scopes)
+                _execute_any_number(interpreter, node.body, scopes)
         reaches_end = reaches_end and interpreter.run(node.orelse, scopes)
         return _join_at_target(scopes[-1], jumps.breaks, is_reached=reaches_end)
 
@@ -259,19 +253,18 @@ def execute_while(interpreter: Interpreter, node: ast.While, scopes: Scopes) -> 
 
 def _execute_any_number(interpreter: Interpreter, body: Sequence[ast.stmt], scopes: Scopes) -> None:
     """Executes any number of iterations: what the first changes is not known in the next."""
-    with interpreter.policy.inside_loop():
-        interpreter.open_paths += 1
-        jumps = PendingJumps()
-        interpreter.jumps.append(jumps)
+    with (
+        interpreter.policy.inside_loop(),
+        interpreter.on_open_path(),
+        interpreter.inside_loop(is_for=False) as jumps,
+    ):
         before = dict(scopes[-1])
         with interpreter.model.paused():
             _execute_iteration(interpreter, body, scopes)
         join_scopes(scopes[-1], before)
         before = dict(scopes[-1])
         _execute_iteration(interpreter, body, scopes)
-        interpreter.jumps.pop()
         _join_at_target(scopes[-1], (before, *jumps.breaks), is_reached=True)
-        interpreter.open_paths -= 1
 
 
 def _execute_iteration(interpreter: Interpreter, body: Sequence[ast.stmt], scopes: Scopes) -> bool:

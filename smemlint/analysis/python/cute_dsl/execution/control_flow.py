@@ -20,7 +20,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import LoopRange, Number
 from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.changes import Changes
-from smemlint.analysis.python.interpreter.interpreter import PendingJumps, replace_scope
+from smemlint.analysis.python.interpreter.interpreter import replace_scope
 from smemlint.analysis.python.interpreter.statements import execute_with
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
@@ -225,19 +225,15 @@ class ControlFlow:
     def execute_for(self, interpreter: Interpreter, node: ast.For, scopes: Scopes) -> bool:
         """Executes the iterations of a short loop one by one, any others as one."""
         items = interpreter.evaluate(node.iter, scopes)
-        interpreter.loops += 1
-        jumps = PendingJumps()
-        interpreter.jumps.append(jumps)
         reaches_end = True
-        if (
-            isinstance(items, range | list | tuple | str)
-            and len(items) <= MAX_DSL_UNROLLED_ON_REQUEST
-        ):
-            reaches_end = self._each(interpreter, node, items, scopes)
-        else:
-            self._any_number(interpreter, node, items, scopes)
-        interpreter.loops -= 1
-        interpreter.jumps.pop()
+        with interpreter.inside_loop() as jumps:
+            if (
+                isinstance(items, range | list | tuple | str)
+                and len(items) <= MAX_DSL_UNROLLED_ON_REQUEST
+            ):
+                reaches_end = self._each(interpreter, node, items, scopes)
+            else:
+                self._any_number(interpreter, node, items, scopes)
         return self._join(scopes[-1], jumps.breaks, is_reached=reaches_end)
 
     def _each(
@@ -310,12 +306,10 @@ class ControlFlow:
 
     def execute_while(self, interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
         """Executes the iterations that the host is known to make, any others as one."""
-        jumps = PendingJumps()
-        interpreter.jumps.append(jumps)
-        ends = self._ends(interpreter, node, scopes)
-        if ends is None:
-            self._any_number(interpreter, node, UNKNOWN, scopes)
-        interpreter.jumps.pop()
+        with interpreter.inside_loop(is_for=False) as jumps:
+            ends = self._ends(interpreter, node, scopes)
+            if ends is None:
+                self._any_number(interpreter, node, UNKNOWN, scopes)
         if self.run.kernel is not None:
             return True
         return self._join(scopes[-1], jumps.breaks, is_reached=ends is not False)
