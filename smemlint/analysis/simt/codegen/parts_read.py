@@ -15,14 +15,16 @@ SASS of nvcc 13.0.88, sm_90, -O3, for a load of `float4` from shared memory:
 | `float f[8]; *(float4 *)f = s[t]; *(float4 *)(f + 4) = s[t + 32];`, `f[0] + f[5]` | an LDS each |
 
 Reads count wherever they stand, in loops that do not run and in branches that are not taken, too.
-Of a variable that is written twice at the same place it is not known who reads what, and what is
-read under a condition alone may be loaded there: the first, with `if (t < 8)`, by 8 lanes.
+Where a statement of the block that declares a variable assigns all of it, it is another one from
+there on: of `v = s[t]; .. v = s[t + 32];` each load takes what is read up to the next. Of any other
+place that is written twice it is not known who reads what, and what is read under a condition alone
+may be loaded there: the first, with `if (t < 8)`, by 8 lanes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from smemlint.frontend import ir
@@ -95,19 +97,19 @@ def parts_read(block: ir.Compound) -> dict[ir.Node, PartsRead]:
     names = [node.name for node in nodes if isinstance(node, ir.Decl)]
     reader = _Reader({name for name in declared if names.count(name) == 1})
     reader.own = {name for name in names if names.count(name) == 1}
+    is_straight = not any(isinstance(i, ir.Label | ir.Case) for i in block.block_items)
+    found: dict[ir.Node, PartsRead] = {}
     for item in block.block_items:
+        match item:
+            case ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=value) if (
+                is_straight and name in reader.values and name not in reader.referred
+            ):
+                reader.visit(value)  # which may be of what the variable was
+                found.update(reader.values.pop(name).parts_by_load())
         reader.visit(item)
-    return {
-        load: PartsRead(
-            place,
-            reader.reads[place.name],
-            reader.writes[place.name],
-            not any(path == way[: len(path)] for path in reader.ways[place.name]),
-        )
-        for load, place, way in reader.loads
-        if len(reader.reads[place.name]) <= MAX_PARTS_READ
-        and len(reader.writes[place.name]) <= MAX_PARTS_READ
-    }
+    for of_variable in reader.values.values():
+        found.update(of_variable.parts_by_load())
+    return found
 
 
 def parts_of_parameter(body: ir.Compound, name: str) -> PartsRead | None:
@@ -118,7 +120,7 @@ def parts_of_parameter(body: ir.Compound, name: str) -> PartsRead | None:
     reader = _Reader({name})
     for item in body.block_items:
         reader.visit(item)
-    reads, writes = reader.reads[name], [Place(name), *reader.writes[name]]
+    reads, writes = reader.values[name].reads, [Place(name), *reader.values[name].writes]
     if not reads or len(reads) > MAX_PARTS_READ or len(writes) > MAX_PARTS_READ:
         return None
     return PartsRead(Place(name), reads, writes, is_conditional=False)
@@ -140,15 +142,37 @@ def _is_kept(node: ir.Decl) -> bool:
 
 
 @dataclass(slots=True, eq=False)
+class _Value:
+    """What is done with a variable until all of it is assigned.
+
+    Attributes:
+        reads, writes: places.
+        loads: what is loaded into it, where, and on which way.
+        ways: on which it is read.
+    """
+
+    reads: set[Place] = field(default_factory=set)
+    writes: list[Place] = field(default_factory=list)
+    loads: list[tuple[ir.Node, Place, tuple[ir.Node, ...]]] = field(default_factory=list)
+    ways: set[tuple[ir.Node, ...]] = field(default_factory=set)
+
+    def parts_by_load(self) -> Iterator[tuple[ir.Node, PartsRead]]:
+        """Yields what is read of it by what loads it."""
+        if max(len(self.reads), len(self.writes)) > MAX_PARTS_READ:
+            return
+        for load, place, way in self.loads:
+            is_conditional = not any(path == way[: len(path)] for path in self.ways)
+            yield load, PartsRead(place, self.reads, self.writes, is_conditional)
+
+
+@dataclass(slots=True, eq=False)
 class _Reader:
     """Reads statements for what is done with some variables."""
 
     names: set[str]
     own: set[str] = field(default_factory=set)
-    reads: dict[str, set[Place]] = field(default_factory=lambda: defaultdict(set))
-    writes: dict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
-    loads: list[tuple[ir.Node, Place, tuple[ir.Node, ...]]] = field(default_factory=list)
-    ways: dict[str, set[tuple[ir.Node, ...]]] = field(default_factory=lambda: defaultdict(set))
+    values: dict[str, _Value] = field(default_factory=lambda: defaultdict(_Value))
+    referred: set[str] = field(default_factory=set)
     _left: tuple[ir.Node, ...] = ()
     _way: tuple[ir.Node, ...] = ()
     _aliases: dict[str, Place] = field(default_factory=dict)
@@ -166,10 +190,10 @@ class _Reader:
                     return
             case ir.Decl() if isinstance(node.init, _LOADS) and node.name in self.names:
                 self._write(Place(node.name), node.init)
-            case ir.Decl() if isinstance(node.type, ir.PtrDecl) and node.name in self.own:
-                if self._name(node):
+            case ir.Decl(type=ir.PtrDecl() as kind, init=init) if init is not None:
+                if node.name in self.own and self._name(node, kind, init):
                     return
-                self._refer((node.init,))
+                self._bind(init)
             case ir.Return() | ir.Break() | ir.Continue() | ir.Goto():
                 self._left = (*self._left[-1:], node)
             case ir.For() if self._counter(node):
@@ -177,7 +201,7 @@ class _Reader:
             case ir.FuncCall(args=args):
                 self._refer(args)
             case ir.UnaryOp(op="&", expr=expr) if (place := self._place(expr)) is not None:
-                self._read(Place(place.name))
+                self._refer_to(place.name)
             case ir.Expression():
                 place = self._place(node)
                 if place is not None:
@@ -197,9 +221,12 @@ class _Reader:
     def _refer(self, values: Sequence[ir.Node | None]) -> None:
         """Takes what a reference may be bound to, through which neighbours may be read."""
         for value in values:
-            place = self._place(value) if isinstance(value, ir.ArrayRef | ir.UnaryOp) else None
-            if place is not None:
-                self._read(Place(place.name))
+            if isinstance(value, ir.ArrayRef | ir.UnaryOp):
+                self._bind(value)
+
+    def _refer_to(self, name: str) -> None:
+        self.referred.add(name)
+        self._read(Place(name))
 
     def _visit_value(self, node: ir.Node) -> None:
         """Takes an expression whose value is read, which an assignment may be, too."""
@@ -210,19 +237,23 @@ class _Reader:
         self.visit(node)
 
     def _read(self, place: Place) -> None:
-        self.ways[place.name].add((*self._left, *self._way))
-        self.reads[place.name].add(place)
+        self.values[place.name].ways.add((*self._left, *self._way))
+        self.values[place.name].reads.add(place)
 
     def _write(self, place: Place, value: ir.Node) -> None:
-        self.writes[place.name].append(place)
+        self.values[place.name].writes.append(place)
         if isinstance(value, _LOADS):
-            self.loads.append((value, place, (*self._left, *self._way)))
+            way = (*self._left, *self._way)
+            self.values[place.name].loads.append((value, place, way))
 
-    def _name(self, node: ir.Decl) -> bool:
+    def _bind(self, value: ir.Node) -> None:
+        """Takes what a reference is bound to."""
+        place = self._place(value)
+        if place is not None:
+            self._refer_to(place.name)
+
+    def _name(self, node: ir.Decl, kind: ir.PtrDecl, init: ir.Node) -> bool:
         """Takes a pointer that is initialized with the address of a variable."""
-        kind, init = node.type, node.init
-        if init is None or not isinstance(kind, ir.PtrDecl):
-            return False
         if not {"&", "&&", "volatile"}.isdisjoint(kind.quals):
             return False
         pointed = self._pointed(init)
@@ -232,6 +263,7 @@ class _Reader:
         if pointed is None:
             return False
         self._aliases[node.name] = pointed
+        self.referred.add(pointed.name)
         return True
 
     def _visit_indices(self, node: ir.Node) -> None:

@@ -99,3 +99,38 @@ def _widths(body: str) -> set[int]:
 )
 def test_who_reads_what_is_open(body):
     assert not any(is_decided for *_, is_decided in _loads(body)[:1])
+
+
+THREE = "float4 v = s[t ^ 1]; FIRST v = s[t ^ 2]; out[t] = v.x; v = s[t ^ 4]; out[t] += v.y + v.z;"
+
+
+@pytest.mark.parametrize(
+    ("first", "loads"),
+    [
+        ("out[t] = v.x + v.y + v.z + v.w;", {(16, 1), (4, 1), (4, 2)}),
+        ("", {(4, 1), (4, 2)}),
+        ("out[t] = v.x;", {(4, 1), (4, 2)}),
+        ("v.x = n;", {(4, 1), (4, 2)}),
+    ],
+)
+def test_a_variable_that_is_assigned_whole_is_another_one_from_there_on(first, loads):
+    """SASS: LDS.128 (or LDS, or none), LDS, and two LDS for y and z."""
+    found = accesses_of(KERNEL.replace("BODY", THREE.replace("FIRST", first)))
+    read = [a for a in found if a.kind is AccessKind.LOAD and a.instructions]
+    assert {(a.width_bytes, a.instructions // 8) for a in read} >= loads
+    assert all(a.certainty.is_decided for a in read)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "float4 *p = &v; v = s[t ^ 2]; out[t] = v.x + p->y;",
+        "float4 &r = v; v = s[t ^ 2]; out[t] = v.x + r.y;",
+        "if (n) v = s[t ^ 2]; out[t] = v.x;",
+        "for (int i = 0; i < n; i++) { out[t] += v.x; v = s[t ^ i]; }",
+    ],
+)
+def test_a_variable_that_is_referred_to_or_may_be_assigned_stays_one(first):
+    found = accesses_of(KERNEL.replace("BODY", "float4 v = s[t ^ 1]; " + first))
+    read = [a for a in found if a.kind is AccessKind.LOAD]
+    assert not any(a.certainty.is_decided for a in read if a.width_bytes < 16)
