@@ -25,8 +25,13 @@ _NAMES = frozenset(("__shared__", "ldmatrix", "__cvta_generic_to_shared"))
 
 def shared_names(unit: Unit) -> frozenset[str]:
     """Returns the words that name shared memory: shared variables, and what leads to it."""
+    return _NAMES | shared_variables(unit)
+
+
+def shared_variables(unit: Unit) -> frozenset[str]:
+    """Returns the names of the shared variables that stand outside of functions."""
     declared = (d for group in unit.declarations.values() for d in group)
-    return _NAMES.union(
+    return frozenset(
         d.name for d in declared if d.kind == "variable" and "__shared__" in d.specifiers
     )
 

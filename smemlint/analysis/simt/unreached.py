@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 
+from smemlint.analysis.simt.shared_functions import shared_variables
 from smemlint.facts import KernelFacts, NotAnalysed
 from smemlint.frontend.program import Function, Unit
 from smemlint.reasons import Reason, ReasonCode
 
 
 def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
-    """Returns notes on functions that declare shared memory and that nothing comes to by names.
+    """Returns notes on functions that have shared memory and that nothing comes to by names.
 
-    Lambdas of the host are among them: which kernel is handed one is not followed.
+    It is declared there, or in front of all functions. Lambdas of the host are among them: which
+    kernel is handed one is not followed.
     """
-    open_ones = [f for f in functions if not f.is_kernel and "__shared__" in f.words]
+    variables = shared_variables(unit)
+    open_ones = [
+        f
+        for f in functions
+        if not f.is_kernel
+        and (
+            "__shared__" in f.words
+            or (f.is_device and not variables.isdisjoint(f.words - f.parameter_words))
+        )
+    ]
     if not open_ones:
         return []
     methods = [f for f in unit.functions if f.record and "__shared__" in f.words]
@@ -26,7 +37,7 @@ def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
             f.name,
             Reason(
                 ReasonCode.NOT_REACHED,
-                "declares shared memory, and no kernel that was read calls it",
+                "uses shared memory, and no kernel that was read calls it",
             ),
         )
         for f in open_ones

@@ -22,6 +22,9 @@ LOCAL = f"struct Local {{ __device__ void operator()(int t) {{ {SHARED} }} }};"
             [],
             1,
         ),
+        ("extern __shared__ float s[];\n__device__ void b(int t) { s[2 * t] = 1; }", [2], 0),
+        ("extern __shared__ float s[];\n__device__ void b(float *s) { s[2] = 1; }", [], 0),
+        ("extern __shared__ float s[];\n__global__ void g() { s[threadIdx.x] = 1; }", [], 1),
     ],
 )
 def test_what_no_kernel_comes_to_is_said(text, lines, places):

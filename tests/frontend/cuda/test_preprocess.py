@@ -176,6 +176,12 @@ def test_includes() -> None:
     ]  # fmt: skip
 
 
+def test_an_include_whose_path_a_macro_makes() -> None:
+    macros = "#define S1(x) #x\n#define S(x) S1(x)\n#define DIR d\n#define FILE x.h\n"
+    assert out(macros + "#include S(DIR/FILE)\n", {"d/x.h": "found"}) == "found"
+    assert run(macros + "#include S(DIR/FILE)\n").not_found == ("d/x.h",)
+
+
 @pytest.mark.parametrize(
     ("opening", "guard"),
     [

@@ -307,11 +307,18 @@ class _Run:
             self.expander.macros.setdefault(macro.name, macro)
         return True
 
-    def _include(self, prepared: PreparedFile, arguments: list[Token], depth: int) -> None:
-        if arguments[0].kind == "identifier":
+    def _named(self, arguments: list[Token]) -> tuple[str, bool]:
+        """Returns the name of an include and whether it is quoted; macros may have made it."""
+        is_made = arguments[0].kind == "identifier"
+        if is_made:
             arguments = self.expander.expand(arguments)
-        is_quoted = bool(arguments) and arguments[0].kind == "string"
-        name = arguments[0].text.strip('"') if is_quoted else _bracketed(arguments)
+        if not arguments or arguments[0].kind != "string":
+            return _bracketed(arguments), False
+        name = arguments[0].text.strip('"')  # `#` sets blanks between the words of a macro
+        return name.replace(" ", "") if is_made else name, True
+
+    def _include(self, prepared: PreparedFile, arguments: list[Token], depth: int) -> None:
+        name, is_quoted = self._named(arguments)
         includer = prepared.source.path
         of_cub = cub_header(name)
         if not is_quoted and of_cub is None and self._includes.is_of_library(name, includer):
@@ -330,7 +337,7 @@ class _Run:
             return
         if found is None:
             if is_followed and not (is_modelled and is_released(name)):
-                self._report_missing(arguments[0], name, includer)
+                self._report_missing(arguments[0], name, includer, is_quoted=is_quoted)
                 if not is_quoted:
                     self._missed[name, includer] = None
             self._branches.headers_are_missing = True
@@ -385,9 +392,9 @@ class _Run:
             self.unread.add(span, Reason(ReasonCode.NOT_READ, text))
         return chosen, conditions
 
-    def _report_missing(self, token: Token, name: str, includer: str) -> None:
+    def _report_missing(self, token: Token, name: str, includer: str, *, is_quoted: bool) -> None:
         """Notes an include that may define kernels, and why one that may be there is not read."""
-        if may_define_kernels(name, token.kind == "string"):
+        if may_define_kernels(name, is_quoted):
             self.not_found.append(name)
         paths = self._includes.candidates(name, includer)
         reasons = (self._refusal(path, is_written=n == 0) for n, path in enumerate(paths))
