@@ -275,3 +275,26 @@ def test_what_is_executed_behind_a_function_that_takes_too_long_is_not_inside_it
     )
     assert _stores(text) == {(5, 4.0, (32, 1, 1))}
     assert _notes(text) == [(1, "step-limit")]
+
+
+def test_behind_a_statement_of_a_module_that_takes_too_long_the_others_are_followed() -> None:
+    text = (
+        "step = '4'\nwhile step:\n    step = 8\n" + "    n = step + 1\n" * 8000 + _PYCUDA
+        + "f = SourceModule(TEXT, options=['-DSTEP=' + step]).get_function('k')\n"
+        "g = SourceModule(TEXT, options=['-DSTEP=2']).get_function('k')\n"
+        "f(o, block=(64, 1, 1), grid=(4, 1))\ng(o, block=(32, 1, 1), grid=(4, 1))\n"
+    )  # fmt: skip
+    found = {(ways, block) for _, ways, block in _stores(text)}
+    assert found == {(2.0, (32, 1, 1)), (0.0, (64, 1, 1))}  # without a figure where it is open
+    assert (1, "step-limit") in _notes(text)
+
+
+def test_a_file_that_a_module_opens_is_read(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.cu").write_text(_KERNEL)
+    text = (
+        "from pycuda import compiler\nwith open('k.cu') as file:\n    text = file.read()\n"
+        "f = compiler.SourceModule(text, options=['-DSTEP=4']).get_function('k')\n"
+        "f(o, block=(64, 1, 1), grid=(4, 1))\n"
+    )
+    assert _stores(text) == {(3, 4.0, (64, 1, 1))}

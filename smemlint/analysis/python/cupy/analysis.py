@@ -23,7 +23,7 @@ from smemlint.analysis.python.interpreter.calls import (
     option_parameters,
 )
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
-from smemlint.analysis.python.interpreter.interpreter import Policy
+from smemlint.analysis.python.interpreter.interpreter import Policy, replace_scope
 from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.facts import Facts, NotAnalysed
 from smemlint.frontend.heuristics import may_touch_shared, template_lines
@@ -162,7 +162,12 @@ class _File:
     def _interpret(self) -> None:
         interpreter = interpreter_of(self._text, self._files)
         scope: Scope = {"__file__": self._text.path}
-        self._guarded(interpreter, partial(interpreter.run, self._text.tree.body, (scope,)))
+        for statement in self._text.tree.body:
+            before = dict(scope)
+            action = partial(_run_from, before, interpreter, statement, scope)
+            if not self._guarded(interpreter, action):
+                stored = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+                scope.update((n.id, UNKNOWN) for n in stored if isinstance(n.ctx, ast.Store))
         functions = list(functions_of(scope))
         for function in functions:
             self._guarded(interpreter, partial(call_from_outside, interpreter, function, {}))
@@ -188,8 +193,12 @@ class _File:
         """Returns whether the text is constructed in this file."""
         return raw.home is self._text
 
-    def _guarded(self, interpreter: Interpreter, action: Callable[[], object]) -> None:
-        """Executes an action; where it has too many paths, once more with all of them as one."""
+    def _guarded(self, interpreter: Interpreter, action: Callable[[], object]) -> bool:
+        """Executes an action; where it has too many paths, once more with all of them as one.
+
+        Returns:
+            False where that takes too long, too.
+        """
         path_sensitive = interpreter.policy
         for policy in (path_sensitive, Policy()):
             interpreter.policy = policy
@@ -198,7 +207,8 @@ class _File:
             if not notes:
                 break
         interpreter.policy = path_sensitive
-        self._notes += notes
+        self._notes += (note for note in notes if note not in self._notes)
+        return not notes
 
     def _is_wanted(self, raw: RawText) -> bool:
         """Returns whether the text is compiled, launched or written in this file."""
@@ -214,6 +224,12 @@ class _File:
         calls = list(dict.fromkeys(call for raw in raws for call in raw.calls))
         defines, below = _defines(first.options), self._text.below
         return Embedded(first.text, span, name, defines, calls, first.options, below)
+
+
+def _run_from(before: Scope, interpreter: Interpreter, node: ast.stmt, scope: Scope) -> None:
+    """Executes a statement of a module in a scope as it was before."""
+    replace_scope(scope, before)
+    interpreter.run([node], (scope,))
 
 
 def _names_device_code(text: str) -> bool:

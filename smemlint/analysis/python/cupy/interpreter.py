@@ -34,7 +34,7 @@ from smemlint.analysis.python.interpreter.expressions import (
     operate,
 )
 from smemlint.analysis.python.interpreter.path_sensitive import PathSensitive, enter_contexts
-from smemlint.analysis.python.interpreter.statements import execute_import_from, execute_with
+from smemlint.analysis.python.interpreter.statements import execute_import_from
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     Function,
@@ -197,7 +197,7 @@ def _execute_import_from(interpreter: Interpreter, node: ast.ImportFrom, scopes:
 def _execute_with(interpreter: Interpreter, node: ast.With, scopes: Scopes) -> bool:
     """Executes a `with`, whose context managers are files, mostly."""
     enter_contexts(interpreter, node, scopes)
-    return execute_with(interpreter, node, scopes)
+    return interpreter.run(node.body, scopes)
 
 
 def _spelled(field: ast.FormattedValue, value: Value) -> str | None:
