@@ -116,9 +116,15 @@ def cannot_alias(a: Event, b: Event) -> bool:
 
 
 def dominates(first: Event, second: Event) -> bool:
-    """Returns whether all threads of one access, and all paths to it, have the other."""
-    return bool((first.mask | ~second.mask).all()) and set(first.assumptions) <= set(
-        second.assumptions
+    """Returns whether all threads of one access, and all paths to it, have the other.
+
+    A branch beside another one is another path, also where all threads take both.
+    """
+    paths = {*second.scope, *second.behind}
+    return (
+        bool((first.mask | ~second.mask).all())
+        and set(first.assumptions) <= set(second.assumptions)
+        and paths.issuperset(first.scope)
     )
 
 

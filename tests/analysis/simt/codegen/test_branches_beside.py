@@ -1,0 +1,39 @@
+"""Branches beside each other load for themselves: SASS of nvcc 13.0.88, sm_90, -O3.
+
+The counts are of the LDS that the compiler makes of the body, times the warps that come to them.
+"""
+
+import pytest
+from conftest import accesses_of
+
+from smemlint.facts import AccessKind
+
+KERNEL = """
+__global__ void k(float *o, int n, int a) {{
+  __shared__ float s[264]; int t = threadIdx.x; s[t] = o[t]; __syncthreads(); float x = 0, y = 0;
+  {body}
+  o[t + 256] = x; o[t + 512] = y;
+}}
+void f(float *o, int n, int a) {{ k<<<1, 128>>>(o, n, a); }}
+"""
+TILE = """float z[2] = {0.f};
+for (int i = 0; i < 2; i++) if (a + i < n)
+  for (int k = 0; k < 8; k++) z[i] += s[(t & 15) * 16 + k] * o[k * 2 + i];
+x = z[0]; y = z[1];"""
+
+
+@pytest.mark.parametrize(
+    ("body", "loads"),
+    [
+        (TILE, 2 * 2 * 4),  # two LDS.128 in each of the two copies of the loop's body
+        ("if (n > 3) x = s[t ^ 1] * 2.f; if (a > 3) y = s[t ^ 1] * 3.f;", 8),
+        ("if (t < 64) x = s[t ^ 1] * 2.f; if (t < 32) y = s[t ^ 1] * 3.f;", 2 + 1),
+        ("if (t < 64) x = s[t ^ 1]; o[t] = 3; if (t < 64) y = s[t ^ 1] * 3.f;", 2 + 2),
+        ("if (n > 3) x = s[t ^ 1] * 2.f; if (n > 3) y = s[t ^ 1] * 3.f;", 4),
+        ("if (n > 3) { x = expf(s[t ^ 1]); if (a > 2) y = s[t ^ 1] * 2.f; }", 4),
+        ("x = s[t ^ 1]; if (n > 5) y = s[t ^ 1];", 4),
+    ],
+)
+def test_a_load_answers_those_that_every_path_comes_to_behind_it(body, loads):
+    found = accesses_of(KERNEL.format(body=body))
+    assert sum(a.instructions for a in found if a.kind is AccessKind.LOAD) == loads
