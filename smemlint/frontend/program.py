@@ -157,7 +157,11 @@ class Function(Protocol):
         ...
 
     def qualifiers(self, name: str) -> frozenset[str]:
-        """Returns what stands before `::` in front of a name in the body, empty for nothing."""
+        """Returns what stands before `::` in front of a name in the body.
+
+        Where nothing does it is empty, of a member of an object `.`. A name that itself stands
+        before `::` is no function's.
+        """
         ...
 
     @property

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, cast
 
 from smemlint.frontend.cuda.lexer.keywords import STATEMENT_WORDS
-from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token
+from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token, angle_end
 from smemlint.frontend.cuda.scanner.default_arguments import (
     with_defaults,
     with_template_defaults,
@@ -167,10 +167,10 @@ class CudaFunction:
         return frozenset(found)
 
     def qualifiers(self, name: str) -> frozenset[str]:
-        """Returns what stands before `::` in front of a name in the body, empty for nothing."""
+        """Returns what a name in the body stands behind: see `program.Function`."""
         body = self.pieces.body
         places = (k for k, token in enumerate(body) if token.text == name)
-        return frozenset(body[k - 2].text if body[k - 1].text == "::" else "" for k in places)
+        return frozenset(_qualifier(body, k) for k in places if not _is_qualifier(body, k))
 
     @cached_property
     def pieces(self) -> FunctionTokens:
@@ -373,3 +373,17 @@ class CudaDeclaration(_Definition[FoundDeclaration]):
     def parse(self) -> ir.Declaration | ir.Enum | None:
         """Returns `Decl`, `Typedef` or `Enum`, parsed at the first call."""
         return self._parsed
+
+
+def _qualifier(body: Sequence[Token], k: int) -> str:
+    """Returns what the name at a place stands behind; `.` for a member of an object."""
+    k -= body[k - 1].text == "template"
+    before = body[k - 1].text
+    return "." if before == "->" else body[k - 2].text if before == "::" else "." * (before == ".")
+
+
+def _is_qualifier(body: Sequence[Token], k: int) -> bool:
+    """Returns whether the name at a place, with its template arguments, stands before `::`."""
+    if k + 1 < len(body) and body[k + 1].text == "<":
+        k = max(k, angle_end(body, k + 1))
+    return k + 1 < len(body) and body[k + 1].text == "::"

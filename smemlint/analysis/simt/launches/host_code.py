@@ -107,7 +107,8 @@ class HostCode:
     def callers(self, function: Function) -> list[Function]:
         """Returns the other functions that name a function, and not another one of the name.
 
-        A qualified name means the function of that namespace or class, where there is one. Of an
+        A qualified name means the function of that namespace or class, where there is one; that of
+        a member of an object means a method, and one without means none outside of classes. Of an
         `operator()`, they are those that name its class and call an object.
         """
         if function in self._callers:
@@ -115,13 +116,18 @@ class HostCode:
         name, scope = function.name, function.scope
         units = HostCode(u for u in self._units if u.may_mean(function))
         others = {f.scope[-1] for f in self.named(name) if f.scope} - {*scope}
+        is_method = function.record not in (None, name)
 
         def may_mean(caller: Function) -> bool:
-            qualifiers = caller.qualifiers(name) if others else frozenset()
-            return not qualifiers or not qualifiers <= others
+            others_of_it = others | {"."} if function.record is None else others
+            if is_method and caller.record is None:
+                others_of_it = others_of_it | {""}
+            return not caller.qualifiers(name) <= others_of_it
 
-        found = [f for f in units.naming(name) if f is not function and may_mean(f)]
-        if name == "operator()" and function.record is not None:
+        found = [f for f in units.naming(name) if f is not function]
+        if name != "operator()":
+            found = [f for f in found if may_mean(f)]
+        elif function.record is not None:
             found += units._calling_objects_of(function.record)
         self._callers[function] = found
         return found
@@ -129,16 +135,13 @@ class HostCode:
     @cached_property
     def launching(self) -> frozenset[str]:
         """Names of the functions that launch, themselves or through others."""
-        worklist = {f.name for u in self._units for f in u.starters}
-        found: set[str] = set()
+        worklist = [f for u in self._units for f in u.starters]
+        found = {f.span: f.name for f in worklist}
         while worklist:
-            found |= worklist
-            callers = {f.name for name in worklist for f in self.naming(name)}
-            if "operator()" in worklist:
-                of_objects = map(self._calling_objects_of, self._launching_classes)
-                callers |= {f.name for functions in of_objects for f in functions}
-            worklist = callers - found
-        return frozenset(found)
+            callers = {c.span: c for function in worklist for c in self.callers(function)}
+            worklist = [c for span, c in callers.items() if span not in found]
+            found |= {c.span: c.name for c in worklist}
+        return frozenset(found.values())
 
     @cached_property
     def _launching_classes(self) -> frozenset[str]:
