@@ -127,10 +127,18 @@ def test_what_the_unit_itself_decides_is_no_assumption(text: str) -> None:
     [
         "#ifndef __global__\n#define __global__\n#define __shared__\n#endif\n__global__ __shared__",
         "#if !defined(__shared__) || !defined(__device__)\ny\n#endif\n__global__ __shared__",
+        "#ifdef MY_EDITOR\n#if 1\n#endif\n#define __global__\ny\n#endif\n__global__ __shared__",
+        "#ifdef __CDT_PARSER__\n#define PARSES 1\n#endif\n"
+        "#if PARSES == 1\n#define __shared__\n#endif\n__global__ __shared__",
     ],
 )
 def test_what_hides_specifiers_from_other_compilers_is_not_read(text: str) -> None:
     assert out(text) == "__global__ __shared__"
+
+
+def test_a_feature_around_such_a_branch_stays_assumed() -> None:
+    hidden = "#ifdef MY_EDITOR\n#define __global__\n#endif\n"
+    assert out(f"#ifdef MY_GPU\n{hidden}__global__\n#endif") == "__global__"
 
 
 def test_a_value_with_a_default_takes_the_default() -> None:

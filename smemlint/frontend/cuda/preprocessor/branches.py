@@ -69,7 +69,9 @@ class BranchChoice:
             value, is_assumed = truth(condition, self._assumptions)
             text = self.text(prepared, k)
             if value is None and (
-                _is_for_the_host(condition) or self._default_build_reads_another(prepared, k, end)
+                _is_for_the_host(condition)
+                or _is_for_other_parsers(prepared, k)
+                or self._default_build_reads_another(prepared, k, end)
             ):
                 self._assumptions.assume(condition, False)
                 against.append(f"!({text})")
@@ -182,3 +184,13 @@ def _name_asked_for(condition: Condition) -> str:
 def _is_for_the_host(condition: Condition) -> bool:
     """Returns whether a condition holds where a project is built without CUDA only."""
     return condition[0] == "!" and switches_cuda(_name_asked_for(cast("Condition", condition[1])))
+
+
+def _is_for_other_parsers(prepared: PreparedFile, k: int) -> bool:
+    """Returns whether a branch itself defines what nvcc gives, as for an editor's parser."""
+    at, directives = k + 1, prepared.directives
+    while at < directives[k].next:
+        if not SPECIFIERS.isdisjoint(prepared.defined_in(range(at, at + 1))):
+            return True
+        at = max(at, directives[at].end) + 1  # behind a chain that is in the branch
+    return False

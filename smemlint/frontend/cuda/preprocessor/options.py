@@ -98,6 +98,7 @@ UNDEFINED = pattern(
       | _*DEBUG\w* | \w+_DEBUG | VERBOSE\w* | \w+_VERBOSE | TRACE | \w+_TRACE
       | \w*PROFIL(?:E|ER|ING)_?
       | _M_\w+ | DOXYGEN\w* | __DOXYGEN\w* | SWIG | __INTELLISENSE__ | __RESHARPER__ | __CLION\w*
+      | __CDT_PARSER__ | Q_CREATOR_RUN
       """,
     re.VERBOSE,
 )  # fmt: skip
