@@ -102,6 +102,15 @@ def test_of_two_alternatives_the_one_of_a_build_without_macros_is_read() -> None
     assert out("#include <thrust/sort.h>\n" + text) == "y z w"
 
 
+def test_alternatives_of_one_chain_are_not_chosen_beside_each_other() -> None:
+    text = "#if defined(A)\na\n#elif defined(B)\nb\n#elif defined(C)\nc\n#endif\n"
+    text += "#if defined(B) || defined(C)\nbc\n#else\nx\n#endif\n#ifdef C\nonly\n#endif\n"
+    assert out(text) == "a x"
+    assert assumed(text, "x") == ("!(defined(B) || defined(C))",)
+    lone = "#if defined(A)\na\n#elif defined(B)\nb\n#endif\n#ifdef B\nonly\n#endif\n"
+    assert out(lone) == "a only"  # what no other branch replaces is read
+
+
 def test_a_unit_is_read_in_one_way() -> None:
     text = "#ifdef A\nx\n#endif\n#ifndef A\ny\n#endif\n#if !defined(A)\n#else\nz\n#endif"
     assert out(text) == "x z"

@@ -6,7 +6,7 @@ branch wins, because kernels behind `#ifdef SOME_FEATURE` are to be seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from smemlint.frontend.cuda.preprocessor.conditions import (
@@ -46,6 +46,7 @@ class BranchChoice:
         self._undefined = set(undefines)
         self._own_names: set[str] = set()
         self._feature_names: set[str] = set()
+        self._not_chosen: set[str] = set()
         self.headers_are_missing = False
 
     def enter(self, prepared: PreparedFile) -> None:
@@ -72,11 +73,14 @@ class BranchChoice:
                 _is_for_the_host(condition)
                 or _is_for_other_parsers(prepared, k)
                 or self._default_build_reads_another(prepared, k, end)
+                or self._is_of_another_choice(prepared, k, end)
             ):
                 self._assumptions.assume(condition, False)
                 against.append(f"!({text})")
             elif value is None and not self._only_picks_a_value(prepared, k, end):
                 self._assumptions.assume(condition)
+                if _name_asked_for(condition):
+                    self._not_chosen.update(self._names_behind(prepared, k, end))
                 return k, (*against, text)
             if value:
                 grounds = self._grounds(prepared, k)
@@ -148,6 +152,24 @@ class BranchChoice:
             return False
         has_code = prepared.has_code(other, prepared.directives[other].next)
         return has_code or any(prepared.defined_in(prepared.branch(other)))
+
+    def _is_of_another_choice(self, prepared: PreparedFile, k: int, end: int) -> bool:
+        """Returns whether a condition asks for what was not chosen where another branch is left.
+
+        Of `#if defined(A) / #elif defined(B) / #endif` A is chosen for the unit, and of
+        `#ifdef B / #else / #endif` the other branch. Where there is none, code would be lost.
+        """
+        if not self._not_chosen or self._default_of(prepared, k, end) is None:
+            return False
+        undefined = {f"defined {name}": False for name in self._not_chosen}
+        assumptions = Assumptions(undefined | self._assumptions.truth)
+        return truth(self.condition(prepared, k), assumptions)[0] is False
+
+    def _names_behind(self, prepared: PreparedFile, k: int, end: int) -> Iterator[str]:
+        """Yields the names that the branches of a chain behind `k` ask for."""
+        while (k := prepared.directives[k].next) < end:
+            if prepared.directives[k].name != "else":
+                yield _name_asked_for(self.condition(prepared, k))
 
     def _default_of(self, prepared: PreparedFile, k: int, end: int) -> int | None:
         """Returns the branch that is read when all unknown conditions from `k` on are false."""
