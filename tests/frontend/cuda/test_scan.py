@@ -70,7 +70,7 @@ def test_initializers() -> None:
 def test_template_parameters() -> None:
     f = only(
         "template <typename T = float, int N = (3 > 2), class... Ts, template <class> class C,"
-        " typename T::type V, auto* P = nullptr, typename = void, unsigned>"
+        " typename T::type V, auto* P = nullptr, typename = void, class U = class T::type, unsigned>"
         " requires (N > 1) && C1<T> __global__ void f() {}"
     )
     assert f.pieces.template == (
@@ -81,6 +81,7 @@ def test_template_parameters() -> None:
         TemplateParameter("V", "value", "typename T::type"),
         TemplateParameter("P", "value", "auto*", "nullptr"),
         TemplateParameter("", "type", default="void"),
+        TemplateParameter("U", "type", default="typename T::type"),
         TemplateParameter("", "value", "unsigned", constraint="((N>1)&&C1<T>)"),
     )
     assert spelling_of(f.pieces.head) == "__global__ void"

@@ -55,7 +55,7 @@ def template_parameters(
 
 def _parameter(tokens: list[Token], concepts: frozenset[str]) -> TemplateParameter:
     equals = _default_at(tokens)
-    default = spelling_of(tokens[equals + 1 :]) if equals < len(tokens) else None
+    default = _default(tokens[equals + 1 :]) if equals < len(tokens) else None
     tokens = tokens[:equals]
     is_pack = any(token.text == "..." for token in tokens)
     words = [token for token in tokens if token.text != "..."]
@@ -81,6 +81,13 @@ def _parameter(tokens: list[Token], concepts: frozenset[str]) -> TemplateParamet
     if is_named and len(words) > 1 and not _ends_a_type(words):
         return TemplateParameter(last.text, "value", spelling_of(words[:-1]), default, is_pack)
     return TemplateParameter("", "value", spelling_of(words), default, is_pack)
+
+
+def _default(tokens: Sequence[Token]) -> str:
+    """Returns the spelling of a default argument; `class T::U` names a type as `typename` does."""
+    if tokens and tokens[0].text in ("class", "struct", "union", "enum"):
+        return f"typename {spelling_of(tokens[1:])}"
+    return spelling_of(tokens)
 
 
 def _is_constraint(tokens: list[Token], concepts: frozenset[str]) -> bool:

@@ -1,6 +1,7 @@
 """Template bindings as text, and whether they are known, of types that share their arguments."""
 
 import pytest
+from conftest import facts_of
 
 from smemlint.analysis.simt.domain.ctypes import FLOAT, OpaqueType, RecordType, UnreadTemplate
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -52,3 +53,17 @@ def test_an_unread_class_is_told_apart_by_its_arguments_in_few_characters():
     }
     assert len(texts) == 4
     assert max(map(len, texts)) < 100
+
+
+def test_a_default_argument_may_name_a_member_with_class():
+    """A thread is 24 bytes behind the one before: lanes 0 and 16 meet, 2 ways by arithmetic."""
+    facts = facts_of(
+        "struct F { float v[3]; using mem_t = F; };\n"
+        "template <class T> struct P { struct mem_t { T x, y; }; };\n"
+        "template <class B, class H = class B::mem_t> __global__ void k(float *o) {\n"
+        "  extern __shared__ float raw[];\n"
+        "  reinterpret_cast<H *>(raw)[threadIdx.x].y.v[0] = 1;\n}\n"
+        "void go(float *o) { k<P<F>><<<1, 32, 4096>>>(o); }\n"
+    )
+    (access,) = (a for kernel in facts.kernels for a in kernel.accesses)
+    assert (access.width_bytes, access.ways) == (4, 2.0)
