@@ -317,6 +317,7 @@ def _mark_loop_carried(
         The atoms of these forms, but for pointers.
     """
     state = ev.state
+    copy = "".join(f"~{loop.copy}" for loop in state.loops[:-1])  # by unrolling loops around it
     for obj, at, advance in carried.values():
         value = obj.cells.get(at)
         number = number_of(value)
@@ -324,7 +325,7 @@ def _mark_loop_carried(
             continue
         alignment = power_of_two(advance * together) if advance else 1
         before = scev_of(number)
-        key = state.key(node, f"{obj.key}+{at}#{trip}")
+        key = state.key(node, f"{obj.key}+{at}#{trip}{copy}")
         form = sum_of(before, atom(key, alignment))
         if trip:
             form = replace(form, terms=((key, 1),))

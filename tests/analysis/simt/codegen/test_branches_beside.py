@@ -37,3 +37,11 @@ x = z[0]; y = z[1];"""
 def test_a_load_answers_those_that_every_path_comes_to_behind_it(body, loads):
     found = accesses_of(KERNEL.format(body=body))
     assert sum(a.instructions for a in found if a.kind is AccessKind.LOAD) == loads
+
+
+@pytest.mark.parametrize(("begin", "rounds"), [("for (int j = 0; j < 2; j++)", 2 * 3), ("", 3)])
+def test_copies_of_a_loop_that_stays_one_load_for_themselves(begin, rounds):
+    """The compiler does not know which iterations of theirs load the same places."""
+    loop = "\n#pragma unroll 1\nfor (int i = 0; i < 5; i += 2) x += s[t + i * 2] * o[t];"
+    found = accesses_of(KERNEL.format(body=begin + loop))
+    assert sum(a.instructions for a in found if a.kind is AccessKind.LOAD) == 4 * rounds
