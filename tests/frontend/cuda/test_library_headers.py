@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
 from smemlint.sources.source import Source
@@ -120,3 +122,30 @@ void go(float *out) { k<<<1, 32>>>(out); }
         (found,) = facts_of_files(**files, **{"src__k.cu": kernel}).kernels
         figures = sorted((a.kind.value, a.wavefronts.mean) for a in found.accesses)
         assert figures == [("load", 4.0), ("store", 8.0)]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_read"),
+    [
+        ("cutlass/cute/layout.hpp", False),  # a copy of CUTLASS's include folder, named for it
+        ("cutlass/cutlass/half.h", False),
+        ("include/cute/layout.hpp", False),
+        ("cutlass/cute/gemm.hpp", True),  # none of CuTe's
+        ("cute/layout.hpp", True),
+    ],
+)
+def test_a_copy_of_cutes_headers_is_not_read_wherever_it_lies(path: str, is_read: bool) -> None:
+    name = "/".join(path.split("/")[-2:])
+    kernel = f"""
+#include "{name}"
+#ifdef IS_READ
+#define STRIDE 2
+#else
+#define STRIDE 1
+#endif
+__global__ void k() {{ __shared__ float s[64]; s[threadIdx.x * STRIDE] = 0; }}
+void go() {{ k<<<1, 32>>>(); }}
+"""
+    files = {f"csrc/{path}".replace("/", "__"): "#define IS_READ\n", "csrc__main.cu": kernel}
+    (found,) = facts_of_files(**files).kernels
+    assert [a.wavefronts.mean for a in found.accesses if a.wavefronts] == [2.0 if is_read else 1.0]

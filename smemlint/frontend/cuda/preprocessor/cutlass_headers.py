@@ -219,21 +219,25 @@ _TEXTS = {
     "cutlass/pipeline/sm100_pipeline.hpp": _PIPELINE,
 }
 _FOLDERS = frozenset(("cute", "cutlass"))
-_RELEASED = """
-algorithm aligned_buffer arch array array_planar_complex array_subbyte atom barrier bfloat16 blas3
-blas3_types block_striped cluster_launch complex config constants container conv coord core_io
-cuda_host_adapter cutlass detail device_kernel epilogue exmy_base experimental fast_math float8
-float_subbyte floating_point_nvrtc functional gemm gemm_coord half int_tuple integer_subbyte
-kernel_hardware_info kernel_launch layout layout_composed matrix matrix_coord matrix_shape numeric
-numeric_conversion numeric_size numeric_types pipeline pitch_linear_coord platform pointer
-pointer_base pointer_flagged pointer_sparse pointer_swizzle predicate_vector quaternion real
-reduction relatively_equal semaphore stride subbyte_reference swizzle swizzle_layout tensor
-tensor_coord tensor_impl tensor_predicate tensor_ref tensor_ref_planar_complex tensor_view
-tensor_view_planar_complex tensor_zip tfloat32 thread trace transform uint128 uint256 underscore
-util version wmma_array workspace
-"""
-"""Folders and headers of CUTLASS 4, without their endings, in `cute` and in `cutlass`."""
-_OWN_FOLDERS = frozenset(("include", folder) for folder in _FOLDERS)
+_RELEASED = {
+    "cute": """
+algorithm arch atom config container int_tuple layout layout_composed numeric pointer pointer_base
+pointer_flagged pointer_sparse pointer_swizzle stride swizzle swizzle_layout tensor tensor_impl
+tensor_predicate tensor_zip underscore util
+""",
+    "cutlass": """
+aligned_buffer arch array array_planar_complex array_subbyte barrier bfloat16 blas3 blas3_types
+block_striped cluster_launch complex constants conv coord core_io cuda_host_adapter cutlass detail
+device_kernel epilogue exmy_base experimental fast_math float8 float_subbyte floating_point_nvrtc
+functional gemm gemm_coord half integer_subbyte kernel_hardware_info kernel_launch layout matrix
+matrix_coord matrix_shape numeric_conversion numeric_size numeric_types pipeline
+pitch_linear_coord platform predicate_vector quaternion real reduction relatively_equal semaphore
+subbyte_reference tensor_coord tensor_ref tensor_ref_planar_complex tensor_view
+tensor_view_planar_complex tfloat32 thread trace transform uint128 uint256 version wmma_array
+workspace
+""",
+}
+"""Folders and headers of CUTLASS 4, without their endings."""
 _MACROS = ("CUTE_STATIC_V(x) (x)", "CUTE_ALIGNAS(n) alignas(n)")
 """Of CuTe, whose headers are never read: `decltype(x)::value` is the number that `x` is."""
 
@@ -252,16 +256,21 @@ def is_of_cutlass(name: str) -> bool:
 
 def is_released(name: str) -> bool:
     """Returns whether an include of CuTe or CUTLASS is of a release of it, as far as names tell."""
-    _, *parts = name.split("/")
-    return bool(parts) and parts[0].partition(".")[0] in _RELEASED.split()
+    folder, *parts = name.split("/")
+    return bool(parts) and parts[0].partition(".")[0] in _RELEASED[folder].split()
 
 
 def is_within_cutlass(path: str) -> bool:
     """Returns whether a path is that of a header of CuTe or CUTLASS, as their folders are laid out.
 
-    A folder `cutlass` that is in none named `include` is a user's own.
+    A folder `cutlass` that is in none named `include` is a user's own, but for a copy of CUTLASS's
+    include folder that has its name: `cutlass/cute/tensor.hpp`.
     """
-    return not _OWN_FOLDERS.isdisjoint(pairwise(path.split("/")))
+    parts = path.split("/")
+    for at, (around, folder) in enumerate(pairwise(parts), 1):
+        if folder in _FOLDERS and around in ("include", "cutlass"):
+            return around == "include" or is_released("/".join(parts[at:]))
+    return False
 
 
 def is_cutlass_header(path: str) -> bool:
