@@ -178,9 +178,9 @@ def takes(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
 
 
 def refuses(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
-    """Returns whether a parameter points to numbers, and an operand to another known type.
+    """Returns whether a parameter points to numbers or vectors, an operand to another known type.
 
-    No pointer becomes one to numbers of another type. What names a template parameter, also of a
+    No pointer becomes one to them. What names a template parameter, also of a
     class around the function, is not asked.
     """
     if function.record is not None:
@@ -192,9 +192,18 @@ def refuses(ev: Evaluator, function: Function, types: Sequence[CType]) -> bool:
             continue
         if free.isdisjoint(_WORD.findall(" ".join(type_words(parameter.type)))):
             own = _element_of(ev.types.resolve(parameter.type))
-            if isinstance(own, IntType | FloatType) and not same_type(own, target):
+            if own is not None and _excludes(own, target):
                 return True
     return False
+
+
+def _excludes(own: CType, target: CType) -> bool:
+    """Returns whether no pointer to one type becomes one to the other: a number, a vector."""
+    numbers = (IntType, FloatType)
+    if isinstance(own, numbers) or (isinstance(own, RecordType) and isinstance(target, numbers)):
+        return not same_type(own, target)
+    vectors = [t for t in (own, target) if isinstance(t, RecordType) and t.record is None]
+    return len(vectors) == 2 and vectors[0].members != vectors[1].members
 
 
 def _element_of(ctype: CType) -> CType | None:

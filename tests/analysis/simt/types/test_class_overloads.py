@@ -4,6 +4,7 @@ Each overload stores with a stride of its own: the conflict says which one was t
 """
 
 import pytest
+from conftest import accesses_of
 from strides import access_of
 
 DEFINITIONS = """
@@ -86,3 +87,22 @@ __device__ int bytes(int *) { return 4; }
 )
 def test_a_pointer_to_numbers_takes_no_other_numbers(call, stride):
     assert access_of(POINTED, call).ways == stride
+
+
+@pytest.mark.parametrize("pointer", ["uint32_t *", "const uint32_t *", "float4 *", "int2 *"])
+def test_what_points_to_a_vector_is_not_for_pointers_to_numbers_or_other_vectors(pointer) -> None:
+    """The value of the second argument, and its type with it, is not known."""
+    source = f"""
+__device__ void put(const float2 *p, float2 v) {{ *(float2 *)p = v; }}
+__device__ void put(const uint32_t *p, uint32_t v) {{ *(uint32_t *)p = v; }}
+__device__ void put(const float4 *p, float4 v) {{ *(float4 *)p = v; }}
+__device__ void put(const int2 *p, int2 v) {{ *(int2 *)p = v; }}
+__global__ void k({pointer} in) {{
+  __shared__ __align__(16) char s[1024];
+  put(({pointer})s + threadIdx.x, unread(in + threadIdx.x));
+}}
+void f({pointer} in) {{ k<<<1, 32>>>(in); }}
+"""
+    (access,) = accesses_of(source)
+    assert access.width_bytes == {"float4 *": 16, "int2 *": 8}.get(pointer, 4)
+    assert access.span.line == {"float4 *": 4, "int2 *": 5}.get(pointer, 3)
