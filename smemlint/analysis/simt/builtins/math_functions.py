@@ -76,6 +76,7 @@ def _of_integers(function: IntegerFunction, otherwise: CType | None) -> Handler:
     def evaluate(ev: Evaluator, call: BuiltinCall) -> Value:
         values = argument_values(ev, call.node)[:count]
         if otherwise is not None and any(isinstance(v, FloatValue) for v in values):
+            ev.state.trace.part(conversion_path(otherwise))  # `__hadd` of halves
             return _result(otherwise, call.name)
         operands = [convert(ev, v, k) for v, k in zip(values, function.operands, strict=True)]
         if call.name in _PRODUCTS:

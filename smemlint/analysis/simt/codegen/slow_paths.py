@@ -14,6 +14,8 @@ Operators and conversions of half, __nv_bfloat16 and their pairs are inline asse
 headers, across which LLVM fuses nothing: of eight `a += __half2float(s[128 * t + i])` of a
 `__align__(16)` array two LDS.64, of eight `o[128 * i + t] = s[128 * t + i]` one LDS.128; of eight
 `s[t][i] = __float2half(x), r[t][i] = __float2half(y)` 16 STS.U16, with halves x and y two STS.128.
+From sm_100 on nvcc has another LLVM, which fuses across it: an LDS.128 and two STS.128. (There it
+knows logf, log2f and their like without branches, too, which is not modelled.)
 
 Equal quotients of a loop are computed once, in front of it, and with -use_fast_math most of these
 have no branch: that neighbours stay apart is no more certain than that they fuse.
@@ -34,6 +36,10 @@ from enum import IntEnum
 from smemlint.analysis.simt.domain.ctypes import I32, CType, FloatType, RecordType, common
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, FloatValue, Unknown, Value
+from smemlint.hardware.arch import architecture
+
+_NEW_LLVM = (10, 0)
+"""The first compute capability that nvcc 13 compiles with it."""
 
 
 class SlowPath(IntEnum):
@@ -83,6 +89,12 @@ def slow_path(name: str, result: CType | None) -> SlowPath | None:
     if name in _SUFFIXED:
         return _SUFFIXED[name]
     return (_FLOATS if is_float and not name.startswith("__") else _DOUBLES).get(name)
+
+
+def harmless_paths(arch: str) -> frozenset[SlowPath]:
+    """Returns the paths at which nvcc parts nothing for a target, e.g. `sm_100`."""
+    is_new = architecture(arch).capability >= _NEW_LLVM
+    return frozenset((SlowPath.ASSEMBLY,)) if is_new else frozenset()
 
 
 def conversion_path(*operands: CType | Value) -> SlowPath | None:

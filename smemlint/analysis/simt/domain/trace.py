@@ -176,6 +176,7 @@ class Trace:
         limit: of events.
         items: events and fences.
         events: how many there are.
+        harmless: paths at which the target's compiler parts nothing.
         splits: by `codegen.slow_paths.SlowPath`: how often arithmetic that the compiler may give
             branches was met.
         scope: the conditional pieces of code that are being executed, outermost first.
@@ -186,6 +187,7 @@ class Trace:
     """
 
     limit: int
+    harmless: frozenset[int] = frozenset()
     items: list[Event | Fence] = field(default_factory=list)
     events: int = 0
     splits: list[int] = field(default_factory=lambda: [0, 0, 0, 0, 0])
@@ -255,7 +257,7 @@ class Trace:
 
     def part(self, path: int | None) -> None:
         """Notes arithmetic that the compiler may give branches; None for other arithmetic."""
-        if path is not None:
+        if path is not None and path not in self.harmless:
             self.splits[path] += 1
 
     @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
+from smemlint.analysis.simt.codegen.slow_paths import harmless_paths
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
@@ -386,7 +387,7 @@ class _Run:
         budget: Budget,
     ) -> None:
         spend(_STEPS_TO_BEGIN)
-        self.trace = Trace(MAX_EVENTS)
+        self.trace = Trace(MAX_EVENTS, harmless_paths(geometry.arch))
         domain = AffineDomain(splits)
         policy = Policy()
         policy.is_given_null = given.is_null

@@ -130,12 +130,36 @@ def test_two_bytes_are_fused_if_they_are_copied_and_not_if_they_are_summed(use, 
     assert found == expected
 
 
-def widths(body: str, type_: str, alignment: int) -> dict[str, int]:
+def widths(body: str, type_: str, alignment: int, arch: str = "sm_90") -> dict[str, int]:
     """Instructions of the warp by kind and bytes of a lane, e.g. `{"load 16": 1}`."""
     text = KERNEL.replace("BODY", body).replace("TYPE", type_)
     text = text.replace("ALIGN", f"__align__({alignment})")
     found: Counter[str] = Counter()
-    for access in accesses_of(text):
+    for access in accesses_of(text, arch=arch):
         if access.instructions:
             found[f"{access.kind} {access.width_bytes}"] += access.instructions
     return dict(found)
+
+
+SUM_OF_HALVES = (
+    "TYPE a = o[9]; for (int i = 0; i < 8; ++i) a = __hadd(a, s[t * 128 + i]); o[t] = a;"
+)
+SHIFTED = "for (int i = 0; i < 8; ++i) s[t * 64 + i] = __hadd(s[t * 64 + i], o[t]);"
+
+
+@pytest.mark.parametrize(
+    ("body", "old", "new"),
+    [
+        (SUM.format("__half2float(s[t * 128 + i])"), {"load 8": 2}, {"load 16": 1}),
+        (FILL + SUM_OF_HALVES, {"load 8": 2}, {"load 16": 1}),
+        (SHIFTED, {"load 2": 8, "store 2": 8}, {"load 16": 1, "store 16": 1}),
+        (STORES.format("__float2half("), {"store 2": 16}, {"store 16": 2}),
+    ],
+)
+def test_from_sm_100_on_llvm_fuses_across_assembly(
+    body: str, old: dict[str, int], new: dict[str, int]
+) -> None:
+    """nvcc 13.0.88 for sm_90, sm_100 and sm_120."""
+    for arch, expected in (("sm_90", old), ("sm_100", new), ("sm_120", new)):
+        found = widths(body.removeprefix(FILL), "half", 16, arch=arch)
+        assert found == expected
