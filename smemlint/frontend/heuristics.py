@@ -83,6 +83,8 @@ _EXTENTS = {
 }  # fmt: skip
 """Parts of names of numbers, the first that fits."""
 _STATEMENT_WORDS = r"return|case|goto|else|throw|new|delete|typename|template|co_return"
+_MODES = {"m": (128, 128), "n": (128, 256), "k": (64, 64)}
+"""Extents of a tile by the letter that a name has for the mode."""
 _EXTENT_METHODS = frozenset(
     ("extent", "stride", "size", "numel", "n_rows", "n_cols", "length", "dim")
 )
@@ -385,6 +387,31 @@ def guessed_extents(name: str) -> tuple[int, int] | None:
         if part in lower:
             return extents
     return (1024, 1000) if lower in _ROW_NAMES else None
+
+
+def guessed_rows(name: str) -> tuple[int, ...]:
+    """Returns further lengths of rows, for which programs have code of its own; none for others.
+
+    Of short rows a block has several, and long ones do not fit into registers.
+    """
+    return (128, 32768) if name.lower() in _ROW_NAMES else ()
+
+
+def guessed_shapes(name: str, rank: int = 0) -> tuple[tuple[int, ...], ...]:
+    """Returns two shapes that a parameter of so many modes may be; none where none is likely.
+
+    `mma_tiler_mn`, `tile_shape_mnk` and `cta_tiler` are those of products of matrices, and of what
+    is computed by such. Clusters have one block or a pair.
+    """
+    lower = name.lower()
+    letters = lower.rpartition("_")[2]
+    modes = "mnk"[: rank or (len(letters) if letters in ("mn", "mnk") else 0)]
+    if not modes or "layout" in lower:
+        return ()
+    if "cluster" in lower:
+        return (1, 1, 1)[: len(modes)], (2, 1, 1)[: len(modes)]
+    is_tile = "tile" in lower
+    return tuple(tuple(_MODES[m][at] for m in modes) for at in (0, 1)) if is_tile else ()
 
 
 def names_flag(name: str) -> bool:

@@ -388,7 +388,7 @@ MAX_REGISTER_BITS = 17
 
 MAX_DSL_STEPS = 600_000
 """Nodes that one execution of a file takes."""
-MAX_DSL_STEPS_TO_GUESS = 40_000
+MAX_DSL_STEPS_TO_GUESS = 50_000
 """Nodes that an execution may take whose tensors' ranks are tried out."""
 MAX_DSL_FILES = 64
 """That a file imports and that are executed with it."""

@@ -79,6 +79,10 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.guessed_extents: (
         ("head_dim", "num_threads", "N", "tile_m", "num_stages"), ("seed", "x", "scale"),
     ),
+    heuristics.guessed_shapes: (
+        ("mma_tiler_mn", "tile_shape_mnk", "cluster_shape_mnk"), ("atom_layout_mnk", "tile", "mn"),
+    ),
+    heuristics.guessed_rows: (("N", "hidden_size"), ("head_dim", "rows")),
     heuristics.names_flag: (("is_causal", "has_bias", "use_mask"), ("island", "hash", "reuse_is")),
     heuristics.names_accumulator: (("acc_dtype", "qk_acc_dtype"), ("accept_dtype", "dtype")),
     heuristics.may_test_alignment: (

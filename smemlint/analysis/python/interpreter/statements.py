@@ -91,8 +91,9 @@ def execute_function(interpreter: Interpreter, node: ast.FunctionDef, scopes: Sc
 @executes(ast.ClassDef)
 def execute_class(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> bool:
     """Binds a class, whose functions know it."""
-    bases = (interpreter.evaluate(base, scopes) for base in node.bases)
-    found = Class(node, {}, tuple(b for b in bases if isinstance(b, Class)))
+    bases = [interpreter.evaluate(base, scopes) for base in node.bases]
+    known = tuple(b for b in bases if isinstance(b, Class))
+    found = Class(node, {}, known, tuple(b for b in bases if isinstance(b, Symbol)))
     interpreter.run(node.body, (*scopes, found.members))
     for name, value in found.members.items():
         if isinstance(value, Function) and value.node in node.body:

@@ -121,11 +121,13 @@ class Class:
         node: its definition.
         members: what its body binds.
         bases: those of its bases that are known.
+        libraries: the others of which a library is known to define them.
     """
 
     node: ast.ClassDef
     members: Scope
     bases: tuple[Class, ...] = ()
+    libraries: tuple[Symbol, ...] = ()
 
     def linearization(self) -> Iterator[Class]:
         """Yields the class and its bases in the order in which names are looked up."""

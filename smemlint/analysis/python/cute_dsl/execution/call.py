@@ -21,7 +21,14 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value, is_known
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    DType,
+    Symbol,
+    Unknown,
+    Value,
+    is_known,
+)
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout, Coordinate, Integer, IntTuple, Tiler
@@ -254,6 +261,14 @@ _VIEWS = frozenset((
 
 _EXTENTS = frozenset(("size", "cosize", "rank", "ceil_div", "round_up", "size_in_bytes"))
 """Functions whose results are alike in all threads if their arguments are."""
+
+
+_OF_WARPS = ("pipeline", "Scheduler", "Barrier", "PersistentTile", "cpasync", "tcgen05")
+
+
+def is_of_warps(symbol: Symbol) -> bool:
+    """Returns whether objects of a class of a library are the same for all threads of a warp."""
+    return any(part in symbol.path for part in _OF_WARPS)
 
 
 def is_uniform(value: Value) -> bool:

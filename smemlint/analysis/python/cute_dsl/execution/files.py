@@ -21,6 +21,8 @@ from smemlint.analysis.python.cute_dsl.execution.left_out import (
 )
 from smemlint.analysis.python.cute_dsl.execution.outside import guesses
 from smemlint.analysis.python.cute_dsl.execution.outside.agreement import (
+    ONE_LENGTH,
+    REFUSED,
     beyond,
     decided_elsewhere,
     gains,
@@ -50,7 +52,8 @@ from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run, choices_
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value
 from smemlint.config.settings import Settings
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
-from smemlint.frontend.heuristics import names_shared_tensor
+from smemlint.frontend.heuristics import guessed_rows, names_shared_tensor
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
@@ -305,9 +308,15 @@ class _File:
             further = switches_to(self.text.tree, self._unreached_calls(), functions)
             switch = next((s for s in further if s not in tried), None)
             if switch is None:
-                return
+                break
             tried.append(switch)
             self._add_switched(entry, replace(guess, switched=tuple(switch.items())), refusals)
+        asks = run is not None and guesses.asks_for_flags(run.state)
+        for switch in _rows_of(functions):
+            for flags in (False, True) if asks else (guess.flags,):
+                if leaves_copies(self.text, self.found.reached):
+                    other = replace(guess, flags=flags, switched=tuple(switch.items()))
+                    self._add_switched(entry, other, refusals)
 
     def _add_switched(self, entry: Entry, guess: Guess, refusals: Set[Span]) -> None:
         """Adds what a guess leads to that is not known, unless it has further refusals."""
@@ -324,6 +333,8 @@ class _File:
         if agreed:
             runs, agreed = self._agreed(entry, guess, tried)
             agreed = [beyond(f, known, reached) for f in agreed]
+            if any(guessed_rows(name) for name, _ in guess.switched):
+                agreed = [sampled(facts, ONE_LENGTH) for facts in agreed]
         self._keep(runs, list(filter(_says_something, agreed)))
 
     def _better(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
@@ -405,8 +416,15 @@ class _File:
                 by_kernel.setdefault(facts.instance.span, []).append(facts)
         agreed = [joined(found) for found in by_kernel.values()]
         if any(guesses.corrected(guess, run.state).types != guess.types for run in runs):
-            agreed = [sampled(facts) for facts in agreed]
+            agreed = [sampled(facts, REFUSED) for facts in agreed]
         return runs, agreed
+
+
+def _rows_of(functions: Sequence[ast.FunctionDef]) -> Iterator[Switch]:
+    """Yields other lengths of rows that functions may be given."""
+    for name in (p.name for f in functions for p in parameters_of(f.args) if p.default is None):
+        for extent in guessed_rows(name):
+            yield {name: extent}
 
 
 def _says_something(facts: KernelFacts) -> bool:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import is_uniform, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import is_of_warps, is_uniform, reason_of
 from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
@@ -17,6 +17,7 @@ from smemlint.analysis.python.cute_dsl.execution.tensor_functions import (
 )
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
+    Architecture,
     Cute,
     Namespace,
     Number,
@@ -57,6 +58,8 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
             return {"width": owner.bits, "bits": owner.bits}.get(name, Method(owner, name))
         case Opaque():
             return Opaque(f"{owner.name}.{name}")
+        case Architecture(capability=(major, minor)) if name in ("major", "minor"):
+            return major if name == "major" else minor
         case Namespace() | TmaInfo():
             return owner.attributes.get(name, UNKNOWN)
         case Unknown():
@@ -64,6 +67,10 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
         case Instance() if name in owner.attributes:
             text = f"the attribute `{name}` is not known"
             return Unknown.because(ReasonCode.UNKNOWN_VALUE, text)
+        case Instance(type=made) if any(
+            is_of_warps(base) for part in made.linearization() for base in part.libraries
+        ):
+            return Opaque(name)
     return Method(owner, name)
 
 

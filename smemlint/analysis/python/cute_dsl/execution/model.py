@@ -18,6 +18,7 @@ from smemlint.analysis.python.cute_dsl.execution.storage import range_of
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import moved
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
+    Architecture,
     Cute,
     Number,
     Opaque,
@@ -41,6 +42,12 @@ from smemlint.layout import cute
 from smemlint.reasons import ReasonCode
 
 _ARITHMETIC = Number | Opaque
+_SWAPPED: dict[type[ast.AST], type[ast.cmpop]] = {
+    ast.GtE: ast.LtE,
+    ast.Gt: ast.Lt,
+    ast.LtE: ast.GtE,
+    ast.Lt: ast.Gt,
+}
 _CONSTANTS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}
 """Of `cutlass.cute.arch`."""
 
@@ -98,6 +105,11 @@ class DslModel(LibraryModel):
             same = self._same(one, other)
             if same is not None:
                 return same == isinstance(operation, ast.Eq)
+        if isinstance(other, Architecture):
+            one, operation, other = other, _SWAPPED.get(type(operation), ast.Eq)(), one
+        if isinstance(one, Architecture):
+            known = one.compared(operation, other.name) if isinstance(other, Symbol) else None
+            return UNKNOWN if known is None else known
         places = Pointer | UnknownTensor
         if isinstance(operation, ast.Add) and isinstance(payload_of(other), places):
             one, other = other, one

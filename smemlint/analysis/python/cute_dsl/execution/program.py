@@ -23,6 +23,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     METHODS,
     Call,
     executed,
+    is_of_warps,
     is_uniform,
     needed_tensor,
     reason_of,
@@ -99,14 +100,11 @@ _PARTS = frozenset((
     "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile",
 ))  # fmt: skip
 """Methods of slices of threads that give parts of a tensor."""
-_UNIFORM = ("pipeline", "Scheduler", "Barrier", "PersistentTile", "cpasync", "tcgen05")
-"""Parts of names whose objects are the same for all threads of a warp."""
 
 
 def _is_constructed_by_a_library(owner: Class) -> bool:
     """Returns whether a class has no constructor but that of a class of the DSL that is known."""
-    bases = owner.node.bases
-    is_known = len(bases) == 1 and ast.unparse(bases[0]).rpartition(".")[2] in FUNCTIONS
+    is_known = not owner.bases and [b.name in FUNCTIONS for b in owner.libraries] == [True]
     return is_known and owner.member("__init__") is UNKNOWN
 
 
@@ -202,8 +200,7 @@ class Program:
             case Class() if is_enumeration(callee) and len(arguments) == 1:
                 return arguments[0]
             case Class() if _is_constructed_by_a_library(callee):
-                base = Symbol(f"cutlass.{ast.unparse(callee.node.bases[0])}")
-                return self._library(interpreter, base, arguments, named, node)
+                return self._library(interpreter, callee.libraries[0], arguments, named, node)
             case Method():
                 return self._method(interpreter, callee, arguments, named, node, scopes)
             case DType():
@@ -397,7 +394,7 @@ class Program:
         if handler is not None:
             owner = Symbol(callee.path.rpartition(".")[0])
             return executed(handler, self._call(name, owner, arguments, named, node))
-        if any(part in callee.path for part in _UNIFORM):
+        if is_of_warps(callee):
             return Opaque(name)
         self._leave(name, arguments, named, node)
         if ".arch." in callee.path:

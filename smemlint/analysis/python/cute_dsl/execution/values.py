@@ -82,6 +82,33 @@ class Namespace(ModelValue):
     attributes: Scope
 
 
+@dataclass(frozen=True, slots=True)
+class Architecture(ModelValue):
+    """A member of `cutlass.base_dsl.Arch`: of the run, for which kernels are compiled.
+
+    Attributes:
+        capability: major and minor number of its compute capability.
+    """
+
+    capability: tuple[int, int]
+
+    def compared(self, operation: ast.AST, name: str) -> bool | None:
+        """Returns how it compares with one by its name; None where later ones do otherwise.
+
+        Kernels of later architectures are read in a run for an earlier one, too.
+        """
+        digits = name.removeprefix("sm_").rstrip("af")
+        if not digits.isdecimal() or len(digits) < 2:
+            return None
+        other = int(digits[:-1]), int(digits[-1])
+        match operation:
+            case ast.GtE() | ast.Lt() if other <= self.capability:
+                return isinstance(operation, ast.GtE)
+            case ast.Gt() | ast.LtE() if other < self.capability:
+                return isinstance(operation, ast.Gt)
+        return None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared(ModelValue):
     """A kernel with its arguments, which `.launch(..)` executes."""

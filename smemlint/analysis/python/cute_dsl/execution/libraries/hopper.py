@@ -11,6 +11,7 @@ from smemlint.analysis.python.cute_dsl.execution.copies import copy_plainly
 from smemlint.analysis.python.cute_dsl.execution.members import leading_mode
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    Architecture,
     Cute,
     Namespace,
     Opaque,
@@ -276,5 +277,4 @@ def get_arch(call: Call) -> Value:
     """Returns the architecture for which a kernel is compiled: the target of the run."""
     if call.name == "_get_dsl":
         return Symbol("cutlass.BaseDSL.current")
-    major, minor = architecture(call.run.arch).capability
-    return Namespace({"major": major, "minor": minor})
+    return Architecture(architecture(call.run.arch).capability)

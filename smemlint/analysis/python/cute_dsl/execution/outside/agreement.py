@@ -10,7 +10,8 @@ from smemlint.facts import AccessKind, KernelFacts, Span
 from smemlint.reasons import Reason, ReasonCode
 
 _DIFFERS = Reason(ReasonCode.UNKNOWN_VALUE, "the figure depends on arguments that are not known")
-_REFUSED = Reason(ReasonCode.UNKNOWN_VALUE, "an element type was guessed that does not fit")
+REFUSED = Reason(ReasonCode.UNKNOWN_VALUE, "an element type was guessed that does not fit")
+ONE_LENGTH = Reason(ReasonCode.UNKNOWN_VALUE, "the figure is that of one length of rows of several")
 
 
 def gains(kernels: Sequence[KernelFacts], known: Sequence[KernelFacts]) -> bool:
@@ -35,9 +36,9 @@ def joined(found: Sequence[KernelFacts]) -> KernelFacts:
     return replace(agreed, accesses=(*agreed.accesses, *further.values()))
 
 
-def sampled(facts: KernelFacts) -> KernelFacts:
-    """Returns a kernel that was executed with a type that its program refuses."""
-    return replace(facts, accesses=tuple(as_sample(a, _REFUSED) for a in facts.accesses))
+def sampled(facts: KernelFacts, reason: Reason) -> KernelFacts:
+    """Returns a kernel whose figures are those of one guess of several, and why."""
+    return replace(facts, accesses=tuple(as_sample(a, reason) for a in facts.accesses))
 
 
 def beyond(

@@ -117,20 +117,15 @@ def outside(
             receiver = [made]
             if site is None:
                 run.state.constructed.append(made)
-        function = Function(
-            entry.function,
-            (scope,),
-            is_kernel=False,
-            owner=owner if isinstance(owner, Class) else None,
-        )
+        function = _entered(entry, scope, owner if isinstance(owner, Class) else None)
         conditions = site.outcomes if site is not None else ()
         asked = {n.id for c in conditions for n in ast.walk(c) if isinstance(n, ast.Name)}
         is_method = bool(receiver)
-        arguments = guess.arguments(run.state, entry.function, is_method=is_method, truths=asked)
+        arguments = guess.arguments(run.state, function.node, is_method=is_method, truths=asked)
         if site is not None:
             evaluate = partial(run.interpreter.evaluate, scopes=(scope,))
             arguments.update(*parametrizations(entry.function, evaluate).chosen[:1])
-        if is_marked(entry.function, MARKS):
+        if is_marked(function.node, MARKS):
             execute_guessed(run.state, run.interpreter, function, receiver, arguments, guess.block)
         else:
             call(run.interpreter, function, receiver, arguments)
@@ -138,6 +133,15 @@ def outside(
             _call_constructed(run, guess)
 
     return enter
+
+
+def _entered(entry: Entry, scope: Scope, owner: Class | None) -> Function:
+    """Returns the function that is called: for a kernel what its class inherits to launch it."""
+    if owner is not None and is_marked(entry.function, MARKS):
+        launcher = owner.member("__call__")
+        if isinstance(launcher, Function) and launcher.owner is not owner:
+            return launcher
+    return Function(entry.function, (scope,), is_kernel=False, owner=owner)
 
 
 def _call_constructed(run: Run, guess: guesses.Guess) -> None:

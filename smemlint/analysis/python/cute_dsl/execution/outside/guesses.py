@@ -7,6 +7,7 @@ is one of two, and what they disagree on is a sample only. Of a tensor the rank 
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -16,6 +17,7 @@ from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbol
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
+    DTYPES,
     FLOAT32,
     Cute,
     Number,
@@ -33,7 +35,12 @@ from smemlint.analysis.python.interpreter.values import (
     Value,
 )
 from smemlint.facts import Span
-from smemlint.frontend.heuristics import guessed_extents, names_accumulator, names_flag
+from smemlint.frontend.heuristics import (
+    guessed_extents,
+    guessed_shapes,
+    names_accumulator,
+    names_flag,
+)
 from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import walk
@@ -127,6 +134,10 @@ class Guess:
         }
         found: Scope = {name: value for name, value in values.items() if value is not None}
         found |= self._switched(run, parameters)
+        for name in (p.name for p in parameters if p.name in values and _may_be_left_out(p.arg)):
+            if name not in found:
+                found[name] = None
+                _note_condition(run, name, "is None")
         flags = {n for n in values if names_flag(n)} | (_tested(function) & values.keys())
         for name in sorted(flags - found.keys() - set(truths)):
             found[name] = self.flags
@@ -159,9 +170,11 @@ class Guess:
             return Number(run.fresh(name))
         if name in self.defaults():
             return self._one_of(run, name, (self.defaults()[name],))
-        extents = guessed_extents(name)
-        if extents is not None and kind in ("", *_CONSTANTS):
-            return self._one_of(run, name, extents)
+        rank = kind.lower().partition("tuple[")[2].partition("]")[0].count("int")
+        if rank or kind in ("", *_CONSTANTS):
+            extents = guessed_shapes(name, rank) or (not rank and guessed_extents(name))
+            if extents:
+                return self._one_of(run, name, extents)
         return Number(run.fresh(name)) if kind in _INTEGER_CONSTANTS else None
 
     def _one_of(self, run: Execution, name: str, values: Sequence[Value]) -> Value:
@@ -203,6 +216,14 @@ class Guess:
 
 def _note_condition(run: Execution, name: str, text: str) -> None:
     run.guessed.setdefault(Assumption(Topic.CONDITION, f"`{name}` {text}", name))
+
+
+def _may_be_left_out(parameter: ast.arg) -> bool:
+    """Returns whether a parameter is annotated to be None or an object of a class of the host."""
+    match parameter.annotation:
+        case ast.Subscript(ast.Name("Optional"), ast.Name(name)):
+            return name not in DTYPES and not hasattr(builtins, name)
+    return False
 
 
 def _tested(function: ast.FunctionDef) -> set[str]:

@@ -1,0 +1,175 @@
+"""Arguments that only callers give: shapes of tiles, what is left out, rows, bases of libraries."""
+
+import pytest
+from test_cute_dsl_callers import analysed
+from test_cute_dsl_kernels import facts_of, ways
+
+from smemlint.facts import AccessKind, Certainty
+from smemlint.frontend.heuristics import guessed_rows, guessed_shapes
+
+TILES = """
+from typing import Optional, Tuple
+
+
+class Options:
+    pass
+
+
+class Tiles:
+    def __init__(self, TILE, cluster_shape_mn: Tuple[int, int]):
+        self.tile = TILE_NAME
+        self.cluster = cluster_shape_mn
+
+    @cute.jit
+    def __call__(self, options: Optional[Options]):
+        flag = options is None
+        self.kernel(flag).launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+    @cute.kernel
+    def kernel(self, flag: cutlass.Constexpr[bool]):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        n = self.tile[MODE] * self.cluster[1]
+        s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, n), stride=(n, 1)), 16)
+        if cutlass.const_expr(flag):
+            x = s[tx % 32, 0]
+        else:
+            x = s[0, tx % 32]
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "mode", "certainty"),
+    [
+        ("mma_tiler_mn", 0, Certainty.ASSUMED),
+        ("cta_tiler: Tuple[int, int, int]", 0, Certainty.ASSUMED),
+        ("tile_shape_mnk: Tuple[int, int, int]", 2, Certainty.ASSUMED),
+    ],
+)
+def test_shapes_of_tiles_are_guessed(parameter, mode, certainty, tmp_path):
+    """A column of 32 rows whose pitch is a multiple of 32 words: 32 ways for either shape."""
+    name = parameter.split(":")[0]
+    text = TILES.replace("TILE_NAME", name).replace("TILE", parameter).replace("MODE", str(mode))
+    (kernel,) = facts_of(text, tmp_path).kernels
+    (read,) = kernel.accesses
+    assert (read.ways, read.certainty) == (32, certainty)
+
+
+def test_shapes_by_name():
+    assert guessed_shapes("mma_tiler_mn", 2) == ((128, 128), (128, 256))
+    assert guessed_shapes("tile_shape_mnk") == ((128, 128, 64), (128, 256, 64))
+    assert guessed_shapes("cluster_shape_mnk") == ((1, 1, 1), (2, 1, 1))
+    assert guessed_shapes("cta_tiler") == ()
+
+
+STATE = """
+from cutlass.pipeline import PipelineState
+
+
+class State(PipelineState):
+    def advance_iters(self, n):
+        self._index = (self._index + n) % self.stages
+
+
+@cute.kernel
+def kernel(a: cute.Tensor, stages: cutlass.Constexpr[int]):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 33, 2), stride=(33, 1, 1056)), 16)
+    state = State(stages, cutlass.Int32(0), cutlass.Int32(0), cutlass.Int32(0))
+    x = s[tx % 32, 0, state.index]
+
+
+@cute.jit
+def run(a: cute.Tensor):
+    kernel(a, 2).launch(grid=[1, 1, 1], block=[128, 1, 1])
+"""
+
+
+def test_what_derives_from_a_state_of_a_pipeline_has_its_attributes(tmp_path):
+    """The stage is one number for all lanes, and a pitch of 33 words has no conflict."""
+    (kernel,) = facts_of(STATE, tmp_path).kernels
+    (read,) = kernel.accesses
+    assert (read.ways, read.certainty.is_decided) == (1, True)
+
+
+BASE = """
+class Base:
+    def __init__(self, N: int):
+        self.N = N
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a, 64).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+DERIVED = """
+from base import Base
+
+
+class Derived(Base):
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, pitch: cutlass.Constexpr[int]):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 1), stride=(pitch, 1)), 16)
+        x = s[tx, 0]
+"""
+
+
+def test_a_kernel_is_launched_by_what_its_class_inherits(tmp_path):
+    """The launch is in the other file: 32 threads, a pitch of 64 words."""
+    facts, _ = analysed(tmp_path, {"base.py": BASE, "kernels.py": DERIVED})
+    assert [(k.instance.block, k.accesses[0].ways) for k in facts.kernels] == [((32, 1, 1), 32)]
+
+
+LENGTHS = """
+class Rows:
+    def __init__(self, N: int):
+        self.N = N
+        self.reload = None if N <= 8192 else "smem"
+        arch = cutlass.base_dsl.BaseDSL._get_dsl().get_arch_enum()
+        self.lanes = 1 if arch < Arch.sm_80 else 32
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 4), stride=(4, 1)), 16)
+        r = cute.make_rmem_tensor((4,), cutlass.Float32)
+        row = s[tx % self.lanes, None]
+        cute.autovec_copy(r, row)
+        if cutlass.const_expr(self.reload == "smem"):
+            cute.autovec_copy(row, r)
+"""
+
+
+def test_code_for_long_rows_is_executed_with_long_rows(tmp_path):
+    """Both copies move 16 bytes a lane, without conflicts; one only where a row is long."""
+    text = "from cutlass.base_dsl import Arch\n" + LENGTHS
+    (one, other) = facts_of(text, tmp_path).kernels
+    assert ways(facts_of(text, tmp_path)) == [
+        (AccessKind.STORE, 16, 1),
+        (AccessKind.LOAD, 16, 1),
+    ]
+    certainties = [a.certainty for k in (one, other) for a in k.accesses]
+    assert certainties == [Certainty.ASSUMED, Certainty.SAMPLED]
+    assert guessed_rows("N") == (128, 32768)
+    assert guessed_rows("head_dim") == ()
+
+
+@pytest.mark.parametrize(("arch", "known"), [("sm_90", {32}), ("sm_75", set())])
+def test_architectures_are_compared(arch, known, tmp_path):
+    """One that is at least the named one reads a column, 64 words apart; of others none is known."""
+    text = "from cutlass.base_dsl import Arch\n" + LENGTHS.replace(
+        "stride=(4, 1)", "stride=(64, 1)"
+    ).replace("arch < Arch.sm_80", "not (Arch.sm_80 <= arch)").replace(
+        "cute.autovec_copy(r, row)", "x = s[tx % self.lanes, 0]"
+    )
+    reads = [
+        a for k in facts_of(text, tmp_path, arch).kernels for a in k.accesses if a.width_bytes == 4
+    ]
+    assert {a.ways for a in reads if a.certainty.is_decided} == known
