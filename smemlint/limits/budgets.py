@@ -220,6 +220,8 @@ Arguments that settled an access of 10 trees took up to 1,700; others took up to
 """
 MAX_HOST_TRIPS = 12
 """Iterations of a loop of host code; longer ones are widened."""
+MAX_LIST_ELEMENTS = 32
+"""Elements of a list of host code that grows; what a longer one holds is not known."""
 MAX_HOST_PATHS = 16
 """Ways through all open choices of a host function; where there are more, none is taken."""
 MAX_HELPER_WORDS = 40

@@ -1,7 +1,7 @@
 """Containers in host code: `thrust::device_vector<T>` and its like, and lists of sizes.
 
 Of global memory only the type of the elements matters: it chooses the template arguments of a
-launch. A `std::vector` that begins with a list is an array, until a method changes it.
+launch. A `std::vector` that begins with a list, or empty, is an array and a size.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
-from smemlint.analysis.simt.calls.construction import construct, made_object
+from smemlint.analysis.simt.calls.construction import construct, initialize_element, made_object
+from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
 from smemlint.analysis.simt.domain.ctypes import (
+    BOOL,
     I64,
+    LIST_SIZE,
     U64,
     ArrayType,
     CType,
+    IntType,
     OpaqueType,
     PointerType,
     RecordType,
@@ -40,26 +44,62 @@ from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import gives_elements
 from smemlint.lazy_patterns import pattern
+from smemlint.limits.budgets import MAX_LIST_ELEMENTS
 from smemlint.reasons import ReasonCode
 
 _ON_DEVICE = frozenset(("device_vector", "universal_vector", "device_ptr", "DeviceAllocation"))
 _CONTAINERS = _ON_DEVICE | {"host_vector", "vector"}
 _TO_ELEMENTS = frozenset(("data", "begin", "get"))
 _LIST = pattern(r"(?:std::)?(?:vector|initializer_list)\s*<\s*(?P<element>[^,]+?)\s*>")
-_READING = frozenset(("cbegin", "cend", "empty"))
-_ENDS = frozenset(("data", "begin", "end"))
+_READING = frozenset(("capacity", "max_size", "reserve", "shrink_to_fit"))
+_ENDS = frozenset(("data", "begin", "end", "cbegin", "cend"))
+_ADDING = frozenset(("push_back", "emplace_back"))
+_RESIZING = _ADDING | {"clear", "pop_back"}
 _OF_SIZE = frozenset(("back", "cend", "empty", "end", "size"))
 
 
 def list_type(ev: Evaluator, ctype: CType, init: ir.Node | None) -> RecordType | None:
-    """Returns what a `std::vector` that begins with a list is; None of all others."""
+    """Returns what a `std::vector` is that begins with a list or empty; None of all others.
+
+    One that begins empty is of numbers, functions or objects of a class: it may be of shapes.
+    """
     found = _LIST.fullmatch(ctype.spelling) if isinstance(ctype, OpaqueType) else None
-    if found is None or not isinstance(init, ir.InitList) or not init.exprs:
+    if found is None or not isinstance(init, ir.InitList | None):
         return None
+    count = len(init.exprs) if init is not None else 0
     element = type_argument(ev, found["element"])
     if element is None or not element.size:
         return None
-    return lay_out(found[0], [("", ArrayType(element, len(init.exprs)), 0)])
+    if not count and not isinstance(element, IntType | RecordType | PointerType):
+        return None
+    elements = ArrayType(element, max(count, MAX_LIST_ELEMENTS))
+    return lay_out(found[0], [("", elements, 0), (LIST_SIZE, U64, 0)])
+
+
+def set_list_size(ev: Evaluator, place: LValue, count: int) -> None:
+    """Writes how many elements a list has; what is no list has as many as its type says."""
+    at = _place_of_size(ev, place)
+    if at is not None:
+        ev.state.memory.write(at.object, at.offset, U64, AffineInt(count, U64), ev.state.mask)
+
+
+def list_size(ev: Evaluator, place: LValue) -> int | None:
+    """Returns how many elements a list or an array has; None where that is not known."""
+    at = _place_of_size(ev, place)
+    if at is None:
+        array = array_member(place.type)
+        return array.count if array is not None else None
+    offset = at.offset.constant
+    value = at.object.cells.get(offset) if offset is not None else None
+    return value.constant if isinstance(value, AffineInt) else None
+
+
+def _place_of_size(ev: Evaluator, place: LValue) -> LValue | None:
+    member = place.type.member(LIST_SIZE) if isinstance(place.type, RecordType) else None
+    if member is None:
+        return None
+    offset = ev.state.domain.add(place.offset, offset_of(member.offset))
+    return LValue(place.object, offset, U64)
 
 
 def call_container_method(
@@ -67,9 +107,8 @@ def call_container_method(
 ) -> Value | None:
     """Returns what `v.data()`, `v.size()`, `v.at(i)` and the ends give; None of other methods.
 
-    A method that may change a list leaves its elements unknown.
+    A method that may change a list, and is not followed, leaves its elements unknown.
     """
-    spelling = getattr(place.type, "spelling", "") or getattr(place.type, "name", "")
     if isinstance(place.type, PointerType) and isinstance(node.name, ir.StructRef):
         return _call_smart_pointer(ev, node.name, method, node)
     if method in _TO_ELEMENTS and not isinstance(place.type, RecordType):
@@ -78,18 +117,61 @@ def call_container_method(
     array = array_member(place.type)
     if array is None:
         return None
-    if method in _OF_SIZE and has_open_size(ev, place):
+    is_list = _place_of_size(ev, place) is not None
+    size = list_size(ev, place)
+    if size is None and method in _OF_SIZE:
         return Unknown.because(ReasonCode.UNKNOWN_VALUE, f"`{place.object.name}` was changed")
-    if method == "size":
-        return AffineInt(array.count or 0, U64)
-    is_list = _LIST.fullmatch(spelling) is not None
+    if method in ("size", "empty"):
+        count = size or 0
+        return AffineInt(count, U64) if method == "size" else number(not count, BOOL)
     if is_list and method in _ENDS:
-        start = number((array.count or 0) * array.element.size if method == "end" else 0, I64)
+        start = number((size or 0) * array.element.size if "end" in method else 0, I64)
         return Pointer(place.object, ev.state.domain.add(place.offset, start), array.element)
-    element = _element(ev, array, method, node)
-    if element is None and method not in _READING and is_list:
+    element = _element(ev, size, method, node)
+    if element is not None or not is_list or method in _READING:
+        return element
+    if not _resize(ev, place, array, method, node):
         ev.state.memory.forget(place.object, f"was changed by `{method}`")
-    return element
+    return number(0) if method in _RESIZING else None
+
+
+def _resize(ev: Evaluator, place: LValue, array: ArrayType, method: str, node: ir.FuncCall) -> bool:
+    """Follows a method that adds or takes the last elements; returns whether it was followed."""
+    size = list_size(ev, place)
+    if method == "clear":
+        set_list_size(ev, place, 0)
+    elif method == "pop_back" and size:
+        set_list_size(ev, place, size - 1)
+    elif method in _ADDING and size is not None and size < (array.count or 0) and node.args:
+        offset = ev.state.domain.add(place.offset, offset_of(size * array.element.size))
+        initialize_element(ev, LValue(place.object, offset, array.element), _added(node, method))
+        set_list_size(ev, place, size + 1)
+    else:
+        return False
+    return True
+
+
+def _added(node: ir.FuncCall, method: str) -> ir.Expression:
+    """Returns what the new element of `v.push_back(x)` or `v.emplace_back(x, y)` is made of."""
+    if method == "push_back" and len(node.args) == 1:
+        return node.args[0]
+    return ir.BraceList(node.args, at=node.at)
+
+
+@builtin("begin", "end", "cbegin", "cend", is_scoped=True, least=1)
+def _of_range(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Returns what `std::begin(a)` and its like give of an array or a list."""
+    place = operand_of(ev, call.node.args[0]).place
+    if isinstance(place, LValue) and isinstance(place.type, ArrayType) and place.type.count:
+        count, element = place.type.count, place.type.element
+        start = number(count * element.size if "end" in call.name else 0, I64)
+        return Pointer(place.object, ev.state.domain.add(place.offset, start), element)
+    name = call.name.rpartition("::")[2]
+    if isinstance(place, LValue):
+        found = call_container_method(ev, place, name, call.node)
+        if found is not None:
+            return found
+    return unfollowed_call(ev, call.name, call.node)
 
 
 def _call_smart_pointer(
@@ -101,17 +183,9 @@ def _call_smart_pointer(
     return ev.evaluate(callee.name) if method in ("get", "release") and not node.args else None
 
 
-def has_open_size(ev: Evaluator, place: LValue) -> bool:
-    """Returns whether a method or a function may have changed how many elements a list has."""
-    if _LIST.fullmatch(getattr(place.type, "name", "")) is None:
-        return False
-    held = place.object.cells.values()
-    return ev.state.memory.is_forgotten(place.object) or any(isinstance(v, Unknown) for v in held)
-
-
-def _element(ev: Evaluator, array: ArrayType, method: str, node: ir.FuncCall) -> Value | None:
+def _element(ev: Evaluator, size: int | None, method: str, node: ir.FuncCall) -> Value | None:
     """Returns a reference to what `a.at(i)`, `a.front()` and `a.back()` name; None of others."""
-    last = ir.Constant("int", str((array.count or 1) - 1), at=node.at)
+    last = ir.Constant("int", str((size or 1) - 1), at=node.at)
     ends = {"front": ir.Constant("int", "0", at=node.at), "back": last}
     index = node.args[0] if method == "at" and len(node.args) == 1 else ends.get(method)
     if index is None or not isinstance(node.name, ir.StructRef):

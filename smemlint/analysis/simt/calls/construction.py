@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+from smemlint.analysis.simt.calls.class_conversions import converted_object
 from smemlint.analysis.simt.calls.class_deduction import deduced_class
 from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
@@ -83,7 +84,9 @@ def construct(
             if is_shared or any(p.object.space is Space.SHARED for p in pointers):
                 note_shared_argument(ev, ctype.spelling, node)
             return Unknown.because(ReasonCode.UNKNOWN_TYPE, f"`{ctype.spelling}` is not known")
-        return convert(ev, values[0], ctype) if values else zero_value(ctype)
+        if not values:
+            return zero_value(ctype)
+        return convert(ev, converted_object(ev, values[0], ctype, node), ctype)
     ctype = deduced_class(ev, ctype, arguments)
     assert isinstance(ctype, RecordType)
     obj = state.new_local(ctype.name, ctype, state.key(node, ctype.name))
@@ -168,7 +171,7 @@ def construct_at(
         return
     if is_braced:
         for member, argument in zip(ctype.members, arguments, strict=False):
-            _initialize_element(ev, _part(ev, place, member), argument)
+            initialize_element(ev, _part(ev, place, member), argument)
         return
     members = ctype.members
     kinds = [m.type for m in members[: len(arguments)]]
@@ -177,7 +180,7 @@ def construct_at(
         bound.clear()  # a copy
     values = [None if i in bound else ev.evaluate(a) for i, a in enumerate(arguments)]
     if len(values) == 1 and isinstance(values[0], Aggregate):
-        write_lvalue(ev, place, values[0], node)
+        write_lvalue(ev, place, converted_object(ev, values[0], ctype, node), node)
         return
     if ctype.name == "dim3":
         values = [*values, *(AffineInt(1, m.type) for m in members[len(values) :])]  # type: ignore[arg-type]
@@ -209,7 +212,7 @@ def _initialize_named(
         if not isinstance(argument, ir.NamedInitializer) or member is None:
             ev.state.memory.forget(place.object, "is made of a list that is not followed")
             return
-        _initialize_element(ev, _part(ev, place, member), argument.expr)
+        initialize_element(ev, _part(ev, place, member), argument.expr)
 
 
 def _initialize_by_default(
@@ -257,7 +260,7 @@ def initialize_as_declared(
     """
     with ev.state.within(f"member {ctype.name}", scope_of(ctype), place_of(ctype)):
         ev.state.frame.this, ev.state.frame.record = place.pointer(), ctype
-        _initialize_element(ev, _part(ev, place, member), init)
+        initialize_element(ev, _part(ev, place, member), init)
 
 
 def _part(ev: Evaluator, place: LValue, member: Member) -> LValue:
@@ -371,7 +374,7 @@ def fill_array(ev: Evaluator, place: LValue, init: ir.Node) -> None:
         ev.state.memory.forget(place.object, "is made of a pack")
         return
     for i, item in enumerate(items):
-        _initialize_element(ev, _element(ev, place, ctype, i), item)
+        initialize_element(ev, _element(ev, place, ctype, i), item)
 
 
 def _is_open_pack(item: ir.Node) -> bool:
@@ -383,7 +386,8 @@ def _element(ev: Evaluator, place: LValue, ctype: ArrayType, index: int) -> LVal
     return LValue(place.object, at, ctype.element)
 
 
-def _initialize_element(ev: Evaluator, place: LValue, item: ir.Node) -> None:
+def initialize_element(ev: Evaluator, place: LValue, item: ir.Node) -> None:
+    """Initializes an element or a member by what stands in a list."""
     items = init_arguments(item)
     if is_reference(place.type) and place.object.space is Space.LOCAL:
         _refer(ev, place, first_argument(item) or item)

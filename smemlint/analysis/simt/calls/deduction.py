@@ -26,6 +26,7 @@ from smemlint.analysis.simt.types.overloads import (
     type_words,
 )
 from smemlint.analysis.simt.types.patterns import Match
+from smemlint.analysis.simt.types.template_packs import pack_size
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, TemplateParameter
 
@@ -74,7 +75,8 @@ def deduce(
         for name, found in _unify(param.type, ctype, {*missing, *defaults}):
             if name not in explicit or name in missing:
                 scope.setdefault(name, found)
-    _deduce_from_classes(ev, params, operands, missing, scope)
+    packs = {p.name for p in template if p.is_pack and pack_size(p.name) not in scope}
+    _deduce_from_classes(ev, params, operands, missing.keys() | packs, scope)
 
 
 def _deduce_from_classes(

@@ -26,6 +26,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     VoidType,
     is_opaque,
+    unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import (
     Binding,
@@ -39,6 +40,7 @@ from smemlint.analysis.simt.domain.environment import (
 from smemlint.analysis.simt.domain.masking import select
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
+    Aggregate,
     FloatValue,
     Object,
     Pointer,
@@ -78,6 +80,8 @@ _T = TypeVar("_T")
 
 _PARAMETER = "parameter type"
 """The name of a parameter's type where a braced list makes an object of it."""
+_GIVEN = "parameter's operand"
+"""The name of an object that a parameter of another type is made of."""
 WHICH = "which specialization is meant is not known"
 
 
@@ -374,14 +378,14 @@ def _bind_parameter(
     type_ = _in_frame(state, frame, lambda: ev.types.resolve(param.type))
     if isinstance(type_, ArrayType):
         type_ = PointerType(type_.element)
-    if index >= len(operands):
-        init = param.init
-        value: Value = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` has its default value")
-        if init is not None:
-            value = _in_frame(state, frame, lambda: ev.evaluate(init))
-        default = state.new_local(name, type_, state.key(node, name), convert(ev, value, type_))
+    if index < len(operands):
+        operand = operands[index]
+    elif (init := param.init) is not None:
+        operand = _in_frame(state, frame, lambda: _default(ev, init, type_))
+    else:
+        unknown = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` has its default value")
+        default = state.new_local(name, type_, state.key(node, name), unknown)
         return name, Variable(default, type_)
-    operand = operands[index]
     if is_reference(type_):
         assert isinstance(type_, PointerType)
         return name, _bind_reference(ev, name, type_, operand, node)
@@ -392,6 +396,17 @@ def _bind_parameter(
     if isinstance(type_, OpaqueType):
         type_ = type_of(converted)
     return name, Variable(state.new_local(name, type_, state.key(node, name), converted), type_)
+
+
+def _default(ev: Evaluator, init: ir.Node, ctype: CType) -> Operand:
+    """Returns what a parameter takes by default: `{}` makes an object of its type."""
+    listed = init if isinstance(init, ir.BraceList) else None
+    if isinstance(init, ir.InitList):
+        listed = ir.BraceList(init.exprs, at=init.at)
+    if listed is None:
+        return operand_of(ev, init)
+    value = _value_given(ev, Operand(listed, None, None), unreferenced(ctype))
+    return Operand(ir.ID(_PARAMETER, at=listed.at), None, value)
 
 
 def _bind_reference(
@@ -419,12 +434,27 @@ def _bind_reference(
 
 
 def _value_given(ev: Evaluator, operand: Operand, ctype: CType) -> Value:
-    """Returns the value that a parameter of a type takes; a braced list makes one of it."""
-    listed = operand.node
-    if not isinstance(listed, ir.BraceList) or is_opaque(ctype):
-        return operand_value(ev, operand)
-    with ev.state.frame.scoped({_PARAMETER: ctype}):
-        return ev.evaluate(ir.FuncCall(ir.ID(_PARAMETER, at=listed.at), listed.args, at=listed.at))
+    """Returns the value that a parameter of a type takes: what is made of a list or an object."""
+    node = operand.node
+    bound: Scope = {_PARAMETER: ctype}
+    if isinstance(node, ir.BraceList) and not is_opaque(ctype):
+        given: tuple[ir.Expression, ...] = node.args
+    else:
+        value = operand_value(ev, operand)
+        if not isinstance(value, Aggregate) or not _is_converted(value, ctype):
+            return value
+        held = ev.state.new_local(_GIVEN, value.type, ev.state.key(node, _GIVEN), value)
+        bound[_GIVEN] = Variable(held, value.type)
+        given = (ir.ID(_GIVEN, at=node.at),)
+    with ev.state.frame.scoped(bound):
+        return ev.evaluate(ir.FuncCall(ir.ID(_PARAMETER, at=node.at), given, at=node.at))
+
+
+def _is_converted(value: Aggregate, ctype: CType) -> bool:
+    """Returns whether a parameter of a type takes what an object of another class is made."""
+    if not isinstance(value.type, RecordType):
+        return False
+    return isinstance(ctype, IntType) or value.type.is_unrelated(ctype)
 
 
 def _in_frame(state: State, frame: Frame, evaluate: Callable[[], _T]) -> _T:

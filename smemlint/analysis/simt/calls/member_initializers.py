@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
-from smemlint.analysis.simt.calls.construction import construct_at, initialize_as_declared
+from smemlint.analysis.simt.calls.construction import (
+    construct_at,
+    fill_array,
+    initialize_as_declared,
+)
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call, unfollowed_values
 from smemlint.analysis.simt.dispatch import executes
-from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, is_reference
 from smemlint.analysis.simt.domain.values import Pointer, Space, Unknown, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -31,6 +35,8 @@ def initialize_member(ev: Evaluator, node: ir.MemberInit) -> None:
         place = part(ev, this, record, name)
     if isinstance(place, LValue) and isinstance(place.type, RecordType):
         construct_at(ev, place, node.args, node)
+    elif isinstance(place, LValue) and isinstance(place.type, ArrayType):
+        fill_array(ev, place, ir.InitList(node.args, at=node.at))
     elif isinstance(place, LValue) and len(node.args) == 1 and not is_reference(place.type):
         write_lvalue(ev, place, ev.evaluate(node.args[0]), node)
     else:

@@ -204,6 +204,12 @@ class RecordType:
                 yield current
                 worklist += reversed(current.bases)
 
+    def is_unrelated(self, other: CType) -> bool:
+        """Returns whether it was read, and no object of it is one of another class."""
+        if self.record is None or not isinstance(other, RecordType):
+            return False
+        return self.name != other.name and self.base_offset(other) is None
+
     def base_offset(self, base: RecordType) -> int | None:
         """Returns where a base class begins, 0 for the class itself; None for any other class."""
         return _base_offset(self, base, set())
@@ -361,12 +367,18 @@ VOID = VoidType()
 FUNCTION = OpaqueType("a function")
 
 
+LIST_SIZE = "size of the list"
+"""The member of a list behind its elements; no name of the source has blanks."""
+
+
 def array_member(ctype: CType) -> ArrayType | None:
-    """Returns the array of a class that is nothing but an array; None of all others."""
-    if not isinstance(ctype, RecordType) or ctype.record is not None or len(ctype.members) != 1:
+    """Returns the array of a class that is nothing but an array or a list; None of all others."""
+    if not isinstance(ctype, RecordType) or ctype.record is not None or not ctype.members:
         return None
-    only = ctype.members[0]
-    return only.type if not only.name and isinstance(only.type, ArrayType) else None
+    first, *others = ctype.members
+    is_plain = [member.name for member in others] in ([], [LIST_SIZE])
+    is_array = is_plain and not first.name and isinstance(first.type, ArrayType)
+    return first.type if is_array and isinstance(first.type, ArrayType) else None
 
 
 def is_tuple(ctype: CType) -> bool:

@@ -122,6 +122,9 @@ def _sliced(ev: Evaluator, value: Aggregate | Pointer, ctype: RecordType) -> Val
     begin = (
         type_.base_offset(ctype) if isinstance(type_, RecordType) and type_ is not ctype else None
     )
+    if begin is None and isinstance(type_, RecordType) and type_.is_unrelated(ctype):
+        text = f"an object of `{type_.name}` is made one of `{ctype.name}`"
+        return Unknown.because(ReasonCode.NOT_MODELLED, text)
     if begin is None:
         return value
     if isinstance(value, Pointer):
@@ -142,9 +145,13 @@ def evaluate_cast(ev: Evaluator, node: ir.Cast) -> Value:
         is_volatile = place.volatile or ctype.is_volatile
         return Pointer(place.object, place.offset, ctype.target, is_volatile)
     value = ev.evaluate(node.expr)
+    if isinstance(value, Aggregate) and isinstance(ctype, IntType):
+        return ev.evaluate(ir.Construct(node.to_type, (node.expr,), at=node.at))
     if isinstance(value, Pointer) and isinstance(ctype, PointerType):
         is_volatile = value.is_volatile or ctype.is_volatile
         return Pointer(value.object, value.offset, ctype.target, is_volatile)
+    if isinstance(value, AffineInt) and isinstance(ctype, PointerType) and not value.terms:
+        return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a pointer is made from a number")
     return convert(ev, value, ctype)
 
 
@@ -196,7 +203,9 @@ def pointer_to_int(ev: Evaluator, pointer: Pointer, ctype: IntType = U32) -> Aff
 
 
 def int_to_pointer(ev: Evaluator, value: AffineInt, ctype: PointerType) -> Value:
-    """Returns the pointer that a number was made of."""
+    """Returns the pointer that a number was made of; in host code null stays a number."""
+    if value.constant == 0 and ev.policy.is_given_null:
+        return value
     for i, (symbol, factor) in enumerate(value.terms):
         if symbol.key in ev.state.bases and isinstance(factor, int) and factor == 1:
             rest = value.terms[:i] + value.terms[i + 1 :]
@@ -232,6 +241,8 @@ def binds_temporary(given: CType, target: CType) -> bool:
     """Returns whether a reference to a type that binds to a place of another refers to a copy."""
     if isinstance(given, ArrayType):
         return isinstance(target, PointerType)
+    if isinstance(given, RecordType) and given.is_unrelated(target):
+        return True
     kinds = type(given), type(target)
     if kinds == (IntType, IntType):
         return given != target

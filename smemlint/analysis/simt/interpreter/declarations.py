@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from smemlint.analysis.simt.budget import BudgetExceeded
-from smemlint.analysis.simt.builtins.containers import list_type
+from smemlint.analysis.simt.builtins.containers import list_type, set_list_size
 from smemlint.analysis.simt.calls.class_deduction import deduced_class
 from smemlint.analysis.simt.calls.construction import (
     construct_at,
@@ -115,14 +115,17 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
 
 
 def _declare_list(ev: Evaluator, node: ir.Decl, ctype: CType) -> bool:
-    """Declares a `std::vector` that begins with a list; returns False for all others."""
+    """Declares a `std::vector` that begins with a list or empty; returns False for all others."""
     listed = list_type(ev, ctype, node.init)
     elements = array_member(listed) if listed is not None else None
-    if listed is None or elements is None or node.init is None:
+    if listed is None or elements is None:
         return False
     obj = ev.state.new_local(node.name, listed, ev.state.key(node, node.name))
     ev.state.bind(node.name, Variable(obj, listed))
-    fill_array(ev, LValue(obj, offset_of(0), elements), node.init)
+    items = node.init.exprs if isinstance(node.init, ir.InitList) else ()
+    if items:
+        fill_array(ev, LValue(obj, offset_of(0), elements), ir.InitList(items, at=node.at))
+    set_list_size(ev, LValue(obj, offset_of(0), listed), len(items))
     return True
 
 

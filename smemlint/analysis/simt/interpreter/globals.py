@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.construction import with_extent
@@ -44,10 +44,12 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     found: Binding | None = _variable_template(ev, last)
     if found is not None:
         return found  # of these arguments, which the name does not tell
+    classes: frozenset[str] | None = None
     if prefix not in ("", ROOT):
         owner = ev.types.spelled(prefix)
         if isinstance(owner, RecordType):
             found = static_member(ev, owner, last)
+            classes = frozenset(record.name for record in owner.with_bases())
         elif isinstance(owner, StaticType):
             from smemlint.analysis.simt.cute.types import member_value
 
@@ -61,7 +63,7 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
         else:
             found = enumerator(prefix, last)
     if found is None:
-        found = find_declared(ev, prefix, last)
+        found = find_declared(ev, prefix, last, classes)
     if found is None:
         found = enumerator_named(ev, prefix, last)
     functions = () if found is not None else tuple(ev.policy.functions(ev, last.split("<", 1)[0]))
@@ -115,8 +117,17 @@ def _variable_template(ev: Evaluator, spelling: str) -> Binding | None:
         return convert(ev, ev.evaluate(node.init), ev.types.resolve(node.type))
 
 
-def find_declared(ev: Evaluator, prefix: str, name: str) -> Binding | None:
-    """Returns a variable of the visible units; of several the first one with a value."""
+def find_declared(
+    ev: Evaluator, prefix: str, name: str, classes: Set[str] | None = None
+) -> Binding | None:
+    """Returns a variable of the visible units; of several the first one with a value.
+
+    Args:
+        ev: the evaluator.
+        prefix: what stands before the name.
+        name: of the variable.
+        classes: of which it is a member; None where that is not known.
+    """
     state = ev.state
     unit, found = state.unit, None
     try:
@@ -125,7 +136,7 @@ def find_declared(ev: Evaluator, prefix: str, name: str) -> Binding | None:
                 continue
             if visible is not state.unit:
                 ev.types.enter(visible)
-            candidate = _declared_in_unit(ev, prefix, name)
+            candidate = _declared_in_unit(ev, prefix, name, classes)
             found = found or candidate
             if isinstance(candidate, Variable) and candidate.object.cells:
                 return candidate
@@ -135,7 +146,9 @@ def find_declared(ev: Evaluator, prefix: str, name: str) -> Binding | None:
     return found
 
 
-def _declared_in_unit(ev: Evaluator, prefix: str, name: str) -> Binding | None:
+def _declared_in_unit(
+    ev: Evaluator, prefix: str, name: str, classes: Set[str] | None
+) -> Binding | None:
     """Returns a variable of the unit; of several declarations the one with a value.
 
     It is unknown where variables of several scopes may be meant and differ. A member of a class
@@ -146,7 +159,9 @@ def _declared_in_unit(ev: Evaluator, prefix: str, name: str) -> Binding | None:
     visible = unit.visible(unit.declarations.get(name, ()), path, ev.state.place)
     variables = [d for d in visible if d.kind == "variable"]
     if prefix and not _is_declared(unit, _class_named(ev, prefix)):
-        variables = [d for d in variables if not _is_member(unit, d)]
+        classes = frozenset()
+    if classes is not None:
+        variables = [d for d in variables if not _is_member(unit, d) or d.scope[-1] in classes]
     scopes = dict.fromkeys(d.scope for d in variables)
     found = [_of_scope(ev, [d for d in variables if d.scope == scope]) for scope in scopes]
     meant = [binding for binding in found if binding is not None]

@@ -9,6 +9,7 @@ import numpy as np
 from smemlint.analysis.simt.builtins.cute_front import assign_data
 from smemlint.analysis.simt.builtins.tuples import assign_elements
 from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.class_conversions import converted_object
 from smemlint.analysis.simt.calls.class_operators import call_operator, is_of_stream, operated
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
@@ -348,6 +349,7 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
         assigned = _assigned_by_class(ev, place, value, node)
         if assigned is not None:
             return assigned
+        value = converted_object(ev, value, place.type, node)
         if place.object.space is not Space.LOCAL:
             _note_copy(ev, node.rvalue, value, place.type)
         line_node = node.rvalue if isinstance(place.type, RecordType) else None

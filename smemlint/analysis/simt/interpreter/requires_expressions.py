@@ -31,16 +31,34 @@ def evaluate_requires(ev: Evaluator, node: ir.Requires) -> Value:
 
 
 def _has_member(ev: Evaluator, part: ir.Expression) -> bool | None:
-    if not isinstance(part, ir.StructRef) or not isinstance(part.name, ir.ID):
+    asked = part.name if isinstance(part, ir.FuncCall) else part
+    ctype: CType | None = None
+    if isinstance(asked, ir.StructRef) and isinstance(asked.name, ir.ID):
+        variable = ev.state.lookup(asked.name.name)
+        ctype = variable.type if isinstance(variable, Variable) else None
+        name = asked.field.name
+    elif isinstance(asked, ir.ID):
+        owner, _, name = asked.name.rpartition("::")
+        ctype = ev.types.spelled(owner) if owner else None
+    return None if ctype is None else has_name(ev, ctype, name)
+
+
+def has_name(ev: Evaluator, ctype: CType, name: str) -> bool | None:
+    """Returns whether a class has a member, a method or a type of a name; None where not known."""
+    record = _class_of(ctype)
+    if record is None or record.record is None:
         return None
-    variable = ev.state.lookup(part.name.name)
-    ctype = _class_of(variable.type) if isinstance(variable, Variable) else None
-    if ctype is None or ctype.record is None:
-        return None
-    name = part.field.name
-    if ctype.member(name) is not None or any(_has_static(k, name) for k in with_bases(ctype)):
+    classes = list(with_bases(record))
+    if record.member(name) is not None or any(_has_static(k, name) for k in classes):
         return True
-    return False if _are_bases_read(ctype) else None
+    scopes = {(*cast("Record", k.record).scope, k.name) for k in classes}
+    nested = ev.state.unit.records.get(name, ())
+    functions = ev.policy.functions(ev, name)
+    if any(r.scope in scopes for r in nested) or any(f.scope in scopes for f in functions):
+        return True
+    if any(p.scope in scopes for p in ev.state.unit.prototypes(name)):
+        return True
+    return False if _are_bases_read(record) else None
 
 
 def _has_static(ctype: RecordType, name: str) -> bool:

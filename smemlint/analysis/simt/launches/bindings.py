@@ -21,7 +21,7 @@ from smemlint.analysis.simt.types.template_packs import pack_element, pack_size
 from smemlint.frontend.program import Enclosing, Function, Record, TemplateParameter
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"([A-Za-z_]\w*)(?:\s*\.\.\.)?")
 _MOST_TEXT = 80
 """Characters of a type's text."""
 
@@ -128,7 +128,9 @@ def _applied(name: str, arguments: Sequence[str]) -> str:
 
 def _replaced(arguments: str, texts: Mapping[str, str | None]) -> str:
     """Returns the spelling of arguments with the texts of the parameters that it names."""
-    return _WORD.sub(lambda word: texts.get(word[0]) or word[0], arguments)
+    given = {name: text for name, text in texts.items() if text is not None}
+    found = _NAME.sub(lambda name: given.get(name[1], name[0]), arguments)
+    return found.removesuffix(", ")  # of an empty pack
 
 
 def is_bound(scope: Scope, function: Function) -> bool:

@@ -18,6 +18,7 @@ from smemlint.analysis.simt.launches.instantiations import is_instantiated, is_o
 from smemlint.analysis.simt.launches.launches import Launch
 from smemlint.analysis.simt.launches.open_parameters import OpenParameters, open_parameters
 from smemlint.analysis.simt.launches.search import LaunchSearch
+from smemlint.analysis.simt.launches.written_variables import written_variables
 from smemlint.analysis.simt.types.overloads import Shape, signature_of, type_words
 from smemlint.facts import Span
 from smemlint.frontend import ir
@@ -237,7 +238,7 @@ class _Climb:
     def _is_open(self, function: Function) -> bool:
         launches = self._found[function]
         if not launches:
-            return not any(self._found.values())
+            return bool(self._unnamed.get(function)) or not any(self._found.values())
         if self._is_instantiated(function):
             return False
         return not all(map(self._is_settled, launches))
@@ -275,7 +276,8 @@ class _Climb:
     def _open_parameters(self, function: Function) -> OpenParameters:
         launching, host = self._launching - {function.name}, self._host
         flows = self._search.flows(host)
-        return open_parameters(function, self._kernel, launching, host.named, flows)
+        variables = frozenset().union(*map(written_variables, self._units))
+        return open_parameters(function, self._kernel, launching, host.named, flows, variables)
 
     def _may_be_fixed(self, function: Function) -> bool:
         """Returns whether some caller may fix what a function leaves open."""
@@ -288,7 +290,7 @@ class _Climb:
         params = signature_of(function).parameters
         places = {p.name: (k, p.type) for k, p in enumerate(params) if p.name in needed}
         if len(places) < len(needed):
-            return True  # template parameters, or `this`
+            return True  # template parameters, `this`, or variables of files
         return bool(needed) and self._search.is_fixed_by_a_call(
             function.name, lambda call: any(_tells(call, k, kind) for k, kind in places.values())
         )

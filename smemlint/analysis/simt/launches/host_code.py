@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import cached_property
 
 from smemlint.facts import Span
@@ -144,14 +144,39 @@ class HostCode:
         return frozenset(found.values())
 
     @cached_property
-    def _launching_classes(self) -> frozenset[str]:
-        """Classes whose `operator()` launches."""
-        starters = (f for u in self._units for f in u.starters if f.name == "operator()")
-        return frozenset(f.record for f in starters if f.record is not None)
+    def _called_classes(self) -> frozenset[str]:
+        """Classes whose objects launch where they are called, and those derived from them."""
+        classes = self._launching_classes(self.launching)
+        return classes.union(*(self._derived.get(name, ()) for name in classes))
+
+    def _launching_classes(self, launching: Set[str]) -> frozenset[str]:
+        """Returns the classes whose `operator()` launches or calls one of some functions."""
+        words = LAUNCH_WORDS | launching - {"operator()"}
+        called = (f for u in self._units for f in u.by_name.get("operator()", ()))
+        return frozenset(f.record for f in called if f.record and not words.isdisjoint(f.words))
 
     def _calling_objects_of(self, record: str) -> list[Function]:
-        """Returns the functions that name a class from outside, and may call an object of it."""
-        return [f for f in self.naming(record) if f.called_objects and f.record != record]
+        """Returns the functions that may call an object of a class or of one derived from it.
+
+        They name such a class from outside.
+        """
+        classes, worklist = {record}, [record]
+        while worklist:
+            new = self._derived.get(worklist.pop(), set()) - classes
+            classes |= new
+            worklist += new
+        found = (f for name in sorted(classes) for f in self.naming(name))
+        return list(dict.fromkeys(f for f in found if f.record not in classes))
+
+    @cached_property
+    def _derived(self) -> dict[str, set[str]]:
+        """Classes by the names of their bases."""
+        found: dict[str, set[str]] = defaultdict(set)
+        records = (r for u in self._units for same in u.unit.records.values() for r in same)
+        for record in records:
+            for base in record.bases:
+                found[base.split("<", 1)[0].rpartition("::")[2].strip()].add(record.name)
+        return found
 
     def launchers_of(self, kernel: str) -> tuple[list[Function], frozenset[str]]:
         """Returns the functions nearest to a kernel's name that come to a launch, and their givers.
@@ -190,7 +215,7 @@ class HostCode:
         while worklist:
             function = worklist.pop()
             new = (function.words & self.launching) - found - {function.name}
-            if not function.words.isdisjoint(self._launching_classes) and function.called_objects:
+            if not function.words.isdisjoint(self._called_classes):
                 new |= {"operator()"} - found
             found |= new
             worklist += (f for name in new for f in self.named(name))

@@ -8,6 +8,7 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import cached_property
 
 from smemlint.analysis.simt.builtins.ends import end_threads
@@ -19,6 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     IntType,
     RecordType,
     is_function_pointer,
+    unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import (
     CTYPES,
@@ -35,6 +37,7 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
+from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.launches.equal_conditions import TakenConditions
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.skipped_calls import (
@@ -46,6 +49,7 @@ from smemlint.analysis.simt.launches.skipped_calls import (
     only_tells,
     surely_ends,
 )
+from smemlint.analysis.simt.launches.written_variables import keeps_value, setters_of, shapes_of
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
@@ -70,6 +74,7 @@ LISTED_LAUNCHERS = frozenset(("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 CONFIGURED_LAUNCHERS = frozenset(("cudaLaunchKernelEx", "cudaLaunchKernelExC"))
 """Functions that take a `cudaLaunchConfig_t` and a kernel; the first also what it is passed."""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
+_STATEMENTS = (*_LOOPS, ir.If, ir.Switch, ir.Assignment, ir.FuncCall, ir.Decl)
 
 
 class _CallTooLong(Exception):
@@ -88,6 +93,7 @@ class HostPolicy(Policy):
         paths: open choices that are made, and which alternative is taken.
         irrelevant_choices: returns those of a function that no launch's shape hangs on, see
             `open_parameters.IrrelevantChoices`.
+        followed: variables of files that shapes of launches may rest on, beside those of `dim3`.
 
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
@@ -110,6 +116,7 @@ class HostPolicy(Policy):
         open_defaults: OpenDefaults | None = None,
         paths: Mapping[ir.Node, int] | None = None,
         irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
+        followed: frozenset[str] = frozenset(),
     ) -> None:
         self.linked = (unit, *(u for u in linked if u is not unit))
         self._launching = launching
@@ -126,6 +133,7 @@ class HostPolicy(Policy):
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
         self.irrelevant: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
         self._irrelevant_choices = irrelevant_choices
+        self._followed = followed
         self._taken = TakenConditions()
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
@@ -143,9 +151,25 @@ class HostPolicy(Policy):
         return found
 
     def _gives_launch(self, ev: Evaluator, operands: Sequence[Operand]) -> bool:
-        """Returns whether a call gives a lambda that launches, which what is called may call."""
+        """Returns whether a call gives what launches where it is called: a lambda or an object."""
         closures = (closure_of(operand) for operand in operands)
-        return any(c is not None and self.launches_in(ev, c.node) for c in closures)
+        return any(c is not None and self.launches_in(ev, c.node) for c in closures) or (
+            self.is_launching("operator()") and any(self._is_called(ev, o) for o in operands)
+        )
+
+    def _is_called(self, ev: Evaluator, operand: Operand) -> bool:
+        """Returns whether an operand is an object of a class that can be called."""
+        ctype = unreferenced(operand.type)
+        if not isinstance(ctype, RecordType):
+            return False
+        classes = {record.name for record in ctype.with_bases() if record.record is not None}
+        return any(f.record in classes for f in self.functions(ev, "operator()"))
+
+    def on_unread(self, ev: Evaluator, name: str, operands: Sequence[Operand]) -> None:
+        """Forgets what another file may set that declares a function, and that was not read."""
+        last = name.split("<", 1)[0].rpartition("::")[2]
+        if self._shapes and any(True for unit in self.linked for _ in unit.prototypes(last)):
+            self._forget_shapes(ev, name)
 
     def on_end(self, ev: Evaluator) -> None:
         """Sees that the function which is executed first has ended."""
@@ -191,7 +215,12 @@ class HostPolicy(Policy):
     @cached_property
     def _shapes(self) -> frozenset[str]:
         """Variables of files that hold shapes: a function without a result may set them."""
-        return frozenset().union(*map(_shapes_of, self.linked))
+        return self._followed.union(*map(shapes_of, self.linked))
+
+    @cached_property
+    def _setters(self) -> frozenset[str]:
+        """Functions that may set shapes, themselves or through others."""
+        return setters_of(self.linked, self._shapes) if self._shapes else frozenset()
 
     def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
         """Yields definitions in any of the linked units."""
@@ -214,15 +243,39 @@ class HostPolicy(Policy):
         name = declaration.name
         if not isinstance(found, Variable) or found.object.cells:
             return found
-        if name in self._shapes and name not in ev.state.globals:
-            found.object.space = Space.LOCAL
+        is_whole = isinstance(found.type, IntType | RecordType)
+        if name in self._shapes and (is_whole or name not in self._followed):
+            found.object.space, found.object.born = Space.LOCAL, ev.state.geometry.exists
+            ev.state.globals[declaration] = found
+            self._note_kept(name)
+            if is_whole and ev.state.frames[0].name == "main":  # nothing was run before
+                self._begin(ev, found, declaration.parse())
+                return found
             found.object.default = Unknown.because(
                 ReasonCode.NOT_DECLARED, f"`{name}` is set nowhere that was seen"
             )
-            ev.state.globals[name] = found
             text = f"`{name}` is what the code before the launch makes it"
             self.defaults.setdefault(Assumption(Topic.HOST, text, name))
         return found
+
+    def _forget_shapes(self, ev: Evaluator, by: str) -> None:
+        """Forgets the variables of files that shapes rest on: a call may have set them."""
+        for binding in list(ev.state.globals.values()):
+            if isinstance(binding, Variable) and binding.object.name in self._shapes:
+                ev.state.memory.forget(binding.object, f"was left to `{by}`")
+
+    def _note_kept(self, name: str) -> None:
+        """Notes a variable of a file that other files may write."""
+        if not any(
+            "static" in d.specifiers for u in self.linked for d in u.declarations.get(name, ())
+        ):
+            self.kept.add(name)
+
+    def _begin(self, ev: Evaluator, variable: Variable, node: ir.Node | None) -> None:
+        """Gives a variable of a file the value that it begins with."""
+        init = getattr(node, "init", None) or ir.BraceList((), at=getattr(node, "at", 0))
+        with ev.state.memory.without_undo():
+            initialize(ev, variable, init)
 
     def keeps_initial_value(self, ev: Evaluator, name: str, type: CType) -> bool:
         """Returns whether no unit writes to a number, an object or a table that it has."""
@@ -233,12 +286,9 @@ class HostPolicy(Policy):
             return False
         for unit in self.linked:
             declared = unit is ev.state.unit or name in unit.declarations
-            if unit.mentions(name) and not (declared and _keeps(unit, name)):
+            if unit.mentions(name) and not (declared and keeps_value(unit, name)):
                 return False
-        if not any(
-            "static" in d.specifiers for u in self.linked for d in u.declarations.get(name, ())
-        ):
-            self.kept.add(name)
+        self._note_kept(name)
         text = f"`{name}` keeps the value that it begins with"
         self.defaults.setdefault(Assumption(Topic.HOST, text, name))
         return True
@@ -255,8 +305,17 @@ class HostPolicy(Policy):
     # ---- budgets
 
     def max_trips(self, ev: Evaluator, loop: ir.Node) -> int:
-        """Returns 1 for a nest of loops that launches nothing: it is not counted through."""
-        return 1 if self._is_idle_nest(ev, loop) else ev.state.budget.max_trips
+        """Returns 1 for a nest of loops that launches nothing: it is not counted through.
+
+        In a small helper a loop may take what is left of the statements of the call.
+        """
+        if self._is_idle_nest(ev, loop):
+            return 1
+        most = ev.state.budget.max_trips
+        if self._call_limit is None:
+            return most
+        statements = sum(isinstance(node, _STATEMENTS) for node in loop.walk())
+        return max(most, (self._call_limit - ev.state.budget.steps) // statements)
 
     def _is_idle_nest(self, ev: Evaluator, loop: ir.Node) -> bool:
         if loop not in self._idle_nests:
@@ -309,7 +368,7 @@ class HostPolicy(Policy):
         is_wanted = is_launching or may_compute(function, sets_members=made is not None)
         if is_wanted and not is_launching and made is None and only_tells(function):
             is_wanted = any(leads_on(ev, operand) for operand in operands)
-        if not is_wanted and self._shapes.isdisjoint(function.words):
+        if not is_wanted and function.name not in self._setters:
             forget_arguments(ev, function, operands)
             if made is not None:
                 ev.state.memory.forget(made, f"was left to `{function.name}`")
@@ -330,6 +389,8 @@ class HostPolicy(Policy):
                 raise
             state.memory.commit_to(depth)
             forget_arguments(ev, function, operands)
+            if function.name in self._setters:
+                self._forget_shapes(ev, function.name)
             if made is not None:
                 state.memory.forget(made, f"was left to `{function.name}`")
             return Unknown.because(
@@ -360,6 +421,8 @@ class HostPolicy(Policy):
         else:
             taken = alternatives[path]
             self._assume(ev, taken.wording, node, taken.subject)
+            if isinstance(node, ir.If) and node.is_constexpr:  # template arguments tell it
+                self.defaults.setdefault(replace(taken, topic=Topic.TEMPLATE))
         return path
 
     def prefer(self, ev: Evaluator, a: Value, b: Value, node: ir.Node) -> Value | None:
@@ -370,6 +433,8 @@ class HostPolicy(Policy):
                 self.irrelevant.add(node)
             self._chosen.add(self.domain.key_of_choice(a, b, node.at))
             return None
+        if any(loop.is_general for loop in ev.state.loops):
+            return None  # what iterations that were not run make of a number is no default
         for known, other in ((a, b), (b, a)):
             is_open = not isinstance(other, AffineInt) or bool(other.terms)
             if isinstance(known, AffineInt) and self._is_default(known) and is_open:
@@ -484,26 +549,6 @@ def _assumed(ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> Assu
     span = ev.state.unit.span(node)
     place = Line(span.path, span.line)
     return Assumption(Topic.HOST, f"{what} at {PLACE}", subject, place)
-
-
-def _shapes_of(unit: Unit) -> frozenset[str]:
-    """Returns the variables of a unit's files that hold shapes, looked for once."""
-    found = unit.memory.get("shapes")
-    if not isinstance(found, frozenset):
-        found = unit.memory["shapes"] = frozenset(
-            name
-            for name, declared in unit.declarations.items()
-            if any(d.kind == "variable" and "dim3" in d.specifiers for d in declared)
-        )
-    return found
-
-
-def _keeps(unit: Unit, name: str) -> bool:
-    """Returns whether a unit gives a variable its only value, or sees that of another unit."""
-    declared = unit.declarations.get(name, ())
-    if declared and all("extern" in d.specifiers for d in declared):
-        return name not in unit.assigned
-    return name in unit.assigned_once
 
 
 def _is_nest(loop: ir.Node) -> bool:

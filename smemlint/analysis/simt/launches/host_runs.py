@@ -20,6 +20,7 @@ from smemlint.analysis.simt.launches.instantiations import (
 from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.open_parameters import Flows, IrrelevantChoices
+from smemlint.analysis.simt.launches.written_variables import written_variables
 from smemlint.facts import Span
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
@@ -123,7 +124,10 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
     def functions_named(name: str) -> list[Function]:
         return distinct(f for u in units for f in u.functions_named(name))
 
-    irrelevant = IrrelevantChoices(launching, functions_named, _flows(units))
+    variables = frozenset().union(*map(written_variables, units))
+    irrelevant = IrrelevantChoices(launching, functions_named, _flows(units), variables)
+    launchers = [f for name in sorted(launching) for f in functions_named(name)]
+    followed = irrelevant.variables_of((host.function, *launchers) if variables else ())
 
     def run(
         paths: Mapping[ir.Node, int] | None = None,
@@ -139,6 +143,7 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
             open_defaults=open_defaults,
             paths=paths,
             irrelevant_choices=irrelevant.of,
+            followed=followed,
         )
         is_whole = execute_host_function(policy, host.function, scope)
         policy.is_cut = not is_whole or policy.loses_code

@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from itertools import product
 from typing import NamedTuple
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
+from smemlint.analysis.simt.calls.class_conversions import converted_object
 from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
 from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda, closure_of
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs
-from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, PointerType
-from smemlint.analysis.simt.domain.environment import MAX_THREADS, Operand, Scope, Variable
+from smemlint.analysis.simt.domain.ctypes import (
+    CType,
+    FloatType,
+    IntType,
+    PointerType,
+    UnreadTemplate,
+    unreferenced,
+)
+from smemlint.analysis.simt.domain.environment import CTYPES, MAX_THREADS, Operand, Scope, Variable
 from smemlint.analysis.simt.domain.intervals import upper
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -44,6 +53,8 @@ from smemlint.analysis.simt.launches.passed_values import (
     numbers_passed,
 )
 from smemlint.analysis.simt.launches.repeated_calls import key_of_call, renew_numbers
+from smemlint.analysis.simt.types.builtin_types import NAMED
+from smemlint.analysis.simt.types.declared_types import declared_type
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.facts import Span
@@ -138,6 +149,7 @@ class LaunchPolicy(HostPolicy):
         open_defaults: OpenDefaults | None = None,
         paths: Mapping[ir.Node, int] | None = None,
         irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
+        followed: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(
             unit,
@@ -147,6 +159,7 @@ class LaunchPolicy(HostPolicy):
             open_defaults=open_defaults,
             paths=paths,
             irrelevant_choices=irrelevant_choices,
+            followed=followed,
         )
         self.launches: list[Launch] = []
         self.with_unknowns: set[Launch] = set()
@@ -199,7 +212,8 @@ class LaunchPolicy(HostPolicy):
             grid = ev.evaluate(node.configuration[0])
             size = self.number_of(ev.evaluate(shared)) if shared is not None else 0
             given = [operand_of(ev, argument) for argument in node.args]
-            shape = self._shape(ev.evaluate(block))
+            made = converted_object(ev, ev.evaluate(block), NAMED["dim3"], block)
+            shape = self._shape(made)
             if isinstance(operand_of(ev, block).type, IntType):
                 shape = shape._replace(extents=(shape.extents[0], 1, 1))
             shape = shape._replace(is_constant=_names_no_variable(ev, block))
@@ -268,12 +282,15 @@ class LaunchPolicy(HostPolicy):
 
     def on_unread(self, ev: Evaluator, name: str, operands: Sequence[Operand]) -> None:
         """Runs the launching lambdas that an unread function is given: it may call them."""
+        super().on_unread(ev, name, operands)
         last = re.split(r"\W+", name.split("<", 1)[0])[-1]
         if self.is_launching(last):
             self.unfollowed.add(last)
         for closure in filter(None, map(closure_of, operands)):
             if self.launches_in(ev, closure.node):
-                _run_lambda(ev, closure)
+                visited = operands[1:] if last == "visit" else ()
+                for kinds in product(*(_alternatives(ev, operand) for operand in visited)):
+                    _run_lambda(ev, closure, kinds)
 
     def on_lambda(self, ev: Evaluator, node: ir.Lambda, made: CallableValue | None) -> None:
         """Notes lambdas that launch until they are called."""
@@ -463,9 +480,17 @@ def _block_shape(extents: Extents) -> tuple[int, int, int] | None:
     return x, y, z
 
 
-def _run_lambda(ev: Evaluator, closure: Closure) -> None:
-    """Calls a lambda with arguments of which only the types are known."""
-    kinds = [ev.types.resolve(p.type) for p in closure.node.params]
+def _alternatives(ev: Evaluator, operand: Operand) -> Sequence[CType]:
+    """Returns the types of which a `std::variant` holds one; that of all else."""
+    ctype = unreferenced(declared_type(ev, operand.node) or operand.type)
+    if not isinstance(ctype, UnreadTemplate) or ctype.template != "variant":
+        return (ctype,)
+    return [held for held in ctype.arguments if isinstance(held, CTYPES)]
+
+
+def _run_lambda(ev: Evaluator, closure: Closure, kinds: Sequence[CType] = ()) -> None:
+    """Calls a lambda with arguments of which only the types are known; its own where none are."""
+    kinds = kinds or [ev.types.resolve(p.type) for p in closure.node.params]
     at = closure.node.at
     with _unknown_arguments(ev, kinds, f"lambda:{at}") as names:
         arguments = tuple(ir.ID(n, at=at) for n in names)

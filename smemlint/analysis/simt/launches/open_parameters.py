@@ -93,7 +93,9 @@ class Flows:
 
 @dataclass(frozen=True, slots=True)
 class OpenParameters:
-    """Parameters that what a launch leaves open may depend on: `this` is that of a method.
+    """Parameters and variables of files that what a launch leaves open may depend on.
+
+    `this` is the parameter of a method.
 
     Attributes:
         shape: that its block and its template arguments depend on.
@@ -113,6 +115,7 @@ def open_parameters(
     launching: frozenset[str],
     functions_named: Callable[[str], Sequence[Function]],
     flows: Flows | None = None,
+    variables: frozenset[str] = _NOTHING,
 ) -> OpenParameters:
     """Returns the parameters of a host function that the launches in it may depend on.
 
@@ -122,11 +125,13 @@ def open_parameters(
         launching: names of the functions that it calls to launch.
         functions_named: their definitions.
         flows: what was read of bodies with the same definitions, which is added to.
+        variables: of files, that other functions may set.
     """
     flows = flows or Flows()
     key = function, kernel, launching
     if key not in flows.open:
-        flows.open[key] = _Reading(kernel, launching, functions_named, flows).of(function)
+        reading = _Reading(kernel, launching, functions_named, flows, variables)
+        flows.open[key] = reading.of(function)
     return flows.open[key]
 
 
@@ -137,6 +142,7 @@ class IrrelevantChoices:
         launching: names of the functions that launch.
         functions_named: definitions of functions and kernels.
         flows: what was read of bodies with the same definitions, which is added to.
+        variables: of files, that other functions may set.
     """
 
     def __init__(
@@ -144,8 +150,9 @@ class IrrelevantChoices:
         launching: frozenset[str],
         functions_named: Callable[[str], Sequence[Function]],
         flows: Flows,
+        variables: frozenset[str] = _NOTHING,
     ) -> None:
-        self._reading = _Reading(None, launching, functions_named, flows)
+        self._reading = _Reading(None, launching, functions_named, flows, variables)
         self._known: dict[str, frozenset[ir.Node]] = {}
 
     def of(self, name: str) -> frozenset[ir.Node]:
@@ -154,6 +161,12 @@ class IrrelevantChoices:
             found = map(self._reading.irrelevant_choices, self._reading.functions_named(name))
             self._known[name] = frozenset(node for nodes in found for node in nodes)
         return self._known[name]
+
+    def variables_of(self, functions: Iterable[Function]) -> frozenset[str]:
+        """Returns the variables of files that the shapes of what functions launch may rest on."""
+        asked = self._reading.variables
+        found = (self._reading.of(f).shape for f in functions if asked and not f.is_kernel)
+        return _NOTHING.union(*found) & asked
 
 
 @dataclass(slots=True)
@@ -164,6 +177,7 @@ class _Reading:
     launching: frozenset[str]
     functions_named: Callable[[str], Sequence[Function]]
     flows: Flows
+    variables: frozenset[str] = _NOTHING
     known: dict[int, OpenParameters] = field(default_factory=dict)
     named: dict[str, Sequence[Function]] = field(default_factory=dict)
 
@@ -187,6 +201,7 @@ class _Reading:
         flow, shape, arguments = self._flow_of(function, tree)
         parameters = parameters_of(tree)
         own = {p.name for p in parameters} | {p.name for p in function.template}
+        own |= self.variables - flow.declared
         if function.record is not None:
             own.add(THIS)
 
@@ -243,10 +258,12 @@ class _Reading:
         shape: set[str] = set()
         arguments: set[str] = set()
         passed = self.flows.passed
+        variables = self.variables
         for function in self._named(name):
             needed = self.known.get(id(function)) or self.of(function)
-            for result, parameters in ((shape, needed.shape), (arguments, needed.arguments)):
-                if parameters:
+            for result, names in ((shape, needed.shape), (arguments, needed.arguments)):
+                result |= names & variables
+                if parameters := names - variables:
                     key = call, function, parameters
                     result |= passed.get(key) or self._passed(call, function, parameters)
         return shape, arguments
@@ -318,6 +335,11 @@ class _Flow:
         self._pointing: set[str] = set()  # pointers and references: what they name may be another's
         self._given: dict[ir.Node, set[str | None]] = {}  # what choices give values to; None: any
         self._around: list[set[str | None]] = []  # what each condition around gives values to
+
+    @property
+    def declared(self) -> Set[str]:
+        """Names of the body's own variables."""
+        return self._declared.keys()
 
     def closure(self, words: Iterable[str]) -> set[str]:
         """Returns all names that some names may depend on."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smemlint.analysis.simt.builtins.containers import has_open_size
+from smemlint.analysis.simt.builtins.containers import list_size
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
-from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType, RecordType, array_member
+from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import AffineInt, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -34,10 +34,8 @@ def counted_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
     elif isinstance(over, ir.ID | ir.StructRef):
         place = ev.lvalue(over)
         ctype = place.type if isinstance(place, LValue) else None
-        array = ctype if isinstance(ctype, ArrayType) or ctype is None else array_member(ctype)
-        count = array.count or 0 if array is not None else 0
-        if isinstance(place, LValue) and has_open_size(ev, place):
-            return None
+        if isinstance(place, LValue):
+            count = (ctype.count if isinstance(ctype, ArrayType) else list_size(ev, place)) or 0
     if not count or over is None:
         return None
     at = node.at

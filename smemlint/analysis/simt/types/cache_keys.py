@@ -27,8 +27,8 @@ def cache_key(
 ) -> tuple[object, ...] | None:
     """Returns the bindings that a spelling names as a key; None where one may change.
 
-    It is None too for a `decltype`. The key holds the bindings, so that none of them gives its
-    identity to another one.
+    It is None too for a `decltype` and for a pack. The key holds the bindings, so that none of them
+    gives its identity to another one.
 
     Args:
         spelling: of a type.
@@ -37,7 +37,7 @@ def cache_key(
         is_scattered: whether what a name means depends on the place of the frame.
     """
     words = _words(spelling)
-    if "decltype" in words:
+    if "decltype" in words or "..." in spelling:
         return None
     if frame is None:
         return ()

@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     StaticType,
     TupleType,
+    UnreadTemplate,
     is_opaque,
     unreferenced,
 )
@@ -295,6 +296,7 @@ def _resolve_alias(
             with resolution.working_out(declaration), state.within(f"alias {name}", scope, place):
                 aliases[key] = ev.types.resolve(node)
         found = aliases[key]
-        if not is_opaque(found) or isinstance(found, TupleType):
+        is_unread = isinstance(found, UnreadTemplate) and last not in state.unit.records
+        if not is_opaque(found) or isinstance(found, TupleType) or is_unread:
             return found
     return None

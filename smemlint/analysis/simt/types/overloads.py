@@ -237,17 +237,18 @@ def best_fit(
         return candidates[0]
     kinds = [is_type(a) for a in arguments]
 
-    def fit(function: Function) -> tuple[int, int, bool, int]:
+    def fit(function: Function) -> tuple[int, int, bool, int, bool]:
         template = function.template
         classes = class_fit(function)
         if classes is None or (arguments and not template and function.specialization is None):
-            return (-4, 0, False, 0)
+            return (-4, 0, False, 0, False)
         score = 1 if arguments and len(template) >= len(arguments) else 0
         score += not arguments and not template and takes(function)
         score += sum((p.kind == "type") == k for k, p in zip(kinds, template, strict=False))
         signature = signature_of(function)
         closeness = sum(_fits(s, t) for s, t in zip(signature.shapes, types, strict=False))
         is_place = function.record is not None and signature.returns_reference
-        return (score, classes + closeness, is_place, signature.constraints)
+        has_pack = any(p.is_pack for p in template)
+        return (score, classes + closeness, is_place, signature.constraints, not has_pack)
 
     return max(candidates, key=fit)

@@ -29,6 +29,12 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.same_type import same_type
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
+from smemlint.analysis.simt.types.template_packs import (
+    any_open,
+    expanded_arguments,
+    pack_element,
+    pack_size,
+)
 from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.frontend.program import Function, Record
 
@@ -69,12 +75,17 @@ def same_argument(one: Argument, other: Argument) -> bool | None:
 def class_arguments(ev: Evaluator, ctype: RecordType) -> list[Argument] | None:
     """Returns the template arguments of a class; None where its template was not read."""
     record = cast("Record | None", ctype.record)
-    if record is None or any(p.is_pack or not p.name for p in record.template):
+    if record is None or not all(p.name for p in record.template):
         return None
-    if record.specialization is None:
-        return [cast("Argument", ctype.statics.get(p.name)) for p in record.template]
+    names: tuple[str, ...] = tuple(f"{p.name}..." if p.is_pack else p.name for p in record.template)
     with ev.state.within(f"arguments of {ctype.name}", scope_of(ctype), record.scope):
-        return [template_value(ev, pattern) for pattern in patterns_of(record)]
+        if record.specialization is not None:
+            names = expanded_arguments(ev, patterns_of(record))
+            return None if any_open(names) else [template_value(ev, name) for name in names]
+        names = expanded_arguments(ev, names)
+    if any_open(names):
+        return None
+    return [cast("Argument", ctype.statics.get(name)) for name in names]
 
 
 class Match:
@@ -95,6 +106,13 @@ class Match:
 
     def all_of(self, patterns: Sequence[str], arguments: Sequence[Argument]) -> bool | None:
         """Returns whether the arguments fit; None where that is not known."""
+        pack = patterns[-1].removesuffix("...").strip() if patterns else ""
+        if pack in self._free and pack != patterns[-1] and len(arguments) >= len(patterns) - 1:
+            *patterns, _ = patterns
+            rest = arguments[len(patterns) :]
+            self.bound[pack_size(pack)] = number(len(rest))
+            self.bound.update((pack_element(pack, k), a) for k, a in enumerate(rest))
+            arguments = arguments[: len(patterns)]
         if len(patterns) != len(arguments):
             return False
         answers = [self.fits(p, a) for p, a in zip(patterns, arguments, strict=True)]
@@ -149,7 +167,7 @@ class Match:
             return None
         patterns = template_arguments(pattern)[1]
         given = [number(a) if isinstance(a, int) else a for a in argument.arguments]
-        return self.all_of(patterns, given[: len(patterns)])
+        return self.all_of(patterns, given if any_open(patterns) else given[: len(patterns)])
 
     def names_parameter(self, pattern: str) -> bool:
         """Returns whether a pattern is a free parameter and nothing more."""
@@ -181,7 +199,10 @@ class Match:
         if name != getattr(argument, "name", ""):
             return False if is_read else None
         given = class_arguments(self._ev, argument) if isinstance(argument, RecordType) else None
-        return None if given is None else self.all_of(patterns, given[: len(patterns)])
+        if given is None or not isinstance(argument, RecordType):
+            return None
+        has_pack = any(p.is_pack for p in cast("Record", argument.record).template)
+        return self.all_of(patterns, given if has_pack else given[: len(patterns)])
 
 
 def _member_of(owner: StaticType, name: str) -> StaticType | None:

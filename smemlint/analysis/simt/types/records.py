@@ -30,6 +30,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     template_scope,
     value_argument,
 )
+from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
 from smemlint.frontend.program import Record
 
@@ -51,6 +52,7 @@ def record_named(
         qualifier: namespaces that stand before the name.
     """
     last = name.rsplit("::", 1)[-1]
+    arguments = expanded_arguments(ev, arguments)
     named = ev.state.unit.records.get(last, ())
     place = ev.state.place
     records = ev.state.unit.visible(named, (*qualifier, last), place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import (
@@ -16,12 +17,14 @@ from smemlint.analysis.simt.domain.ctypes import (
     StaticIntType,
     StaticType,
     TupleType,
+    VoidType,
     unreferenced,
 )
 from smemlint.analysis.simt.domain.environment import Scope
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.cache_keys import cache_key
-from smemlint.analysis.simt.types.overloads import signature_of, type_words
+from smemlint.analysis.simt.types.overloads import conditions_in, signature_of, type_words
 from smemlint.analysis.simt.types.patterns import (
     Argument,
     Match,
@@ -30,11 +33,18 @@ from smemlint.analysis.simt.types.patterns import (
     template_value,
 )
 from smemlint.analysis.simt.types.same_type import same_type
+from smemlint.analysis.simt.types.template_arguments import value_argument
+from smemlint.analysis.simt.types.template_packs import any_open
 from smemlint.frontend import ir
+from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
 
 _ENDS_CONSTANT = re.compile(r"\bconst$")
+_DETECTED = re.compile(
+    r"(?:typename|decltype\(&?)?(?:(\w+)::|std::declval<(\w+)&?>\(\)\.)(\w+)(?:\(.*\))?\)?"
+)
+"""`typename T::x`, `decltype(T::x)`, `decltype(std::declval<T>().x(1))`."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -67,15 +77,20 @@ def specialization_for(
         ev: reads what the specializations are written for.
     """
     fitting: list[Specialization] = []
+    primary = next((record for record in records if record.specialization is None), None)
     for record in records:
         if record.specialization is None:
             continue
         match = Match({p.name for p in record.template if p.name}, ev)
-        takes_any = any(p.is_pack for p in record.template)
-        patterns = patterns_of(record)
+        patterns = _with_defaults(patterns_of(record), primary)
         if any(_differ(p, s, match) for p, s in zip(patterns, spellings, strict=False)):
             continue
-        answer = None if takes_any else match.all_of([*map(_unqualified, patterns)], arguments)
+        given = arguments
+        if len(spellings) <= len(patterns) and not any_open(patterns):
+            given = arguments[: len(patterns)]  # the others are defaults in both
+        is_open = any_open(spellings)
+        asked = [*map(_unqualified, patterns)]
+        answer = None if is_open else _all_of(ev, match, asked, given)
         if answer is None:
             return True
         if answer:
@@ -83,10 +98,54 @@ def specialization_for(
     return min(fitting, key=lambda s: len(s.bound)) if fitting else False
 
 
+def _all_of(
+    ev: Evaluator, match: Match, patterns: Sequence[str], arguments: Sequence[Argument]
+) -> bool | None:
+    """Returns whether arguments fit; `std::void_t<..>` and `enable_if` are `void` or nothing."""
+    asked = [_requirements(pattern) for pattern in patterns]
+    if not any(asked) or len(patterns) != len(arguments):
+        return match.all_of(patterns, arguments)
+    rows = list(zip(asked, patterns, arguments, strict=True))
+    answers = [match.all_of([p for a, p, _ in rows if not a], [g for a, _, g in rows if not a])]
+    scope: Scope = {name: bound for name, bound in match.bound.items() if bound is not None}
+    with ev.state.within("requirements", {**ev.state.frame.scopes[-1], **scope}):
+        for requirement in (r for a in asked for r in a):
+            if isinstance(requirement, str):
+                value = value_argument(ev, requirement)
+            else:
+                value = ev.evaluate(requirement)
+            known = value.constant if isinstance(value, AffineInt) else None
+            answers.append(None if known is None else bool(known))
+    answers += [isinstance(given, VoidType) or None for a, _, given in rows if a]
+    return False if False in answers else None if None in answers else True
+
+
+def _requirements(pattern: str) -> list[str | ir.Requires]:
+    """Returns what has to hold for a type to be one: conditions and names that classes have."""
+    found: list[str | ir.Requires] = [*conditions_in([pattern])]
+    name, arguments = template_arguments(pattern)
+    if name.rpartition("::")[2] == "void_t":
+        for argument in arguments:
+            asked = _DETECTED.fullmatch(argument.replace(" ", ""))
+            names = (ir.ID(f"{asked[1] or asked[2]}::{asked[3]}"),) if asked is not None else ()
+            found.append(ir.Requires(names))
+    return found
+
+
+def _with_defaults(patterns: Sequence[str], primary: Record | None) -> Sequence[str]:
+    """Returns patterns with the defaults of the primary template that name no parameter of it."""
+    if primary is None or any_open(patterns):
+        return patterns
+    names = {parameter.name for parameter in primary.template}
+    defaults = (parameter.default for parameter in primary.template[len(patterns) :])
+    found = takewhile(lambda d: d is not None and names.isdisjoint(_WORD.findall(d)), defaults)
+    return (*patterns, *(default for default in found if default is not None))
+
+
 def _differ(pattern: str, spelling: str, match: Match) -> bool:
     """Returns whether one of a pattern and an argument is a constant type and the other is not."""
     is_constant = _unqualified(spelling) != spelling.strip()
-    if match.names_parameter(pattern):
+    if match.names_parameter(pattern.removesuffix("...").strip()):
         return False
     return is_constant != (_unqualified(pattern) != pattern.strip())
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None:
     """Returns a static constant, nested type or enumerator of a record or of one of its bases."""
     owner = declaring(owner, name)
+    if name == "value" and name not in owner.statics:
+        return _value_of_base(owner)
     inner = owner.statics.get(name)
     if isinstance(inner, Lazy):
         owner.statics[name] = Unknown.because(
@@ -25,6 +27,12 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
         with ev.state.within(f"static {owner.name}", scope_of(owner), place_of(owner)):
             inner = owner.statics[name] = ev.evaluate(inner.node)
     return inner  # type: ignore[return-value]
+
+
+def _value_of_base(owner: RecordType) -> Binding | None:
+    """Returns the value of the `std::integral_constant` that a class is derived from."""
+    parts = (m.type for record in owner.with_bases() for m in record.members if not m.name)
+    return next((static_value(ctype) for ctype in parts if isinstance(ctype, StaticType)), None)
 
 
 def declaring(owner: RecordType, name: str) -> RecordType:

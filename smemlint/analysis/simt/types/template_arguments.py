@@ -29,7 +29,12 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.types.builtin_types import builtin_type
-from smemlint.analysis.simt.types.template_packs import is_pack_element, pack_element, pack_size
+from smemlint.analysis.simt.types.template_packs import (
+    any_open,
+    is_pack_element,
+    pack_element,
+    pack_size,
+)
 from smemlint.frontend.program import Function, TemplateParameter
 from smemlint.hardware.arch import WIDEST_ACCESS
 from smemlint.limits.budgets import MAX_PACK_ELEMENTS
@@ -54,7 +59,7 @@ def template_scope(
         if parameter.is_pack:
             _bind_pack(ev, parameter, arguments[i:], scope)
             break
-        if any(a.endswith("...") for a in arguments[: i + 1]):
+        if any_open(arguments[: i + 1]):
             break  # a pack that is not known: which parameters it gives is open
         if i < len(arguments):
             bound = template_argument(ev, arguments[i], parameter)
@@ -92,7 +97,7 @@ def _bind_pack(
     ev: Evaluator, parameter: TemplateParameter, arguments: tuple[str, ...], scope: Scope
 ) -> None:
     """Binds the arguments that a pack takes, and their number; none where one is a pack itself."""
-    if len(arguments) > MAX_PACK_ELEMENTS or any(a.endswith("...") for a in arguments):
+    if len(arguments) > MAX_PACK_ELEMENTS or any_open(arguments):
         return
     bound = [template_argument(ev, argument, parameter) for argument in arguments]
     for k, value in enumerate(bound):

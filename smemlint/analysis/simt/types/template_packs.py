@@ -6,7 +6,7 @@ their number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -25,6 +25,11 @@ def is_pack_element(spelling: str) -> bool:
 def pack_size(pack: str) -> str:
     """Returns the name that the number of a pack's elements is bound under."""
     return f"{pack}#"
+
+
+def any_open(arguments: Iterable[str]) -> bool:
+    """Returns whether one of some template arguments is a pack, whose elements are not known."""
+    return any(argument.endswith("...") for argument in arguments)
 
 
 def expanded_arguments(ev: Evaluator, arguments: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from smemlint.frontend.cuda.lexer.keywords import FUNCTION_SPECIFIERS
 from smemlint.frontend.cuda.parser import markers
@@ -52,29 +52,67 @@ def desugar_sizeof(g: Grammar, words: Sequence[Word], i: int) -> tuple[int, bool
 
 
 def desugar_requires(g: Grammar, words: Sequence[Word], i: int) -> int:
-    """Desugars `requires { a; b; }` as `<requires>(a, b)`, what asks for more as `<requires>()`."""
+    """Desugars `requires (T x) { a; {b}; typename T::c; }` as `<requires>(a, b, T::c)`.
+
+    `x.a` is `T::a`, and what asks for more is 0.
+    """
     word, at = words[i], i + 1
-    has_parameters = text_at(words, at) == "("
-    if has_parameters:
-        at = closing(words, at) + 1
+    types: dict[str, str] = {}
+    if text_at(words, at) == "(":
+        end = closing(words, at)
+        types = _types_of_parameters(words[at + 1 : end])
+        at = end + 1
     if text_at(words, at) != "{":
         raise CannotDesugar("`requires` without braces")
     end = closing(words, at)
     inner = words[at + 1 : end]
-    parts: list[Sequence[Word]] = []
-    while inner:
-        k = find_top_level(inner, ";")
-        parts.append(inner[:k])
-        inner = inner[k + 1 :]
-    is_more = any(not part or part[0].text in ("typename", "{", "requires") for part in parts)
     g.name(markers.REQUIRES, word)
     g.op("(", word)
-    for k, part in enumerate(() if has_parameters or is_more else parts):
-        if k:
+    while inner:
+        k = find_top_level(inner, ";")
+        _requirement(g, inner[:k], types, word)
+        inner = inner[k + 1 :]
+        if inner:
             g.op(",", word)
-        g.expression(part)
     g.op(")", word)
     return end + 1
+
+
+def _types_of_parameters(words: Sequence[Word]) -> dict[str, str]:
+    """Returns the types of parameters like `T x`, `const T &x` by their names."""
+    found: dict[str, str] = {}
+    while words:
+        k = find_top_level(words, ",")
+        part = [w for w in words[:k] if w.text not in ("const", "&", "&&", "typename")]
+        if len(part) == 2:
+            found[part[1].text] = part[0].text
+        words = words[k + 1 :]
+    return found
+
+
+def _requirement(g: Grammar, part: Sequence[Word], types: Mapping[str, str], at: Word) -> None:
+    """Emits what a requirement asks for: a name, an expression, or 0 for more than that."""
+    if text_at(part, 0) == "{":
+        end = closing(part, 0)
+        if end == len(part) - 1 or text_at(part, end + 2).startswith("std::convertible_to<"):
+            part = part[1:end]
+    is_member = len(part) > 2 and part[0].text in types and part[1].text == "."
+    is_call = is_member and text_at(part, 3) == "(" and closing(part, 3) == len(part) - 1
+    if text_at(part, 0) == "typename" and len(part) == 2:
+        g.name(part[1].text, part[1])
+    elif is_call or (is_member and len(part) == 3):
+        g.name(f"{types[part[0].text]}::{part[2].text}", part[2])
+        if is_call:
+            g.op("(", part[3])
+            g.op(")", part[-1])
+    elif (
+        not part
+        or part[0].text in ("typename", "{", "requires")
+        or not types.keys().isdisjoint(word.text for word in part)
+    ):
+        g.emit("INT_CONST_DEC", "0", at)
+    else:
+        g.expression(part)
 
 
 def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:

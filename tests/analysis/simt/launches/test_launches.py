@@ -396,7 +396,7 @@ int main() { unsigned long local = size / 8; k<<<1, local>>>(0); }
     (access,) = accesses_of(text)
     assert access.instance.block == (8, 1, 1)
     assert (Topic.HOST, "size") in [(a.topic, a.subject) for a in access.assumptions]
-    for write in ('scanf("%u", &size);', "size++;", "size = 32;", "std::cin >> size;"):
+    for write in ('scanf("%u", &size);', "size += 8;", "size = 32;", "std::cin >> size;"):
         (access,) = accesses_of(text.replace("main() {", f"main() {{ {write}"))
         assert access.instance.block != (8, 1, 1) or not access.certainty.is_decided
 
