@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, cast
 
 from smemlint.lazy_dataclasses import dataclass
@@ -170,6 +171,26 @@ def matching(tokens: Sequence[Token], i: int) -> int:
             if depth == 0:
                 return j
     return len(tokens) - 1
+
+
+def without_attributes(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Returns tokens without attributes like `[[nodiscard]]`."""
+    opening = [i for i, token in enumerate(tokens) if token.text == "["]
+    begins = [i for i, after in pairwise(opening) if i + 1 == after]
+    if not begins:
+        return tokens
+    out: list[Token] = []
+    end = 0
+    for begin in begins:
+        if begin < end:
+            continue
+        close = matching(tokens, begin + 1) + 1
+        if close == len(tokens):
+            break
+        if tokens[close].text == "]":
+            out += tokens[end:begin]
+            end = close + 1
+    return [*out, *tokens[end:]]
 
 
 _CHOOSING = frozenset(("?", "&&", "||"))

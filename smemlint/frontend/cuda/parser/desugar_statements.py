@@ -79,8 +79,6 @@ def _desugar_one(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
             g.statements(words, i + 1, min(end, stop))
             g.op("}", words[end])
             return end + 1
-        if word.text == "[" and text_at(words, i + 1) == "[":
-            return _desugar_one(g, words, closing(words, i) + 1, stop)
     if word.kind == "identifier":
         return _named_statement(g, words, i, stop)
     return _desugar_expression_statement(g, words, i, stop)

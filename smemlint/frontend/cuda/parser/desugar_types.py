@@ -146,9 +146,6 @@ def take_specifiers(
         word = words[i]
         text = word.text
         if word.kind != "identifier":
-            if text == "[" and text_at(words, i + 1) == "[":
-                i = closing(words, i) + 1
-                continue
             break
         if kind := _specifier(text):
             if emit:
@@ -267,10 +264,9 @@ def take_extents(g: Grammar, words: Sequence[Word], i: int) -> int:
     """Takes `[N][M]` from `i`: the index after them."""
     while text_at(words, i) == "[":
         end = closing(words, i)
-        if text_at(words, i + 1) != "[":
-            g.op("[", words[i])
-            g.expression(words[i + 1 : end])
-            g.op("]", words[end])
+        g.op("[", words[i])
+        g.expression(words[i + 1 : end])
+        g.op("]", words[end])
         i = end + 1
     return i
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from smemlint.frontend.cuda.lexer.tokens import Token
+from smemlint.frontend.cuda.lexer.tokens import Token, without_attributes
 from smemlint.frontend.cuda.notices import Notices
 from smemlint.frontend.cuda.preprocessor.branches import BranchChoice
 from smemlint.frontend.cuda.preprocessor.cub_headers import cub_header
@@ -186,9 +186,9 @@ class _Run:
                     ),
                 )
         elif depth:
-            self.out += EXPANSIONS.expand(self._buffer, self.expander)
+            self.out += without_attributes(EXPANSIONS.expand(self._buffer, self.expander))
         else:
-            self.out += self.expander.expand(self._buffer)
+            self.out += without_attributes(self.expander.expand(self._buffer))
         self._buffer = []
 
     def read(self, prepared: PreparedFile, depth: int) -> None:

@@ -112,8 +112,8 @@ def _enum(h: list[Token]) -> Iterator[Declared]:
     i = next(k for k, token in enumerate(h) if token.text == "enum")
     is_scoped = i + 1 < len(h) and h[i + 1].text in ("class", "struct")
     j = i + 1 + is_scoped
-    while j < len(h) and h[j].text in ("__attribute__", "alignas", "["):
-        j = matching(h, j if h[j].text == "[" else j + 1) + 1
+    while j < len(h) and h[j].text in ("__attribute__", "alignas"):
+        j = matching(h, j + 1) + 1
     has_name = j < len(h) and h[j].kind == "identifier"
     opening = next((k for k, token in enumerate(h) if token.text == "{"), -1)
     if opening < 0:
@@ -185,12 +185,7 @@ def _name(h: Sequence[Token], first: int, last: int) -> tuple[int, bool] | None:
     while i < last:
         token = h[i]
         text = token.text
-        if text in ("=", ":", "{"):
-            break
-        if text == "[":
-            if i + 1 < last and h[i + 1].text == "[":  # an attribute
-                i = matching(h, i) + 1
-                continue
+        if text in ("=", ":", "{", "["):
             break
         if text == "(":
             previous = h[i - 1].text if i else ""

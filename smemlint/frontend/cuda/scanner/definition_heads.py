@@ -348,8 +348,6 @@ def _without_attributes(tokens: Sequence[Token]) -> tuple[list[Token], tuple[str
             if token.text == "__launch_bounds__":
                 bounds = tuple(spelling_of(p) for p in split_commas(tokens[i + 2 : close]))
             i = close
-        elif token.text == "[" and i + 1 < len(tokens) and tokens[i + 1].text == "[":
-            i = matching(tokens, i)
         elif token.kind == "pragma":
             pass
         else:
