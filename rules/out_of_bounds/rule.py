@@ -65,6 +65,7 @@ class OutOfBounds(Rule):
                 pattern=pattern,
                 notes=(note,),
                 help=f"leave the lanes out whose index is outside{room}",
+                weight=end,
             )
             return
 

@@ -6,7 +6,7 @@ import pytest
 from conftest import facts_of
 
 from smemlint.config.settings import Settings
-from smemlint.lint.check import run_rules
+from smemlint.lint.check import deduplicate, run_rules
 
 BODY = """
 __global__ void k(float *o, int n, int m) {{
@@ -42,3 +42,20 @@ def test_what_every_iteration_reaches(loop, access, outside):
     findings = run_rules(facts_of(BODY.format(loop=loop, access=access)), lambda _: settings)
     found = [f for f in findings if f.code == "SML401"]
     assert [int(re.search(r"warp (\d+)", f.notes[0])[1]) for f in found] == outside
+
+
+def test_the_room_that_is_asked_for_suits_every_instance():
+    text = """
+template <int R> __global__ void k(float *o) {
+  __shared__ float s[R];
+  if (threadIdx.x < 2 * R) s[threadIdx.x] = 1;
+  __syncthreads();
+  o[threadIdx.x] = s[threadIdx.x % R];
+}
+void run(float *o) { k<1><<<1, 32>>>(o); k<4><<<1, 32>>>(o); k<2><<<1, 32>>>(o); }
+"""
+    settings = Settings()
+    findings = run_rules(facts_of(text), lambda _: settings)
+    (found,) = deduplicate([f for f in findings if f.code == "SML401"])
+    assert len(found.others) == 2
+    assert [int(n) for n in re.findall(r"\d+", found.help or "")] == [2 * 4 * 4]
