@@ -227,6 +227,11 @@ def _spelled(words: Sequence[Word]) -> str:
 
 
 _LEAVING = frozenset(("return", "break", "continue", "goto"))
+_STAY_IN = {
+    **dict.fromkeys(("for", "while", "do"), frozenset(("break", "continue"))),
+    "switch": frozenset(("break",)),
+}
+"""The jumps that end no more than a statement, by the word that it begins with."""
 _NO_VALUE = frozenset(("if", "for", "while", "do", "switch", "{", ";"))
 
 
@@ -248,7 +253,7 @@ def desugar_statement_expression(g: Grammar, words: Sequence[Word], i: int) -> N
     inner = words[i + 1 : end]
     if not inner or inner[-1].text != ";" or words[last].text in _NO_VALUE:
         raise CannotDesugar("GCC's statement expressions, `({ .. })`, without a value")
-    if any(word.text in _LEAVING for word in inner):
+    if _leaves(words, i + 1, end):
         raise CannotDesugar("GCC's statement expressions, `({ .. })`, that are left by a jump")
     at = words[last]
     result = Word("identifier", "return", at.first, at.first)
@@ -263,6 +268,24 @@ def desugar_statement_expression(g: Grammar, words: Sequence[Word], i: int) -> N
     g.statements(body, 1, len(body) - 1)
     for bracket in ("}", ")", ")", "(", ")"):
         g.op(bracket, words[end])
+
+
+def _leaves(
+    words: Sequence[Word], begin: int, end: int, staying: frozenset[str] = frozenset()
+) -> bool:
+    """Returns whether a jump among some words leaves them, other than those that stay in them."""
+    k = begin
+    while k < end:
+        text = words[k].text
+        if text in _LEAVING - staying:
+            return True
+        body = k + 1 if text == "do" else closing(words, min(k + 1, end)) + 1
+        if text in _STAY_IN and text_at(words, body) == "{":
+            k = closing(words, body)
+            if _leaves(words, body + 1, k, staying | _STAY_IN[text]):
+                return True
+        k += 1
+    return False
 
 
 def _template_head(g: Grammar, words: Sequence[Word], j: int) -> tuple[str, int]:

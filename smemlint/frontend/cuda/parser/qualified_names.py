@@ -23,6 +23,11 @@ _AFTER_TEMPLATE_ID = frozenset(
 )
 _NO_OPERAND = frozenset(("{", "::", ";", ",", ")", "]", ""))
 """Nothing is compared with `>` to what begins with one of these, or ends: `Int<b ? 2 : n>;`."""
+_TYPES_OF = {
+    "decltype": "decltype{}",
+    **dict.fromkeys(("typeof", "__typeof", "__typeof__"), "std::remove_reference_t<decltype{}>"),
+}
+"""C++'s and GCC's spellings of the type of an expression; GCC's gives no reference."""
 _BEFORE_VALUES = frozenset(("return", "case", "throw", "co_return"))
 _BEFORE_TYPES = frozenset((";", "{", "}", "(", ")", ",", "<", ":", "::", "]"))
 
@@ -139,9 +144,9 @@ class Names:
             text = "::" if tokens[i].text in self._hidden else ""
         while i < len(tokens):
             name = tokens[i].text
-            if name == "decltype" and _text(tokens, i + 1) == "(":
+            if name in _TYPES_OF and _text(tokens, i + 1) == "(":
                 end = matching(tokens, i + 1)
-                text += spelling_of(tokens[i : end + 1])
+                text += _TYPES_OF[name].format(spelling_of(tokens[i + 1 : end + 1]))
                 i, is_decltype = end + 1, True
             elif name == "operator":
                 end = _operator_end(tokens, i)
