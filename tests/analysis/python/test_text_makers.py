@@ -298,3 +298,30 @@ def test_a_file_that_a_module_opens_is_read(tmp_path, monkeypatch) -> None:
         "f(o, block=(64, 1, 1), grid=(4, 1))\n"
     )
     assert _stores(text) == {(3, 4.0, (64, 1, 1))}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(Path(__file__).parent / 'k.cu').read()",
+        "Path(__file__).parent.joinpath('k.cu').read_text()",
+        "open(str(Path(__file__).parent / 'k.cu')).read()",
+        "open(os.path.dirname(os.path.realpath(__file__)) + '/k.cu').read()",
+        "files('package').joinpath('k.cu').read_text()",
+    ],
+)
+@pytest.mark.parametrize("folder", ["", "package"])
+def test_the_path_of_a_file_beside_is_followed(code, folder, tmp_path, monkeypatch) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "k.cu").write_text(_KERNEL)
+    text = (
+        "import os\nfrom importlib.resources import files\nfrom pathlib import Path\n"
+        "from pycuda.compiler import SourceModule\n"
+        f"f = SourceModule({code}, options=['-DSTEP=4']).get_function('k')\n"
+        "f(o, block=(64, 1, 1), grid=(4, 1))\n"
+    )
+    monkeypatch.chdir(tmp_path if folder else tmp_path / "package")
+    facts, crashed = analyze([Source(f"{folder}/k.py".lstrip("/"), text)], Settings())
+    assert not crashed
+    stores = [a for k in facts.kernels for a in k.accesses if a.kind == "store"]
+    assert [(a.ways, a.instance.block) for a in stores] == [(4.0, (64, 1, 1))]

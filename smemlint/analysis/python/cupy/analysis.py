@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.generated_kernels import NAMES
-from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of
+from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of, scope_of
 from smemlint.analysis.python.cupy.makers import MAKERS
 from smemlint.analysis.python.interpreter.calls import (
     call_from_outside,
@@ -161,7 +161,7 @@ class _File:
 
     def _interpret(self) -> None:
         interpreter = interpreter_of(self._text, self._files)
-        scope: Scope = {"__file__": self._text.path}
+        scope = scope_of(self._text.path)
         for statement in self._text.tree.body:
             before = dict(scope)
             action = partial(_run_from, before, interpreter, statement, scope)

@@ -27,6 +27,8 @@ from smemlint.analysis.python.interpreter.dispatch import (
     StatementHandlers,
 )
 from smemlint.analysis.python.interpreter.expressions import (
+    apply_callee,
+    call_of,
     evaluate_attribute,
     evaluate_call,
     evaluate_constant,
@@ -80,6 +82,11 @@ def interpreter_of(text: PythonText, files: Files) -> Interpreter:
         expressions=expressions,
         statements=statements,
     )
+
+
+def scope_of(path: str) -> Scope:
+    """Returns the names that a file begins with; its own path has a folder, as in Python."""
+    return {"__file__": path if "/" in path else f"./{path}"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,9 +166,14 @@ def _evaluate_call(interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> 
         if isinstance(interpreter.model, CupyModel):
             interpreter.model.run_cell(given, node)
         return UNKNOWN
-    if isinstance(node.func, ast.Name) and node.func.id == "open" and node.args:
-        path = interpreter.evaluate(node.args[0], scopes)
-        return OpenFile(str(path)) if isinstance(path, str) else UNKNOWN
+    if isinstance(node.func, ast.Name) and node.func.id in ("open", "str") and node.args:
+        callee, arguments, named = call_of(interpreter, node, scopes)
+        path = arguments[0] if arguments else UNKNOWN
+        if node.func.id == "open":
+            return OpenFile(str(path)) if isinstance(path, str) else path
+        if isinstance(path, OpenFile):
+            return path.path
+        return apply_callee(interpreter, callee, arguments, named, node, scopes)
     return evaluate_call(interpreter, node, scopes)
 
 
@@ -301,7 +313,7 @@ class Files:
             except NotPython:
                 return None
             interpreter = interpreter_of(text, self)
-            scope: Scope = {"__file__": path}
+            scope = scope_of(path)
             with suppress(OverBudget, RecursionError):
                 interpreter.run(text.tree.body, (scope,))
             self._modules[path] = _Module(interpreter, scope)

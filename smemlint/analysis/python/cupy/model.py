@@ -346,6 +346,13 @@ class CupyModel(LibraryModel):
                     self._launch(raw, known, launch, node)
             return owner if name == "prepare" else UNKNOWN
         if isinstance(owner, OpenFile):
+            if name == "joinpath":
+                named_parts = all(isinstance(a, str) for a in arguments)
+                return (
+                    OpenFile(posixpath.join(owner.path, *map(str, arguments)))
+                    if named_parts
+                    else UNKNOWN
+                )
             if name not in ("read", "read_text", "readlines"):
                 return owner
             text = self._read(owner.path, node)
@@ -371,6 +378,8 @@ class CupyModel(LibraryModel):
         match callee.path:
             case "pathlib.Path" if isinstance(first, str):
                 return OpenFile(str(first))
+            case "importlib.resources.files" if isinstance(first, str):
+                return OpenFile(_folder_of(str(first), text_of(node, self._text).path))
             case "os.path.join" if arguments and all(isinstance(a, str) for a in arguments):
                 return posixpath.join(*map(str, arguments))
             case "os.path.dirname" if isinstance(first, str):
@@ -384,6 +393,15 @@ class CupyModel(LibraryModel):
         if callee.path in _TEMPLATES and isinstance(first, MappedText):
             return Template(_TEMPLATES[callee.path], first)
         return self._program.call(text_of(node, self._text), callee, arguments, named)
+
+
+def _folder_of(package: str, home: str) -> str:
+    """Returns the folder of a package that a file lies in; that of the file where none is so."""
+    first, *inner = package.split(".")
+    own = folder = posixpath.dirname(home)
+    while folder and posixpath.basename(folder) != first:
+        folder = posixpath.dirname(folder.rstrip("/")).rstrip("/")
+    return posixpath.join(folder or own or ".", *inner)
 
 
 def _one_text(code: Value) -> Value:
