@@ -247,7 +247,8 @@ def test_odd_files_do_no_harm(tmp_path, text):
         ("Wider((8, 40))", [8]),
         ("Wider((8, 40), 4)", [4]),
         ("Wider(more=4, plan=(8, 40))", [4]),
-        ("Wider(**dict(more=4), plan=(8, 40))", []),
+        ("Wider(**dict(more=4), plan=(8, 40))", [4]),
+        ("Wider(**x.options, plan=(8, 40))", []),
     ],
 )
 def test_a_constructor_hands_its_arguments_on(tmp_path, call, ways):

@@ -325,3 +325,17 @@ def test_the_path_of_a_file_beside_is_followed(code, folder, tmp_path, monkeypat
     assert not crashed
     stores = [a for k in facts.kernels for a in k.accesses if a.kind == "store"]
     assert [(a.ways, a.instance.block) for a in stores] == [(4.0, (64, 1, 1))]
+
+
+def test_macros_of_a_table_of_open_values_stand_in_front_of_a_text() -> None:
+    text = (
+        f"{_PYCUDA}"
+        "def source(table=None):\n    if table is None:\n        return TEXT\n"
+        "    lines = ['#define {key} {value}'.format(key=key, value='' if value is None else value)"
+        " for key, value in table.items()]\n"
+        "    return '\\n'.join(lines) + '\\n#define STEP 4\\n' + TEXT\n"
+        "def go(o, n):\n    f = SourceModule(source(dict(N=n))).get_function('k')\n"
+        "    f(o, block=(64, 1, 1), grid=(4, 1))\n"
+    )
+    assert _stores(text) == {(5, 4.0, (64, 1, 1))}
+    assert _notes(text) == []

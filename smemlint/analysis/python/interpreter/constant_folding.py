@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from smemlint.analysis.python.interpreter.values import (
+    REST_OF_NAMES,
     UNKNOWN,
     DType,
     Key,
@@ -157,15 +158,20 @@ def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
 def call_builtin(name: str, arguments: list[Value], named: Scope | None = None) -> Value:
     """Returns the result of a builtin function; not known where an argument is not.
 
-    Of named arguments only the order of `sorted` and whether lengths are checked are followed.
+    Of named arguments only the order of `sorted`, whether lengths are checked and the entries of a
+    dictionary are followed.
     """
     is_reversed = named.get("reverse") if named else None
     if name == "sorted" and named and list(named) == ["reverse"] and isinstance(is_reversed, bool):
         found = call_builtin(name, arguments)
         return found[::-1] if isinstance(found, list) and is_reversed else found
+    first = arguments[0] if len(arguments) == 1 else None
+    if name == "dict" and (not arguments or isinstance(first, dict)):
+        entries: dict[Key, Value] = dict(first) if isinstance(first, dict) else {}
+        entries.update((key, value) for key, value in (named or {}).items())
+        return UNKNOWN if REST_OF_NAMES in entries else entries
     if named and (name, list(named)) != ("zip", ["strict"]):
         return UNKNOWN
-    first = arguments[0] if len(arguments) == 1 else None
     if name in ("set", "frozenset") and isinstance(first, list | tuple) and is_known(first):
         try:
             return tuple(dict.fromkeys(first))

@@ -45,6 +45,7 @@ from smemlint.analysis.python.interpreter.values import (
     Key,
     Launch,
     Method,
+    ModelValue,
     Scope,
     Scopes,
     Super,
@@ -302,7 +303,7 @@ def evaluate_comparison(interpreter: Interpreter, node: ast.Compare, scopes: Sco
 def _compare(interpreter: Interpreter, operation: ast.cmpop, one: Value, other: Value) -> Value:
     match operation:
         case ast.Is() | ast.IsNot():
-            if other is not None or not (one is None or is_known(one)):
+            if other is not None or isinstance(one, Unknown | Symbol | ModelValue):
                 return UNKNOWN
             return (one is None) == isinstance(operation, ast.Is)
         case ast.In() | ast.NotIn():

@@ -31,6 +31,8 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CONTAINERS, MAX_SPLITS, MAX_SPLITS_IN_ALL
 
+_SCOPES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+
 
 @dataclass(slots=True)
 class Path:
@@ -158,8 +160,12 @@ def enter_contexts(interpreter: Interpreter, node: ast.With, scopes: Scopes) -> 
 
 @lru_cache(maxsize=4096)
 def _conditionals(node: ast.stmt) -> tuple[ast.IfExp, ...]:
-    """Returns the conditional expressions of a statement."""
-    return tuple(n for n in ast.walk(node) if isinstance(n, ast.IfExp))
+    """Returns the conditional expressions of a statement, but for those with names of their own."""
+    worklist: list[ast.AST] = [node]
+    for each in worklist:
+        if not isinstance(each, _SCOPES):
+            worklist += ast.iter_child_nodes(each)
+    return tuple(n for n in worklist if isinstance(n, ast.IfExp))
 
 
 @dataclass(frozen=True, slots=True)
