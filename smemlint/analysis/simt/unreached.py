@@ -21,10 +21,7 @@ def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
         f
         for f in functions
         if not f.is_kernel
-        and (
-            "__shared__" in f.words
-            or (f.is_device and not variables.isdisjoint(f.words - f.parameter_words))
-        )
+        and ("__shared__" in f.words or (f.is_device and (variables & f.words) - f.parameter_words))
     ]
     if not open_ones:
         return []
