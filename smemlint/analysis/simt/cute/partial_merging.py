@@ -22,6 +22,8 @@ from smemlint.layout.cute import Instruction, Tensor
 from smemlint.reasons import ReasonCode
 
 Located: TypeAlias = "tuple[Instruction, AffineInt | Unknown]"
+_Known: TypeAlias = "dict[tuple[str, int, int, bytes], tuple[int, int]]"
+_ROW = BANKS * WORD
 _PARTLY = "the compiler merges only some of these accesses of single elements of a swizzled tensor"
 
 
@@ -41,6 +43,7 @@ def merged_partly(
             known; None for no tensor.
     """
     found: list[Located] = []
+    known: _Known = {}
     for run in _runs(located, has_swizzle):
         if len(run) == 1:
             found += run
@@ -49,7 +52,7 @@ def merged_partly(
         if width := known_width(first.tensor) if known_width is not None else 0:
             found += _vectors(run) if width > first.width else run
             continue
-        ways = _ways(run, mask)
+        ways = _ways(run, mask, known)
         if ways is not None and ways[0] == ways[1]:
             found += _vectors(run)
             continue
@@ -82,9 +85,10 @@ def _is_next(run: Sequence[Located], one: Located) -> bool:
     if isinstance(at, Unknown) or at.terms != start.terms:
         return False
     wide = first.width * (1 << len(run).bit_length())
-    base = np.asarray(start.base)
-    is_aligned = wide <= WIDEST_ACCESS and not np.any(base % wide)
-    return bool(is_aligned and np.all(at.base - base == len(run) * first.width))
+    if wide > WIDEST_ACCESS:
+        return False
+    is_ahead = at.base - start.base == len(run) * first.width
+    return bool(np.all(is_ahead & (start.base % wide == 0)))
 
 
 def _vectors(run: Sequence[Located]) -> list[Located]:
@@ -95,18 +99,33 @@ def _vectors(run: Sequence[Located]) -> list[Located]:
     return [(vector, offset), *run[count:]]
 
 
-def _ways(run: Sequence[Located], mask: NDArray[np.bool_]) -> tuple[int, int] | None:
-    """Computes wavefronts over ideal at the best and the worst width; None where unknown."""
+def _ways(run: Sequence[Located], mask: NDArray[np.bool_], known: _Known) -> tuple[int, int] | None:
+    """Computes wavefronts over ideal at the best and the worst width; None where unknown.
+
+    Runs whose lanes are apart alike and begin in the same bank are priced once: a copy of a tile by
+    one thread has thousands.
+    """
     instruction, offset = run[0]
     assert isinstance(offset, AffineInt)
-    if any(np.any(np.asarray(c) * s.multiple % (BANKS * WORD)) for s, c in offset.terms):
+    if any(np.any(np.asarray(c) * s.multiple % _ROW) for s, c in offset.terms):
         return None
-    lanes = np.broadcast_to(np.asarray(offset.base, dtype=np.int64), mask.shape)
-    warps, active = lanes.reshape(-1, LANES), mask.reshape(-1, LANES)
+    base = np.asarray(offset.base, dtype=np.int64)
+    lanes = np.broadcast_to(base - (base.min() & -_ROW), mask.shape)
+    key = instruction.op, instruction.width, len(run), lanes.tobytes()
+    if key not in known:
+        known[key] = _priced(instruction, len(run), lanes.reshape(-1, LANES), mask)
+    return known[key]
+
+
+def _priced(
+    instruction: Instruction, length: int, warps: NDArray[np.int64], mask: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Prices a run as vectors of each width; returns the least and the most of their ways."""
+    active = mask.reshape(-1, LANES)
     figures: list[int] = []
     width = instruction.width
-    while width <= instruction.width * len(run):
-        for first in range(0, len(run), width // instruction.width):
+    while width <= instruction.width * length:
+        for first in range(0, length, width // instruction.width):
             at = warps + first * instruction.width
             cost = wavefronts(at, kind=instruction.op, width=width, active=active)
             ways = -(-cost.wavefronts // np.maximum(cost.ideal, 1))

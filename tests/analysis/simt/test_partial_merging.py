@@ -1,0 +1,55 @@
+"""Copies of single elements of a swizzled tensor by one thread or by all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from smemlint.analysis.simt.cute import partial_merging
+from smemlint.analysis.simt.cute.partial_merging import merged_partly
+from smemlint.analysis.simt.domain.ctypes import I64
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.layout.cute import Instruction, Layout, Tensor
+
+_THREADS = 128
+_TENSOR = Tensor(Layout((64, 64), (64, 1)), 16, np.int64(0))
+
+
+@pytest.fixture
+def prices(monkeypatch):
+    """Counts what is priced."""
+    counted: list[int] = []
+    real = partial_merging.wavefronts
+
+    def wavefronts(addresses, **given):
+        counted.append(given["width"])
+        return real(addresses, **given)
+
+    monkeypatch.setattr(partial_merging, "wavefronts", wavefronts)
+    return counted
+
+
+def _halves(starts: list[int | np.ndarray]) -> list[tuple[Instruction, AffineInt]]:
+    """Eight neighbouring halves from each start on."""
+    halves = [start + 2 * k for start in starts for k in range(8)]
+    return [(Instruction("load", 2, 0, _TENSOR), AffineInt(at, I64)) for at in halves]
+
+
+def test_vectors_of_one_thread_are_priced_once_a_bank(prices):
+    mask = np.arange(_THREADS) == 0
+    found = merged_partly(_halves([16 * k for k in range(512)]), lambda tensor: True, mask)
+    assert [(i.width, offset.base) for i, offset in found] == [(16, 16 * k) for k in range(512)]
+    assert len(prices) == 128 // 16 * (8 + 4 + 2 + 1)  # banks, times the places of each width
+
+
+def test_lanes_that_are_apart_otherwise_are_priced_anew(prices):
+    """128 bytes apart all lanes share a bank at each width; 16 bytes apart it hangs on the width.
+
+    Single halves of lanes 16 bytes apart are 4-way: 32 lanes in 8 of 32 banks. A vector is free.
+    """
+    mask = np.ones(_THREADS, dtype=bool)
+    lanes = np.arange(_THREADS)
+    in_rows, in_columns = 16 * lanes, 128 * lanes
+    found = merged_partly(_halves([in_columns, in_rows]), lambda tensor: True, mask)
+    assert len(prices) == 2 * (8 + 4 + 2 + 1)
+    assert all(isinstance(offset, Unknown) for _, offset in found[-8:])
