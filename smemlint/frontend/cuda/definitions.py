@@ -104,7 +104,7 @@ class CudaFunction:
 
     @property
     def specifiers(self) -> frozenset[str]:
-        """The words before the name, and qualifiers behind the parameters."""
+        """The words before the name, and qualifiers behind the parameters: `const` of a method."""
         return self._found.specifiers
 
     @property

@@ -59,6 +59,7 @@ from smemlint.analysis.simt.shared_functions import touches_shared
 from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.overloads import (
     best_fit,
+    constancy_of,
     parameters_of,
     signature_of,
 )
@@ -388,14 +389,16 @@ def _bind_parameter(
         return name, Variable(default, type_)
     if is_reference(type_):
         assert isinstance(type_, PointerType)
-        return name, _bind_reference(ev, name, type_, operand, node)
+        bound = _bind_reference(ev, name, type_, operand, node)
+        return name, replace(bound, is_constant=constancy_of(param, type_.target))
     value = _value_given(ev, operand, type_)
     if isinstance(value, Unknown) and value.is_uniform and isinstance(type_, IntType):
         value = state.domain.symbol(state.key(node, name), name, type_)
     converted = convert(ev, value, type_)
     if isinstance(type_, OpaqueType):
         type_ = type_of(converted)
-    return name, Variable(state.new_local(name, type_, state.key(node, name), converted), type_)
+    held = state.new_local(name, type_, state.key(node, name), converted)
+    return name, Variable(held, type_, constancy_of(param, type_))
 
 
 def _default(ev: Evaluator, init: ir.Node, ctype: CType) -> Operand:

@@ -47,10 +47,11 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 @light_dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """A name bound to an object of a type."""
+    """A name bound to an object of a type; None of what is not known to be constant or not."""
 
     object: Object
     type: CType
+    is_constant: bool | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -51,7 +51,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.conversions import binds_temporary, convert
 from smemlint.analysis.simt.interpreter.initializers import initialize
-from smemlint.analysis.simt.types.overloads import type_words
+from smemlint.analysis.simt.types.overloads import constancy_of, type_words
 from smemlint.analysis.simt.types.records import declared_alignment
 from smemlint.facts import SharedArray
 from smemlint.frontend import ir
@@ -102,7 +102,7 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
         value = _initial_value(ev, node.init, ctype)
         ctype = type_of(value) if not isinstance(value, Unknown) else ctype
     obj = state.new_local(node.name, ctype, state.key(node, node.name))
-    variable = Variable(obj, ctype)
+    variable = Variable(obj, ctype, constancy_of(node, ctype))
     state.bind(node.name, variable)
     if value is not None:
         state.memory.write(obj, offset_of(0), ctype, convert(ev, value, ctype), state.mask)
@@ -157,7 +157,7 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, ctype: CType) -> None:
     obj = Object(
         node.name, ctype, Space.LOCAL, state.key(node, node.name), {0: value}, born=state.mask
     )
-    state.bind(node.name, Variable(obj, PointerType(target, True)))
+    state.bind(node.name, Variable(obj, PointerType(target, True), constancy_of(node, target)))
 
 
 def _initial_value(ev: Evaluator, init: ir.Node, ctype: OpaqueType) -> Value:

@@ -163,6 +163,19 @@ def target_qualifiers(node: ir.Node) -> frozenset[str]:
     return frozenset(getattr(getattr(node, "type", None), "quals", ()))
 
 
+def constancy_of(declaration: ir.Decl, ctype: CType) -> bool | None:
+    """Returns whether a declared object, or what a reference refers to, is constant.
+
+    None where a template parameter or `auto` says the type: it may be constant, too.
+    """
+    of = declaration.type
+    written = target_qualifiers(of) if _is_reference(of) else declaration.quals
+    if "const" in (written or ()) or "constexpr" in declaration.storage:
+        return True
+    named = [word.split("<", 1)[0].rpartition("::")[2] for word in type_words(of)]
+    return False if getattr(ctype, "name", None) in named else None
+
+
 def _is_reference(node: ir.Node) -> bool:
     return isinstance(node, ir.PtrDecl) and bool({"&", "&&"} & set(node.quals))
 

@@ -365,7 +365,7 @@ class _Scanner:
             record,
             outer,
         )
-        specifiers = {t.text for t in head.result if t.kind == "identifier"}
+        specifiers = {t.text for t in head.result if t.kind == "identifier"} - {"const"}
         specifiers |= qualifiers_of(head.tail)
         self.found.functions.append(
             FoundFunction(

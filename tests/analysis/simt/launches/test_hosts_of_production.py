@@ -136,6 +136,17 @@ def instances(text: str) -> set[str]:
      "void f() { k<int, 1><<<1, A<int>::n>>>(nullptr); k<int, 2><<<1, A<int *>::n>>>(nullptr);\n"
      "  k<int, 3><<<1, A<int *, int>::n>>>(nullptr); k<int, 4><<<1, A<int *, void>::n>>>(nullptr); }",
      "int,1,32 int,2,64 int,3,32 int,4,64"),
+    # methods for constant objects
+    *((f"struct P {{ int n; int threads() {{ return 2 * n; }} int threads() const {{ return n; }}\n"
+       f"  int &ref() {{ return n; }} const int &ref() const {{ return n; }}\n"
+       f"  int only() const {{ return n; }} int by(int m) const {{ return m; }} int by(float) {{ return 7; }} }};\n"
+       f"{function} {{ k<int, 1><<<1, p.{called}>>>(nullptr); }}\n"
+       f"void f() {{ P p{{32}}; run(p); }}", f"int,1,{threads}")
+      for function, called, threads in [
+          ("void run(const P &p)", "threads()", 32), ("void run(P &p)", "threads()", 64),
+          ("void run(P p)", "threads()", 64), ("void run(const P p)", "threads()", 32),
+          ("void run(const P &p)", "ref()", 32), ("void run(P &p)", "only()", 32),
+          ("void run(P &p)", "by(96)", 96), ("template <class T> void run(T &p)", "only()", 32)]),
     # a loop that is not run to its end gives no default
     ("int best(int n) { int b = 32; for (int t = 32; t <= 512; t += 32) if (n % t == 0) b = t; return b; }\n"
      "void f() { k<int, 1><<<1, best(1024)>>>(nullptr); }", "int,1,512"),
