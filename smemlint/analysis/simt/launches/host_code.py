@@ -19,6 +19,7 @@ LAUNCH_WORDS = frozenset(
         "cudaLaunchCooperativeKernel",
         "cudaLaunchKernelEx",
         "cudaLaunchKernelExC",
+        "cudaGraphAddKernelNode",
         "launch_kernel_on_cluster",
         *KERNEL_LAUNCHERS,
     )

@@ -64,10 +64,12 @@ LAUNCHERS = {
     "cudaLaunchCooperativeKernel": (0, 2, 4),
     "hipLaunchKernelGGL": (0, 2, 3),
     "launch_kernel_on_cluster": (1, 0, 0),
+    "cudaGraphAddKernelNode": (4, 4, 4),
 }
 """Function -> positions of kernel, block and dynamic shared memory.
 
-CUTLASS's takes the shapes and the shared memory as one `ClusterLaunchParams`.
+CUTLASS's takes the shapes and the shared memory as one `ClusterLaunchParams`, graphs take all in
+one `cudaKernelNodeParams`.
 """
 LISTED_LAUNCHERS = frozenset(("cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
 """Functions that take pointers to what is passed in an array behind the block."""

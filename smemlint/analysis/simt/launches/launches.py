@@ -225,6 +225,8 @@ class LaunchPolicy(HostPolicy):
         name = getattr(node.name, "name", "")
         if isinstance(name, str):
             last = ev.state.unit.template_arguments(name)[0].rsplit("::", 1)[-1]
+            if last == "cudaGraphAddKernelNode" and len(node.args) == 5:
+                last, node = "cudaLaunchKernel", _launch_of_node(node)
             positions, items = LAUNCHERS.get(last), node.args
             if launches_kernel(last) and not any(self.functions(ev, last)):
                 positions = LAUNCHERS["hipLaunchKernelGGL"]
@@ -429,6 +431,13 @@ def _limit(extent: Value) -> int | None:
     """Returns what an extent is not above; None where that is no less than a block may have."""
     limit = upper(extent) if isinstance(extent, AffineInt) else MAX_THREADS + 1
     return limit if 0 < limit <= MAX_THREADS else None
+
+
+def _launch_of_node(node: ir.FuncCall) -> ir.FuncCall:
+    """Returns the launch that a node of a graph stands for."""
+    names = ("func", "gridDim", "blockDim", "kernelParams", "sharedMemBytes")
+    given = tuple(_member(node.args[4], name) for name in names)
+    return ir.FuncCall(ir.ID("cudaLaunchKernel", at=node.at), given, at=node.at)
 
 
 def _member(config: ir.Expression, name: str) -> ir.StructRef:

@@ -86,6 +86,7 @@ def _vectors() -> dict[str, CType]:
     dim3 = tuple(Member(axis, U32, 4 * i) for i, axis in enumerate("xyz"))
     table["dim3"] = RecordType("dim3", dim3, 12, 4)
     table["cudaLaunchConfig_t"] = _launch_config(table["dim3"])
+    table["cudaKernelNodeParams"] = _node_of_graph(table["dim3"])
     for name in ("ClusterBarrier", "ClusterTransactionBarrier"):  # CUTLASS 4.7, arch/barrier.h
         word = (Member("barrier_", U64, 0),)
         table[name] = RecordType(name, word, 8, 8, statics={"ValueType": U64})
@@ -105,6 +106,19 @@ def _launch_config(dim3: CType) -> RecordType:
         Member("numAttrs", U32, 48),
     )
     return RecordType("cudaLaunchConfig_t", members, 56, 8)
+
+
+def _node_of_graph(dim3: CType) -> RecordType:
+    """Returns what `cudaGraphAddKernelNode` is given, as `driver_types.h` lays it out."""
+    members = (
+        Member("func", PointerType(VoidType()), 0),
+        Member("gridDim", dim3, 8),
+        Member("blockDim", dim3, 20),
+        Member("sharedMemBytes", U32, 32),
+        Member("kernelParams", PointerType(PointerType(VoidType())), 40),
+        Member("extra", PointerType(PointerType(VoidType())), 48),
+    )
+    return RecordType("cudaKernelNodeParams", members, 56, 8)
 
 
 NAMED: dict[str, CType] = {**_ALIASES, **_vectors()}

@@ -136,6 +136,12 @@ def instances(text: str) -> set[str]:
      "void f() { k<int, 1><<<1, A<int>::n>>>(nullptr); k<int, 2><<<1, A<int *>::n>>>(nullptr);\n"
      "  k<int, 3><<<1, A<int *, int>::n>>>(nullptr); k<int, 4><<<1, A<int *, void>::n>>>(nullptr); }",
      "int,1,32 int,2,64 int,3,32 int,4,64"),
+    # nodes of graphs
+    ("void f(cudaGraph_t g) { int *o = nullptr; void *args[] = {&o}; cudaGraphNode_t a, b;\n"
+     "  cudaKernelNodeParams p = {0}; p.func = (void *)k<int, 1>; p.gridDim = dim3(4);\n"
+     "  p.blockDim = dim3(32, 2); p.kernelParams = args; cudaGraphAddKernelNode(&a, g, nullptr, 0, &p);\n"
+     "  p.func = (void *)k<int, 2>; p.blockDim.x = 48; cudaGraphAddKernelNode(&b, g, &a, 1, &p); }",
+     "int,1,64 int,2,96"),
     # methods for constant objects
     *((f"struct P {{ int n; int threads() {{ return 2 * n; }} int threads() const {{ return n; }}\n"
        f"  int &ref() {{ return n; }} const int &ref() const {{ return n; }}\n"
