@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from typing import cast
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.construction import with_extent
 from smemlint.analysis.simt.cute.names import enumerator
 from smemlint.analysis.simt.domain.ctypes import OpaqueType, RecordType, StaticType
-from smemlint.analysis.simt.domain.environment import Binding, Variable
+from smemlint.analysis.simt.domain.environment import Binding, Scope, Variable
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue, Object, Space, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Frame
@@ -17,7 +18,7 @@ from smemlint.analysis.simt.interpreter.declarations import declare
 from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.types.enums import enumerator_named
 from smemlint.analysis.simt.types.patterns import same_argument
-from smemlint.analysis.simt.types.statics import static_member
+from smemlint.analysis.simt.types.statics import scope_of, static_member
 from smemlint.analysis.simt.types.template_arguments import (
     ROOT,
     closed_spelling,
@@ -27,14 +28,21 @@ from smemlint.analysis.simt.types.template_arguments import (
 )
 from smemlint.analysis.simt.types.template_packs import expanded_arguments
 from smemlint.frontend import ir
-from smemlint.frontend.program import Declaration, Function, TemplateParameter, Unit
+from smemlint.frontend.program import Declaration, Function, Record, TemplateParameter, Unit
 from smemlint.reasons import ReasonCode
 
 
 def find_global(ev: Evaluator, name: str) -> Binding | None:
     """Returns a constant, enumerator, shared array or function of the unit."""
-    state = ev.state
     prefix, last = split_qualified(name)
+    frames = ev.state.frames
+    around = frames[-1].record if frames and not prefix else None
+    member = _defined_outside(ev, around, last) if around is not None else None
+    return member or _find_global(ev, name, prefix, last)
+
+
+def _find_global(ev: Evaluator, name: str, prefix: str, last: str) -> Binding | None:
+    state = ev.state
     key = (name, state.place) if state.unit.is_scattered(last) else name
     if key in state.globals:
         return state.globals[key]
@@ -48,7 +56,7 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     if prefix not in ("", ROOT):
         owner = ev.types.spelled(prefix)
         if isinstance(owner, RecordType):
-            found = static_member(ev, owner, last)
+            found = static_member(ev, owner, last) or _defined_outside(ev, owner, last)
             classes = frozenset(record.name for record in owner.with_bases())
         elif isinstance(owner, StaticType):
             from smemlint.analysis.simt.cute.types import member_value
@@ -77,6 +85,28 @@ def find_global(ev: Evaluator, name: str) -> Binding | None:
     if found is None and not prefix and "<" not in last and not state.resolution.declarations:
         state.absent.add(absent)  # nothing is under way that may define it
     return found
+
+
+def _defined_outside(ev: Evaluator, owner: RecordType, name: str) -> Binding | None:
+    """Returns a constant that a class template declares and a definition outside of it gives.
+
+    `template <int N> const int A<N>::size = 2 * N;` has another value in each class.
+    """
+    record = cast("Record | None", owner.record)
+    if record is None or not record.template:
+        return None
+    for declaration in ev.state.unit.declarations.get(name, ()):
+        node = declaration.parse()
+        init = node.init if isinstance(node, ir.Decl) and _is_constant(node) else None
+        if declaration.scope != (*record.scope, record.name) or init is None:
+            continue
+        outer = declaration.outer or declaration.template
+        both = zip(outer, record.template, strict=False)
+        bound = {o.name: owner.statics.get(p.name) for o, p in both}
+        scope: Scope = {n: cast("Binding", b) for n, b in bound.items() if b is not None}
+        with ev.state.within(f"static {owner.name}", scope_of(owner) | scope, declaration.scope):
+            return convert(ev, ev.evaluate(init), ev.types.resolve(cast("ir.Decl", node).type))
+    return None
 
 
 def _class_named(ev: Evaluator, spelling: str) -> str:

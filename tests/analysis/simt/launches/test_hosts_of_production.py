@@ -131,6 +131,14 @@ def instances(text: str) -> set[str]:
       for pattern, in_a in [
           ("std::void_t<decltype(P::threads)>", True), ("std::void_t<typename P::type>", True),
           ("std::void_t<decltype(std::declval<P>().run(1))>", False)]),
+    ("template <int B> struct R { static const int size, half; void go();\n"
+     "  static int twice() { return 2 * size; } };\n"
+     "template <int B> const int R<B>::size = B > 4 ? 64 : 128;\n"
+     "template <int N> const int R<N>::half = R<N>::size / 2;\n"
+     "template <int B> void R<B>::go() { k<int, B><<<1, size>>>(nullptr); k<int, 2 * B><<<1, half>>>(nullptr); }\n"
+     "void f() { R<4>().go(); R<5>().go(); k<int, 1><<<1, R<6>::size>>>(nullptr);\n"
+     "  k<int, 2><<<1, R<3>::twice()>>>(nullptr); }",
+     "int,4,128 int,8,64 int,5,64 int,10,32 int,1,64 int,2,256"),
     ("template <class T, class = void> struct A { static constexpr int n = 32; };\n"
      "template <class T> struct A<T *> { static constexpr int n = 64; };\n"
      "void f() { k<int, 1><<<1, A<int>::n>>>(nullptr); k<int, 2><<<1, A<int *>::n>>>(nullptr);\n"
