@@ -276,11 +276,14 @@ def record_access(
             extra["issued"] = 0
         elif node in facts.undefined and not any(loop.is_run_time for loop in ev.state.loops):
             offset = _added_to_nothing(facts.undefined[node])
-    if kind is AccessKind.LOAD and _may_be_extended(place.type):
-        extra["extends"] = None
+    is_extended = kind is AccessKind.LOAD and _may_be_extended(place.type)
     if len(pieces) > 1:
         extra["whole"] = width
     for at, size in pieces:
+        if is_extended and size == 2:
+            extra["extends"] = None
+        else:
+            extra.pop("extends", None)
         moved = (
             offset
             if isinstance(offset, Unknown)
@@ -299,7 +302,7 @@ def _may_be_extended(ctype: CType) -> bool:
     Products and `&` differ.
     """
     if isinstance(ctype, RecordType):
-        return ctype.size == 2 and any(_may_be_extended(m.type) for m in ctype.members)
+        return any(_may_be_extended(m.type) for m in ctype.members)
     return ctype == BF16 or (isinstance(ctype, IntType) and ctype.size == 2)
 
 
