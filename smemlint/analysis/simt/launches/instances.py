@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial, reduce
 from math import isqrt, prod
 from operator import and_
@@ -27,7 +28,7 @@ from smemlint.analysis.simt.kernel.parameters import guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_bound, is_known, scope_text, shown_scope
 from smemlint.analysis.simt.launches.climb import FoundLaunches, Wanted
 from smemlint.analysis.simt.launches.host_runs import HostRun
-from smemlint.analysis.simt.launches.instantiations import written_instantiations
+from smemlint.analysis.simt.launches.instantiations import compiled_scopes, written_instantiations
 from smemlint.analysis.simt.launches.launches import Extents, Launch
 from smemlint.analysis.simt.launches.search import LaunchSearch
 from smemlint.analysis.simt.launches.unnamed_launches import may_launch
@@ -105,6 +106,13 @@ class Instances:
             return []
         # A template that nothing instantiates is not compiled: it counts where nothing else does.
         launches = [launch for launch in launches if not launch.is_uninstantiated] or launches
+        units, ev = self._search.units_of(function), self._evaluator()
+        launches = [
+            replace(launch, scope=scope, left=max(launch.left, compiled.left))
+            for launch in launches
+            for compiled in (compiled_scopes(ev, units, function, launch.scope),)
+            for scope in compiled.scopes
+        ]
         if forced is not None and not launches:
             scope, assumptions = self._guess(function)
             return [[self._task(function, scope, forced, given, assumptions)]]

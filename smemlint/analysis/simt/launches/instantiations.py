@@ -105,6 +105,28 @@ def is_instantiated(unit: Unit, function: Function) -> bool:
     return is_own or any(_instantiated_classes(unit, function))
 
 
+def compiled_scopes(
+    ev: Evaluator, units: Sequence[Unit], function: Function, scope: Scope
+) -> Instantiations:
+    """Returns the bindings of the explicit instantiations that a launch may mean.
+
+    They are those of the launch alone where they are known or nothing is instantiated explicitly.
+
+    Args:
+        ev: of the unit.
+        units: that may instantiate.
+        function: the kernel.
+        scope: the bindings of the launch.
+    """
+    if is_known(scope, function) or not any(is_instantiated(unit, function) for unit in units):
+        return Instantiations([scope], 0)
+    known = {name: bound for name, bound in scope.items() if may_be_known(bound)}
+    given = set(scope_text(known, function))
+    written, left = written_instantiations(ev, units, function)
+    meant = [each for each in written if given <= set(scope_text(each, function))]
+    return Instantiations(meant, left) if meant else Instantiations([scope], 0)
+
+
 def is_of_template(units: Iterable[Unit], function: Function) -> bool:
     """Returns whether a function is a template, or a method of one."""
     if function.template or function.record is None:

@@ -184,3 +184,36 @@ def test_parameters_of_an_explicit_instantiation_tell_arguments(text, widths) ->
     found = [(k.instance.block, a.width_bytes) for k in facts.kernels for a in k.accesses]
     assert [width for _, width in found if width] == widths
     assert {block for block, width in found if width} <= {(64, 1, 1)}
+
+
+OPEN = """
+template <typename T, int STEP> __global__ void k(T *g) {
+  __shared__ T s[256];
+  if constexpr (STEP == 2) s[STEP * threadIdx.x] = g[0]; else s[threadIdx.x] = g[0];
+}
+template __global__ void k<float, 1>(float *);
+template __global__ void k<float, 2>(float *);
+template __global__ void k<double, 2>(double *);
+struct Runner { template <int STEP> void run(T_OF *g); };
+template <int STEP> void Runner::run(T_OF *g) { k<T_OF, STEP><<<1, 96>>>(g); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("element", "stores"),
+    [
+        ("float", {"k<float, 1>": 1, "k<float, 2>": 2}),
+        ("double", {"k<double, 2>": 4}),  # two wavefronts are ideal
+        ("short", {}),  # no such instance is compiled
+    ],
+)
+def test_a_launch_of_open_arguments_means_explicit_instantiations(element, stores) -> None:
+    kernels = facts_of(OPEN.replace("T_OF", element)).kernels
+    assert {k.instance.block for k in kernels} == {(96, 1, 1)}
+    decided = {
+        k.instance.title: a.wavefronts.mean
+        for k in kernels
+        for a in k.accesses
+        if a.certainty.is_decided and a.instructions
+    }
+    assert decided == stores
