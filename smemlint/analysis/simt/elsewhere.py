@@ -21,6 +21,7 @@ from smemlint.frontend.heuristics import (
     instantiated_includes,
     launched_and_not_defined,
     library_kernels,
+    may_touch_shared,
 )
 from smemlint.frontend.line_searches import words_outside_comments
 from smemlint.frontend.program import Function, Unit
@@ -54,6 +55,11 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     if missing and not launches and not any(f.is_kernel for f in unit.functions):
         reason = f"kernels that it uses may be in files that were not found: {missing}"
         yield NotAnalysed(_place(path, text, 0, 0), "", Reason(ReasonCode.MISSING, reason))
+    parts = [f for f in unit.files if built and f.endswith(".cu") and _is_left_out(index, f)]
+    if parts:
+        reason = f"kernels may be in {', '.join(parts)}: not among the files to analyse"
+        yield NotAnalysed(_place(path, text, 0, 0), "", Reason(ReasonCode.LEFT_OUT, reason))
+        return
     outside = (file for file in unit.files if posixpath.normpath(file) not in index.sources)
     if all(is_cub_header(file) or is_without_kernels(file) for file in outside):
         return  # without a scan
@@ -80,6 +86,13 @@ def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
     if files:
         reason = f"kernels are defined in {', '.join(files)}: not among the files to analyse"
         yield NotAnalysed(_place(path, text, 0, 0), "", Reason(ReasonCode.LEFT_OUT, reason))
+
+
+def _is_left_out(index: ProgramIndex, file: str) -> bool:
+    """Returns whether a file that is included is none of the run and has, or makes, kernels."""
+    text = index.read(file) or ""
+    makes_kernels = may_touch_shared(text) or bool(instantiated_includes(text))
+    return posixpath.normpath(file) not in index.sources and makes_kernels
 
 
 def _kernels_outside(index: ProgramIndex, unit: Unit) -> Iterator[Function]:

@@ -168,3 +168,26 @@ def test_a_kernel_of_cutlass_that_nothing_uses_is_none_of_a_file(tmp_path):
     )
     facts = check([Source(str(tmp_path / "one.cu"))], Settings()).facts
     assert (facts.kernels, facts.not_analysed) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("part", "with_part", "is_said"),
+    [
+        ('#include "k.cuh"\ntemplate void go<4>(float* a);\n', False, True),
+        ('#include "k.cuh"\ntemplate void go<4>(float* a);\n', True, False),
+        (HEADER, False, True),
+        ("int host();\n", False, False),
+    ],
+)
+def test_a_file_of_nothing_but_other_cuda_files_says_where_they_lie(
+    part, with_part, is_said, tmp_path
+):
+    go = "template <int N> void go(float* a) { kernel<N><<<1, 64>>>(a); }\n"
+    (tmp_path / "k.cuh").write_text(HEADER + go)
+    (tmp_path / "part.cu").write_text(part)
+    (tmp_path / "all.cu").write_text('#include "part.cu"\n')
+    names = ["all.cu", *(["part.cu", "k.cuh"] if with_part else [])]
+    facts = check([Source(str(tmp_path / n)) for n in names], Settings()).facts
+    notes = [n for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
+    assert ["part.cu" in n.reason.text for n in notes] == [True] * is_said
+    assert len(facts.kernels) == with_part
