@@ -49,7 +49,12 @@ from smemlint.analysis.simt.launches.skipped_calls import (
     only_tells,
     surely_ends,
 )
-from smemlint.analysis.simt.launches.written_variables import keeps_value, setters_of, shapes_of
+from smemlint.analysis.simt.launches.written_variables import (
+    keeps_value,
+    runs_before_main,
+    setters_of,
+    shapes_of,
+)
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
@@ -250,7 +255,8 @@ class HostPolicy(Policy):
             found.object.space, found.object.born = Space.LOCAL, ev.state.geometry.exists
             ev.state.globals[declaration] = found
             self._note_kept(name)
-            if is_whole and ev.state.frames[0].name == "main":  # nothing was run before
+            is_begin = ev.state.frames[0].name == "main"
+            if is_whole and is_begin and not runs_before_main(self.linked, self._setters):
                 self._begin(ev, found, declaration.parse())
                 return found
             found.object.default = Unknown.because(

@@ -64,3 +64,11 @@ def setters_of(units: Sequence[Unit], variables: Set[str]) -> frozenset[str]:
         found |= new
         wanted = new
     return frozenset(found)
+
+
+def runs_before_main(units: Sequence[Unit], functions: Set[str]) -> bool:
+    """Returns whether a variable of a file is made by one of some functions or constructors."""
+    declared = (d for unit in units for found in unit.declarations.values() for d in found)
+    return any(
+        d.kind == "variable" and not functions.isdisjoint(d.specifiers - {d.name}) for d in declared
+    )
