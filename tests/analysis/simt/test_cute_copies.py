@@ -596,3 +596,32 @@ def test_one_column_that_run_time_tells_conflicts_whichever_it_is(row, column):
     ways = 8 if column == "shift" else 1
     expected = [(12, "load", 16, 1, 4 * ways, 4)]
     assert figures(text.replace("SWIZZLE", "Swizzle<0, 3, 3>")) == expected
+
+
+def test_a_loop_over_the_stages_of_a_tensor_is_run_for_the_first_another_and_the_last():
+    """The tensor takes the counter as a coordinate, and does not write it."""
+    text = (
+        HEAD
+        + """
+template <class S, class G>
+__global__ void k(half_t *out, S tile, G whole) {
+  __shared__ alignas(128) half_t smem[cosize_v<S>];
+  Tensor s = make_tensor(make_smem_ptr(smem), tile);
+  Tensor g = flat_divide(make_tensor(make_gmem_ptr(out), whole), shape(tile));
+  Tensor stages = group_modes<0, 2>(group_modes<2, 4>(g));
+  for (int stage = 0; stage < size<1>(stages); ++stage) {
+    __syncthreads();
+    if (threadIdx.x == 0) copy(s, stages(_, stage));
+    __syncthreads();
+  }
+}
+void launch(half_t *o) {
+  auto tile = composition(Swizzle<3, 4, 3>{}, Layout<Shape<_8, _16>, Stride<_16, _1>>{});
+  k<<<1, 128>>>(o, tile, make_layout(make_shape(64, 128), make_stride(128, Int<1>{})));
+}
+"""
+    )
+    (kernel,) = facts_of(text).kernels
+    (access,) = kernel.accesses
+    assert (access.width_bytes, access.instructions, access.ways) == (8, 64 * 8 * 16 // 4, 1)
+    assert kernel.steps < 40  # of 64 stages

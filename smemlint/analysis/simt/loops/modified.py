@@ -13,8 +13,8 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
 )
-from smemlint.analysis.simt.domain.environment import Variable
-from smemlint.analysis.simt.domain.values import FloatValue, Pointer, Space, Unknown
+from smemlint.analysis.simt.domain.environment import Binding, Variable
+from smemlint.analysis.simt.domain.values import Cute, FloatValue, Pointer, Space, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.loops.mod_ref import Escape
 from smemlint.frontend import ir
@@ -84,8 +84,12 @@ def _holds_nothing_followed(ev: Evaluator, name: str) -> bool:
 
 
 def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
-    """Returns whether a call that is given a variable leaves what is followed alone."""
-    if ev.state.lookup(given.callee) is not None:
+    """Returns whether a call that is given a variable leaves what is followed alone.
+
+    A tensor or a layout of CuTe takes coordinates, which it does not write.
+    """
+    callee = ev.state.lookup(given.callee)
+    if callee is not None and not _is_of_cute(callee):
         return False
     if _holds_nothing_followed(ev, given.name):
         return True
@@ -98,6 +102,10 @@ def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
     if not isinstance(binding.type, IntType):
         return False
     return not given.is_lvalue or takes_by_value(ev, given.callee, given.index)
+
+
+def _is_of_cute(binding: Binding) -> bool:
+    return isinstance(binding, Variable) and isinstance(binding.object.cells.get(0), Cute)
 
 
 def is_floating(ctype: CType) -> bool:
