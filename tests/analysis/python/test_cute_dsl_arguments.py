@@ -173,3 +173,20 @@ def test_architectures_are_compared(arch, known, tmp_path):
         a for k in facts_of(text, tmp_path, arch).kernels for a in k.accesses if a.width_bytes == 4
     ]
     assert {a.ways for a in reads if a.certainty.is_decided} == known
+
+
+CALLER = """
+from kernels import Tiles
+
+
+def make():
+    return cute.compile(Tiles((64, 33), (1, 1)), None)
+"""
+
+
+def test_shapes_of_callers_come_before_guesses(tmp_path):
+    """A caller's pitch of 33 words has no conflict, where a guess of 128 or 256 has 32 ways."""
+    text = TILES.replace("TILE_NAME", "mma_tiler_mn").replace("TILE", "mma_tiler_mn")
+    files = {"kernels.py": text.replace("MODE", "1"), "callers.py": CALLER}
+    facts, _ = analysed(tmp_path, files)
+    assert [a.ways for k in facts.kernels for a in k.accesses if a.certainty.is_decided] == [1]

@@ -206,7 +206,8 @@ class _File:
             if entry.function not in self.found.entered:
                 self._enter(entry)
             else:
-                self._switch(entry, self._first_guess(self._types[0]), None)
+                guess = replace(self._first_guess(self._types[0]), shapes=True)
+                self._switch(entry, guess, None)
         left = [e for e in entries[MAX_DSL_ENTRIES:] if e.function not in self.found.entered]
         self.left_out.add("functions are not entered", len(left))
         if self._leaves_something():
@@ -272,14 +273,18 @@ class _File:
         """Executes a function with guesses at its arguments, each element type by itself."""
         is_declared = len(self._types) > 1
         rank: int | None = None
+        shapes = False
         for dtype in self._types:
-            guess = replace(self._first_guess(dtype), is_declared=is_declared, rank=rank or 0)
+            guess = replace(
+                self._first_guess(dtype), is_declared=is_declared, rank=rank or 0, shapes=shapes
+            )
             guess, run = self._guessed(entry, guess)
             if not any(map(is_mostly_decided, run.facts(assumptions_of(entry, run)))):
-                self._call_from_outside()  # before further guesses spend the steps
+                # before further guesses spend the steps
+                guess, run = self._with_shapes(entry, guess, run)
             if rank is None and guesses.asks_for_tensors(run.state):
                 guess, run = self._of_best_rank(entry, guess, run)
-            rank = guess.rank
+            rank, shapes = guess.rank, guess.shapes
             if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS:
                 guess, run = self._better(entry, guess, run)
             self._add_guesses(entry, guess, run)
@@ -346,6 +351,16 @@ class _File:
         is_better = self._decided(entry, tried) > self._decided(entry, run)
         return (other, tried) if is_better else (guess, run)
 
+    def _with_shapes(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
+        """Returns a guess with shapes of tiles, if no caller tells them and no less is known."""
+        called = (facts for _, kernels in self._call_from_outside() for facts in kernels)
+        if not run.state.asks_for_shapes or any(map(is_mostly_decided, called)):
+            return guess, run
+        other, tried = self._guessed(entry, replace(guess, shapes=True))
+        is_better = self._score(entry, tried) >= self._score(entry, run)
+        is_refused = tried.state.refusals - run.state.refusals
+        return (other, tried) if is_better and not is_refused else (guess, run)
+
     def _guessed(self, entry: Entry, guess: Guess) -> tuple[Guess, Run]:
         """Returns an execution with a guess, without what the program refuses of it.
 
@@ -372,13 +387,13 @@ class _File:
         Of a wrong one, CuTe refuses what the program does with its tensors. Among equal ones the
         one counts that leaves least to be noted.
         """
-        best = self._decided(entry, run), -self._noted(entry, run), guess, run
+        best = *self._score(entry, run), guess, run
         facts = run.facts(assumptions_of(entry, run))
         is_settled = bool(facts) and all(map(is_complete, facts))
         is_cheap = run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS
         for rank in guesses.RANKS if is_cheap and not is_settled else ():
             other, tried = self._guessed(entry, replace(guess, rank=rank))
-            score = self._decided(entry, tried), -self._noted(entry, tried)
+            score = self._score(entry, tried)
             if score > best[:2]:
                 best = *score, other, tried
         return best[2:]
@@ -386,6 +401,10 @@ class _File:
     def _decided(self, entry: Entry, run: Run) -> int:
         """Returns how many accesses of an execution are decided."""
         return sum(facts.decided for facts in run.facts(assumptions_of(entry, run)))
+
+    def _score(self, entry: Entry, run: Run) -> tuple[int, int]:
+        """Returns how much of an execution is decided, and how little is noted."""
+        return self._decided(entry, run), -self._noted(entry, run)
 
     def _noted(self, entry: Entry, run: Run) -> int:
         """Returns how much an execution did not follow."""

@@ -107,6 +107,7 @@ class Execution:
         refusals: places of `raise`, and of assertions that do not hold, that it came to without a
             doubt, and of copies that CuTe refuses.
         failed: those assertions.
+        asks_for_shapes: whether there is a parameter whose name is that of the shape of a tile.
         reached: places of calls that were executed, so that the others can be said.
         unlaunched: kernels whose launch could not be followed, with the reason.
         left_out: how many launches of each kernel were left out for their number.
@@ -148,6 +149,7 @@ class Execution:
         self.refusals: set[Span] = set()
         self.refused: list[ast.expr] = []
         self.failed: list[ast.Assert] = []
+        self.asks_for_shapes = False
         self.are_columns: Mapping[Span, bool] = {}
         self.types = GuessedTypes()
         self.entered: set[ast.FunctionDef] = set()

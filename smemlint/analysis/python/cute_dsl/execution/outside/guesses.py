@@ -78,6 +78,7 @@ class Guess:
         are_columns: places that ask which mode of a tensor is contiguous, of which the program
             refuses one; whether it is the first one.
         types: parameters for which the program refuses `dtype`, with the types that it takes.
+        shapes: those of tiles are guessed by their names.
         switched: parameters that do not have their default, by name.
         defaults: gives the defaults of extents in other files, by name.
     """
@@ -91,6 +92,7 @@ class Guess:
     assumes: bool = False
     are_columns: frozenset[tuple[Span, bool]] = frozenset()
     types: tuple[tuple[ast.arg, DType], ...] = ()
+    shapes: bool = False
     switched: tuple[tuple[str, object], ...] = ()
     defaults: Callable[[], Mapping[str, Value]] = dict
 
@@ -172,8 +174,10 @@ class Guess:
             return self._one_of(run, name, (self.defaults()[name],))
         rank = kind.lower().partition("tuple[")[2].partition("]")[0].count("int")
         if rank or kind in ("", *_CONSTANTS):
-            extents = guessed_shapes(name, rank) or (not rank and guessed_extents(name))
-            if extents:
+            shapes = guessed_shapes(name, rank)
+            run.asks_for_shapes |= bool(shapes)
+            extents = shapes if shapes or rank else guessed_extents(name)
+            if extents and (self.shapes or not shapes):
                 return self._one_of(run, name, extents)
         return Number(run.fresh(name)) if kind in _INTEGER_CONSTANTS else None
 
