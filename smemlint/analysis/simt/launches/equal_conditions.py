@@ -27,6 +27,8 @@ class TakenConditions:
 
     def known(self, ev: Evaluator, node: ir.Node, cases: Sequence[Assumption]) -> int | None:
         """Returns the alternative of a choice that earlier ones leave; None where none does."""
+        if not len(self):
+            return None
         if isinstance(node, ir.Switch):
             return self._cases.get(_key(ev, tuple(cases), node.cond))
         if not isinstance(node, ir.If | ir.TernaryOp):

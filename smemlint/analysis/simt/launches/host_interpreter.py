@@ -446,7 +446,7 @@ class HostPolicy(Policy):
         for known, other in ((a, b), (b, a)):
             is_open = not isinstance(other, AffineInt) or bool(other.terms)
             if isinstance(known, AffineInt) and self._is_default(known) and is_open:
-                self.has_default_path |= not self._is_irrelevant(ev, node)
+                self.has_default_path = self.has_default_path or not self._is_irrelevant(ev, node)
                 return self._default(ev, known, node) if self.default_path else None
         return None
 
