@@ -70,6 +70,7 @@ class NodeFacts:
     _operands: dict[tuple[ir.Node, str, bool], dict[ir.Node, list[Sunk]]] = field(
         default_factory=dict
     )
+    _takers: dict[ir.Node, tuple[ir.Compound, str]] = field(default_factory=dict)
     _taken: dict[tuple[ir.Node, str], tuple[MembersRead | None, PartsRead | None]] = field(
         default_factory=dict
     )
@@ -108,18 +109,23 @@ class NodeFacts:
         return self._operands[key]
 
     def note_taken(self, load: ir.Node, body: ir.Compound, name: str) -> None:
-        """Takes in what a function reads of what it takes by value.
+        """Notes which function takes by value what is loaded.
 
         Args:
             load: what it is given.
             body: of the function.
             name: of the parameter.
         """
-        if (body, name) not in self._taken:
-            taken = members_of_parameter(body, name), parts_of_parameter(body, name)
-            self._taken[body, name] = taken
-        members, parts = self._taken[body, name]
-        self.members_read[load], self.parts_read[load] = members, parts
+        self._takers[load] = body, name
+
+    def read_of(self, load: ir.Node) -> tuple[MembersRead | None, PartsRead | None]:
+        """Returns what is read of a variable, or by a function, that a load gives its value."""
+        taker = self._takers.get(load)
+        if taker is None:
+            return self.members_read.get(load), self.parts_read.get(load)
+        if taker not in self._taken:
+            self._taken[taker] = members_of_parameter(*taker), parts_of_parameter(*taker)
+        return self._taken[taker]
 
     def mod_ref(self, statement: ir.Node) -> ModRef | None:
         """Returns what a statement may change and names; None where its text does not tell."""

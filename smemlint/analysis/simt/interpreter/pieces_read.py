@@ -45,7 +45,7 @@ def pieces_read(
         Offsets and sizes, none for all; others may be loaded if it is open.
     """
     facts = ev.state.node_facts
-    members, parts = facts.members_read.get(node), facts.parts_read.get(node)
+    members, parts = facts.read_of(node)
     scalars = list(scalars_of(ctype)) if members is not None or parts is not None else []
     if not scalars or not _are_apart(scalars):
         return [], False
