@@ -196,3 +196,19 @@ def test_member_templates_take_no_room() -> None:
     record = unit.records["S"][0].parse()
     assert record is not None
     assert [member.name for member in record.decls] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("do { if (n) s[0] = 1; } while (0);", ir.Compound),
+        ("do { for (;;) s[0] = 1; } while (false);", ir.Compound),
+        ("do { if (n) break; s[0] = 1; } while (0);", ir.DoWhile),
+        ("do { if (n) continue; s[0] = 1; } while (0);", ir.DoWhile),
+        ("do { s[0] = 1; } while (1);", ir.DoWhile),
+        ("do { s[0] = 1; } while (n);", ir.DoWhile),
+    ],
+)
+def test_what_runs_once_and_is_not_left_is_a_block(source: str, kind: type[ir.Node]) -> None:
+    found = parse(source)
+    assert type(found.tree.body.block_items[0]) is kind

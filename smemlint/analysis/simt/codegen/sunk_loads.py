@@ -79,7 +79,6 @@ from smemlint.analysis.simt.codegen.branches.branch_shapes import (
     is_computed,
     is_counted,
     is_member,
-    is_once,
     is_opaque,
     is_result,
     keeps_branch,
@@ -335,8 +334,8 @@ class _Sinking:
     def _sink_into(self, item: ir.Node, value: LoadedValue, later: Sequence[ir.Node]) -> None:
         """Notes where loads go that a statement reads, and perhaps later ones."""
         others = [each for each in self._until_assigned(later, value) if self._reads(each, value)]
-        if is_once(item) and not others:
-            self._within = value, statements(item.stmt if isinstance(item, ir.DoWhile) else item)
+        if isinstance(item, ir.Compound) and not others:
+            self._within = value, item.block_items
         if isinstance(item, ir.For | ir.While) and not others and not self._is_in_head(item, value):
             self._note(item, item, value, is_open=True)
             if not is_counted(item) and isinstance(item, ir.For):

@@ -55,14 +55,6 @@ def statements(node: ir.Node) -> Sequence[ir.Node]:
     return node.block_items if isinstance(node, ir.Compound) else (node,)
 
 
-def is_once(item: ir.Node) -> bool:
-    """Returns whether statements stand in braces, or in a macro's `do {} while (0)`."""
-    match item:
-        case ir.Compound() | ir.DoWhile(cond=ir.Constant(value="0" | "false")):
-            return True
-    return False
-
-
 def is_branch(item: ir.Node) -> bool:
     """Returns whether a statement is a branch that surely stays."""
     return isinstance(item, ir.If) and keeps_branch(item) is not False

@@ -22,7 +22,6 @@ from smemlint.frontend.cuda.parser.to_ir.types import convert_declarations, conv
 converts_parts(c_ast.Compound, ir.Compound, block_items=statements)
 converts_parts(c_ast.EmptyStatement, ir.EmptyStatement)
 converts_parts(c_ast.While, ir.While, cond=expression, stmt=statement)
-converts_parts(c_ast.DoWhile, ir.DoWhile, cond=expression, stmt=statement)
 converts_parts(c_ast.Switch, ir.Switch, cond=expression, stmt=statement)
 converts_parts(c_ast.Case, ir.Case, expr=expression, stmts=statements)
 converts_parts(c_ast.Default, ir.Default, stmts=statements)
@@ -31,6 +30,20 @@ converts_parts(c_ast.Continue, ir.Continue)
 converts_parts(c_ast.Return, ir.Return, expr=optional_expression)
 converts_parts(c_ast.Goto, ir.Goto, name=as_it_is)
 converts_parts(c_ast.Label, ir.Label, name=as_it_is, stmt=statement)
+
+
+_JUMPS = (ir.Break, ir.Continue, ir.Unparsed)
+
+
+@converts(c_ast.DoWhile)
+def _do(node: c_ast.DoWhile) -> ir.Node:
+    """Converts a loop; `do { .. } while (0)` of a macro is none, unless a jump leaves it."""
+    cond, body = expression(node.cond), statement(node.stmt)
+    match cond:
+        case ir.Constant(value="0") | ir.ID(name="false"):
+            if not any(isinstance(part, _JUMPS) for part in body.walk()):
+                return body
+    return ir.DoWhile(cond, body, at=place_of(node))
 
 
 @converts(c_ast.If)
