@@ -83,7 +83,7 @@ _EXTENTS = {
 }  # fmt: skip
 """Parts of names of numbers, the first that fits."""
 _STATEMENT_WORDS = r"return|case|goto|else|throw|new|delete|typename|template|co_return"
-_MODES = {"m": (128, 128), "n": (128, 256), "k": (64, 64)}
+_MODES = {"m": (128, 64), "n": (128, 256), "k": (64, 64)}
 """Extents of a tile by the letter that a name has for the mode."""
 _EXTENT_METHODS = frozenset(
     ("extent", "stride", "size", "numel", "n_rows", "n_cols", "length", "dim")

@@ -56,8 +56,8 @@ def test_shapes_of_tiles_are_guessed(parameter, mode, certainty, tmp_path):
 
 
 def test_shapes_by_name():
-    assert guessed_shapes("mma_tiler_mn", 2) == ((128, 128), (128, 256))
-    assert guessed_shapes("tile_shape_mnk") == ((128, 128, 64), (128, 256, 64))
+    assert guessed_shapes("mma_tiler_mn", 2) == ((128, 128), (64, 256))
+    assert guessed_shapes("tile_shape_mnk") == ((128, 128, 64), (64, 256, 64))
     assert guessed_shapes("cluster_shape_mnk") == ((1, 1, 1), (2, 1, 1))
     assert guessed_shapes("cta_tiler") == ()
 
