@@ -39,6 +39,11 @@ in[i * n]` for i from 0 on, by what is behind `unroll`:
 | 2, four words of `s[66 * i + 4 * t]` | LDS.64 |
 | 4, with `__align__(16)`; `*p++` | LDS.128 |
 
+So it is of the four iterations that share a basic block where only run time tells how many there
+are: of `s[2 * t + 64 * i]` and the word behind it, from i = 0 or 2 on LDS.64, from 1 on, from 32 or
+31 downwards and behind `i++` words, from a variable n on LDS.64, behind `i++` words, from n + 1 on
+LDS.64: open.
+
 So it is in what is left over of a loop that is unrolled by four at run time: of
 `for (i = t; i < 256; i += 128) g[i] = s[2 * i] * s[2 * i + 1];` both iterations are, with two LDS
 each, of `i < 1024` none, with an LDS.64. Of `i += blockDim.x` all are LDS.64. Stores are as loads,
@@ -57,7 +62,7 @@ from dataclasses import replace
 from itertools import chain, pairwise
 
 from smemlint.analysis.simt.codegen.slots import run_and_position
-from smemlint.analysis.simt.codegen.unroll import stays_a_loop
+from smemlint.analysis.simt.codegen.unroll import RUN_TIME, stays_a_loop, unrolled
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, is_combined, power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence, holds_loops
@@ -101,6 +106,37 @@ def mark_induction_pointers(
         _mark_pointers(items, atoms, known, together, is_sure=is_left is not None)
     elif is_left is not False and not holds_loops(items):
         _mark_pointers(items, atoms, known, is_sure=is_left is True)
+
+
+def mark_run_time_pointers(
+    items: Sequence[Event | Fence], trip: AffineInt, cost: int, pragma: str, *, is_second: bool
+) -> None:
+    """Marks accesses of the iteration that stands for all of a loop that is unrolled at run time.
+
+    Args:
+        items: of the iteration.
+        trip: the number of the iteration, an unknown.
+        cost: of the iteration; where a third more is too much for four of them, it is open.
+        pragma: before the loop.
+        is_second: an iteration was run before that one.
+    """
+    together, surely = (unrolled(1, c, pragma, is_constant=False) for c in (cost, 4 * cost // 3))
+    parted = any(isinstance(item, Fence) and item.kind == "barrier" for item in items)
+    if len(trip.terms) != 1 or together == 1 or parted or holds_loops(items):
+        return
+    ((symbol, each),) = trip.terms
+    for run in _runs(items, {symbol.key}).values():
+        offset = next(iter(run.values()))[0].offset
+        assert isinstance(offset, AffineInt)
+        factors = {unknown.key: factor for unknown, factor in offset.terms}
+        moved = factors.pop(symbol.key, None)
+        if not isinstance(moved, int) or not isinstance(each, int):
+            continue
+        block = range(-is_second, together - is_second)
+        places = sorted({at + k * (moved // each) for at in run for k in block})
+        if places[0] >= 0:
+            is_open = bool(factors or pragma) or surely != RUN_TIME
+            _mark_run(run, power_of_two(_pointed_at(places)), is_open)
 
 
 def mark_left_over(items: Sequence[Event | Fence], atoms: Set[str]) -> None:

@@ -11,7 +11,10 @@ from dataclasses import field
 from math import gcd
 
 from smemlint.analysis.simt.codegen.branches.branch_shapes import statements
-from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
+from smemlint.analysis.simt.codegen.induction import (
+    mark_induction_pointers,
+    mark_run_time_pointers,
+)
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
 from smemlint.analysis.simt.codegen.unroll import is_left_by_llvm
 from smemlint.analysis.simt.domain.ctypes import I32
@@ -224,6 +227,8 @@ def _execute_general(
             atoms = {symbol.key for symbol, _ in trip.terms}
             is_left = is_left_by_llvm(1, loop.cost - cost)
             mark_induction_pointers(items, atoms, pragma, is_left=is_left)
+            cost, is_second = loop.cost - cost, isinstance(node, ir.DoWhile)
+            mark_run_time_pointers(items, trip, cost, pragma, is_second=is_second)
     state.trace.fence("iteration", depth=state.open_loops)
 
 

@@ -34,6 +34,8 @@ UNROLLED = '_Pragma("unroll") for (int i = 1; i < 4; i++)'
         ("g = s[t * 4]; q[t + 5] = n + g; g += s[t * 4];", [4], [4]),
         ("if (o[t + 7] > n) { s[t * 4] = n; g = s[t * 4] + 1; }", [], [4]),
         ("s[t * 4] = n; if (o[t + 7] > n) { g = s[t * 4] + 1; }", [], [4]),
+        ("if (t < n) s[t] = n; g = __shfl_down_sync(~0u, n, t); if (t < n) g += s[t];", [4], [4]),
+        ("if (t < n) s[t] = n; if (t < n) g += s[t];", [], [4]),
         (UNROLLED + " { s[t * 4] = s[t * 4] + s[t * 4 + i]; }", [16], [4]),
         (UNROLLED + " { s[t * 4] += s[t * 4 + i]; }", [16], [4]),
         ("for (int i = 0; i < n; i++) { s[t * 4] = s[t * 4] + o[i * 7]; }", [4], [4]),

@@ -166,3 +166,26 @@ def test_what_a_function_costs_decides_how_far_its_loop_is_unrolled(function, tr
     loop = f"for (int i = 0; i < {trips}; i++) a += {function}(s[32 * t + i]);"
     loop = loop.replace("exp(", "exp((double)")
     assert in_blocks(loop) == ({(width, Certainty.ASSUMED)}, trips * 4 // width)
+
+
+@pytest.mark.parametrize(
+    ("loop", "place", "width"),
+    [
+        ("for (int k = 0; k < n; k++) { BODY }", "s[2 * t + 64 * k + {}]", 8),
+        ("for (int k = 2; k < n; k++) { BODY }", "s[2 * t + 64 * k + {}]", 8),
+        ("for (int k = 1; k < n; k++) { BODY }", "s[2 * t + 64 * k + {}]", 4),
+        ("int k = 0; while (k < n) { k++; BODY }", "s[2 * t + 64 * k + {}]", 4),
+        ("for (int k = 32; k > n; k--) { BODY }", "s[2 * t + 64 * k + {}]", 4),
+        ("for (int k = 0; k < n; k++) { BODY }", "s[1024 + 2 * t + 64 * k + {}]", 4),
+        ("for (int k = n; k < m; k++) { BODY }", "s[2 * t + 64 * k + {}]", 8),
+        ("int k = n; do { k++; BODY } while (k < m);", "s[2 * t + 64 * k + {}]", None),  # 4
+        ("for (int k = n + 1; k < m; k++) { BODY }", "s[2 * t + 64 * k + {}]", None),  # 8
+    ],
+)
+def test_four_iterations_of_a_loop_that_run_time_ends_have_a_pointer(loop, place, width):
+    body = "x = x * " + " * ".join(place.format(o) for o in range(2)) + ";"
+    head = "#pragma unroll 1\n  for (int k = 0; k < n; k++) { BODY }"
+    text = KERNEL.replace(head, loop).replace("int n)", "int n, int m)")
+    found = accesses_of(text.replace("BODY", body).replace("ALIGN", ""))
+    own = [a for a in found if a.kind is AccessKind.LOAD and a.instructions]
+    assert {a.width_bytes if a.certainty is Certainty.ASSUMED else None for a in own} == {width}
