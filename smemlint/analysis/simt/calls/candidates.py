@@ -10,7 +10,7 @@ from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import members_of, signature_of
 from smemlint.frontend import ir
-from smemlint.frontend.program import Function, Record
+from smemlint.frontend.program import Function, Record, ScopedT
 from smemlint.reasons import Assumption, Topic
 
 LIBRARIES = frozenset(("std", "cute", "cutlass"))
@@ -121,7 +121,7 @@ def _path(spelling: str) -> tuple[str, ...]:
     return tuple(spelling.split("<", 1)[0].split("::"))
 
 
-def functions_meant(ev: Evaluator, found: Sequence[Function], spelling: str) -> list[Function]:
+def functions_meant(ev: Evaluator, found: Sequence[ScopedT], spelling: str) -> list[ScopedT]:
     """Returns those of some functions of one name that a spelling means where it stands."""
     scopes = frozenset(f.scope for f in found)
     if len(scopes) < 2:

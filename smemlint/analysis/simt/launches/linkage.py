@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
@@ -14,7 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import signature_of, type_words
 from smemlint.frontend import ir
-from smemlint.frontend.program import Function, Prototype, Unit
+from smemlint.frontend.program import Function, Prototype, Scoped, Unit
 
 _POINTERS = (ir.PtrDecl, ir.ArrayDecl)
 
@@ -24,15 +25,20 @@ def linked_kernels(
 ) -> list[Function]:
     """Returns the kernels of a name that a launch may mean in the unit that is read.
 
-    They are those that the unit defines, and those that its declarations are linked to; all where
-    it does neither: the header that declares them was not read.
+    They are those that the unit defines, and those that its declarations are linked to, of the
+    namespace that the name means there; all where it does neither: the header that declares them
+    was not read.
     """
     unit, last = ev.state.unit, name.rsplit("::", 1)[-1]
-    own = {f.span for f in unit.functions_named(last) if f.is_kernel}
+    kernels = [f for f in unit.functions_named(last) if f.is_kernel]
     declared = unit.prototypes(last)
-    if not own and not declared:
+    if not kernels and not declared:
         return list(found)
-    return [f for f in found if f.span in own or any(_links(ev, p, f, owner) for p in declared)]
+    in_sight: list[Scoped] = [*kernels, *declared]
+    meant = {s.scope for s in functions_meant(ev, in_sight, name)}
+    own = {f.span for f in kernels if f.scope in meant}
+    links = [p for p in declared if p.scope in meant]
+    return [f for f in found if f.span in own or any(_links(ev, p, f, owner) for p in links)]
 
 
 def _links(
@@ -40,11 +46,17 @@ def _links(
 ) -> bool:
     """Returns whether a declaration may be that of a kernel of another unit.
 
-    C++ links by the types of the parameters; what cannot be read may be any, and a template's are
-    known only with its arguments.
+    C++ links by the namespace, of which a definition may leave out the beginning, and by the types
+    of the parameters; what cannot be read may be any, and a template's are known only with its
+    arguments.
     """
     parameters = signature_of(kernel).parameters
-    if declared.parameters is None or kernel.template:
+    if declared.parameters is None:
+        return True
+    inner = min(len(declared.scope), len(kernel.scope))
+    if declared.scope[-inner:] != kernel.scope[-inner:]:  # of an empty one: all of the other
+        return False
+    if kernel.template:
         return True
     if len(declared.parameters) != len(parameters):
         return False

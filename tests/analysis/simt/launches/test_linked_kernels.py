@@ -81,3 +81,35 @@ def test_of_two_programs_each_has_the_launches_that_link():
         two_cu="__global__ void k(const float *, int);\n" + launch.format(160),
     )
     assert found == {"a.cu": {96}, "b.cu": {160}}
+
+
+@pytest.mark.parametrize(("defined", "is_linked"), [
+    ("__global__ void in::a::k(float *o, int n)", True),
+    ("namespace in { __global__ void a::k(float *o, int n)", True),
+    ("namespace in { namespace a { __global__ void k(float *o, int n)", True),
+    ("namespace in { using namespace b; __global__ void a::k(float *o, int n)", True),
+    ("using namespace in; __global__ void a::k(float *o, int n)", True),
+    ("__global__ void in::b::k(float *o, int n)", False),
+    ("namespace in { namespace b { __global__ void k(float *o, int n)", False),
+    ("namespace in { __global__ void k(float *o, int n)", False),
+    ("__global__ void k(float *o, int n)", False),
+])  # fmt: skip
+def test_kernels_of_another_namespace(defined, is_linked):
+    declared = "namespace in { namespace a { __global__ void k(float *, int); } namespace b { } }\n"
+    braces = "}" * (defined.count("{"))
+    found = blocks(
+        k_cu=f"{declared}{defined} {BODY} {braces}",
+        main_cu=declared + "void go(float *o) { in::a::k<<<1, 96>>>(o, 3); }",
+    )
+    assert found == {"k.cu": {96} if is_linked else {None}}
+
+
+def test_which_of_two_declared_kernels_is_launched():
+    both = "".join(f"namespace {n} {{ __global__ void k(float *, int); }}\n" for n in "ab")
+    found = blocks(
+        a_cu=f"{both}__global__ void a::k(float *o, int n) {BODY}",
+        b_cu=f"{both}namespace b {{ __global__ void k(float *o, int n) {BODY} }}",
+        main_cu=both + "void go(float *o) { a::k<<<1, 96>>>(o, 3); b::k<<<1, 32>>>(o, 3); }\n"
+        "namespace b { void local(float *o) { k<<<1, 64>>>(o, 3); } }",
+    )
+    assert found == {"a.cu": {96}, "b.cu": {32, 64}}
