@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
+from smemlint.analysis.simt.calls.construction import initialize_as_declared
 from smemlint.analysis.simt.domain.ctypes import (
     CType,
     IntType,
@@ -13,6 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import (
     Geometry,
+    LValue,
     Scope,
     Variable,
 )
@@ -36,7 +39,8 @@ from smemlint.analysis.simt.types.template_arguments import (
     default_scope,
     open_types,
 )
-from smemlint.frontend.program import Function, TemplateParameter
+from smemlint.frontend import ir
+from smemlint.frontend.program import Function, Record, TemplateParameter
 from smemlint.limits.budgets import (
     MAX_HOST_STEPS,
     MAX_HOST_TRIPS,
@@ -84,6 +88,8 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
             Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record, place)
         ]
     try:
+        if record is not None:
+            _initialize_constants(ev, record, LValue(this, offset_of(0), record))
         of_class = _class_template(ev, function) if record is None else ()
         hidden = open_types((*of_class, *function.template), scope)
         state.frame.scopes[-1].update(hidden)
@@ -103,6 +109,28 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         policy.steps = state.budget.steps
         state.sums.awaiting.clear()  # calls that were cut hold the evaluation
     return not function.parse().dropped
+
+
+def _initialize_constants(ev: Evaluator, ctype: RecordType, place: LValue) -> None:
+    """Gives the constant members of an object their declared values, where it has no others.
+
+    Every constructor is defined in the class and leaves them alone; where there is none, an object
+    may be made of a list.
+    """
+    record = cast("Record", ctype.record)
+    makers = [f for f in ev.policy.functions(ev, ctype.name) if f.record == ctype.name]
+    declared = ev.state.unit.prototypes(ctype.name)
+    if not makers or any(p.scope[-1:] == (ctype.name,) for p in declared):
+        return
+    trees = [getattr(maker.parse().tree, "body", None) for maker in makers]
+    lists = [item for tree in trees for item in getattr(tree, "block_items", ())]
+    named = {name for item in lists if isinstance(item, ir.OtherMembers) for name in item.named}
+    for decl in getattr(record.parse(), "decls", None) or ():
+        if not isinstance(decl, ir.Decl) or decl.init is None or "const" not in decl.quals:
+            continue
+        member = ctype.member(decl.name) if decl.name in ctype.initial.keys() - named else None
+        if member is not None and isinstance(member.type, IntType):
+            initialize_as_declared(ev, place, ctype, member, decl.init)
 
 
 def _given_value(ev: Evaluator, ctype: CType, key: str, name: str) -> Value:

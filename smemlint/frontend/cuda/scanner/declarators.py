@@ -84,7 +84,8 @@ def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
             kind = "variable"
         if kind == "variable" and not is_kept:
             continue
-        if not is_alias and at == 0:
+        is_maker = in_record and kind == "function" and at == 0
+        if not is_alias and at == 0 and not is_maker:
             continue  # a macro call or an expression: nothing stands before the name
         tokens = h[:begin] + h[first:last]
         yield Declared(kind, h[at], tokens, _qualifiers(h, at))
