@@ -2,74 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call, value_known
 from smemlint.analysis.simt.calls.constraints import enabled
 from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
-from smemlint.analysis.simt.calls.operands import operand_of, operand_value, operand_values
+from smemlint.analysis.simt.calls.operands import operand_of, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
+from smemlint.analysis.simt.calls.parameter_passing import bind_parameter
 from smemlint.analysis.simt.calls.passed_loads import passed_loads
 from smemlint.analysis.simt.calls.pure_calls import value_without_running
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
-from smemlint.analysis.simt.domain.ctypes import (
-    ArrayType,
-    CType,
-    IntType,
-    OpaqueType,
-    PointerType,
-    RecordType,
-    VoidType,
-    is_opaque,
-    unreferenced,
-)
-from smemlint.analysis.simt.domain.environment import (
-    Binding,
-    LValue,
-    Operand,
-    Scope,
-    Variable,
-    is_reference,
-    type_of,
-)
+from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, VoidType
+from smemlint.analysis.simt.domain.environment import LValue, Operand, Scope, is_reference
 from smemlint.analysis.simt.domain.masking import select
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
-    Aggregate,
     FloatValue,
-    Object,
     Pointer,
     Space,
     Unknown,
     Value,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Frame
-from smemlint.analysis.simt.interpreter.conversions import binds_temporary, convert
+from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
-from smemlint.analysis.simt.interpreter.pointers import TEXT
 from smemlint.analysis.simt.shared_functions import touches_shared
-from smemlint.analysis.simt.state import State
-from smemlint.analysis.simt.types.overloads import (
-    best_fit,
-    constancy_of,
-    parameters_of,
-    signature_of,
-)
+from smemlint.analysis.simt.types.overloads import best_fit, parameters_of, signature_of
 from smemlint.analysis.simt.types.records import is_specialization_open
-from smemlint.analysis.simt.types.specializations import (
-    class_fit,
-    definitions_for,
-    refuses,
-    takes,
-)
+from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, refuses, takes
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import open_types, template_scope
 from smemlint.frontend import ir
@@ -77,12 +44,6 @@ from smemlint.frontend.program import Function
 from smemlint.limits.budgets import MAX_CALL_RECURSION, MAX_CALLS
 from smemlint.reasons import Reason, ReasonCode
 
-_T = TypeVar("_T")
-
-_PARAMETER = "parameter type"
-"""The name of a parameter's type where a braced list makes an object of it."""
-_GIVEN = "parameter's operand"
-"""The name of an object that a parameter of another type is made of."""
 WHICH = "which specialization is meant is not known"
 
 
@@ -343,7 +304,7 @@ def entered_frame(
     state.memory.begin()
     try:
         bound = [
-            _bind_parameter(ev, i, param, operands, frame, node) for i, param in enumerate(params)
+            bind_parameter(ev, i, param, operands, frame, node) for i, param in enumerate(params)
         ]
         frame.call, frame.opening = node, len(state.trace.items)
         frame.pending.depth = state.memory.depth
@@ -365,109 +326,6 @@ def entered_frame(
         written = state.memory.commit(frozenset(map(id, state.locals[declared:])))
         del state.locals[declared:]
         drop_guards(ev, assumed, written, reached=frozenset(map(id, reached)))
-
-
-def _bind_parameter(
-    ev: Evaluator,
-    index: int,
-    param: ir.Decl,
-    operands: Sequence[Operand],
-    frame: Frame,
-    node: ir.Node,
-) -> tuple[str, Binding]:
-    state, name = ev.state, param.name
-    type_ = _in_frame(state, frame, lambda: ev.types.resolve(param.type))
-    if isinstance(type_, ArrayType):
-        type_ = PointerType(type_.element)
-    if index < len(operands):
-        operand = operands[index]
-    elif (init := param.init) is not None:
-        operand = _in_frame(state, frame, lambda: _default(ev, init, type_))
-    else:
-        unknown = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` has its default value")
-        default = state.new_local(name, type_, state.key(node, name), unknown)
-        return name, Variable(default, type_)
-    if is_reference(type_):
-        assert isinstance(type_, PointerType)
-        bound = _bind_reference(ev, name, type_, operand, node)
-        return name, replace(bound, is_constant=constancy_of(param, type_.target))
-    value = _value_given(ev, operand, type_)
-    if isinstance(value, Unknown) and value.is_uniform and isinstance(type_, IntType):
-        value = state.domain.symbol(state.key(node, name), name, type_)
-    converted = convert(ev, value, type_)
-    if isinstance(type_, OpaqueType):
-        type_ = type_of(converted)
-    held = state.new_local(name, type_, state.key(node, name), converted)
-    return name, Variable(held, type_, constancy_of(param, type_))
-
-
-def _default(ev: Evaluator, init: ir.Node, ctype: CType) -> Operand:
-    """Returns what a parameter takes by default: `{}` makes an object of its type."""
-    listed = init if isinstance(init, ir.BraceList) else None
-    if isinstance(init, ir.InitList):
-        listed = ir.BraceList(init.exprs, at=init.at)
-    if listed is None:
-        return operand_of(ev, init)
-    value = _value_given(ev, Operand(listed, None, None), unreferenced(ctype))
-    return Operand(ir.ID(_PARAMETER, at=listed.at), None, value)
-
-
-def _bind_reference(
-    ev: Evaluator, name: str, type_: PointerType, operand: Operand, node: ir.Node
-) -> Variable:
-    """Returns a parameter that refers to the operand's place, or to a temporary of its value."""
-    state, place = ev.state, operand.place
-    if place is None or binds_temporary(place.type, type_.target):
-        value = _value_given(ev, operand, type_.target)
-        is_text = isinstance(value, Pointer) and value.object.type == TEXT
-        is_place = isinstance(value, Pointer) and not isinstance(type_.target, PointerType)
-        if isinstance(value, Pointer) and is_place and not is_text:
-            place = LValue(value.object, value.offset, value.target, value.is_volatile)
-        else:
-            temporary = type_of(value) if isinstance(type_.target, OpaqueType) else type_.target
-            held = convert(ev, value, temporary)
-            local = state.new_local(name, temporary, state.key(node, name), held)
-            place = LValue(local, offset_of(0), temporary)
-    target = place.type if isinstance(type_.target, OpaqueType | ArrayType) else type_.target
-    if isinstance(place.type, RecordType) and not isinstance(target, RecordType):
-        target = place.type
-    pointer = Pointer(place.object, place.offset, target, place.volatile or type_.is_volatile)
-    obj = Object(name, type_, Space.LOCAL, state.key(node, name), {0: pointer}, born=state.mask)
-    return Variable(obj, PointerType(target, True))
-
-
-def _value_given(ev: Evaluator, operand: Operand, ctype: CType) -> Value:
-    """Returns the value that a parameter of a type takes: what is made of a list or an object."""
-    node = operand.node
-    bound: Scope = {_PARAMETER: ctype}
-    if isinstance(node, ir.BraceList) and not is_opaque(ctype):
-        given: tuple[ir.Expression, ...] = node.args
-    else:
-        value = operand_value(ev, operand)
-        if not isinstance(value, Aggregate) or not _is_converted(value, ctype):
-            return value
-        held = ev.state.new_local(_GIVEN, value.type, ev.state.key(node, _GIVEN), value)
-        bound[_GIVEN] = Variable(held, value.type)
-        given = (ir.ID(_GIVEN, at=node.at),)
-    with ev.state.frame.scoped(bound):
-        return ev.evaluate(ir.FuncCall(ir.ID(_PARAMETER, at=node.at), given, at=node.at))
-
-
-def _is_converted(value: Aggregate, ctype: CType) -> bool:
-    """Returns whether a parameter of a type takes what an object of another class is made."""
-    if not isinstance(value.type, RecordType):
-        return False
-    return isinstance(ctype, IntType) or value.type.is_unrelated(ctype)
-
-
-def _in_frame(state: State, frame: Frame, evaluate: Callable[[], _T]) -> _T:
-    """Returns what is evaluated with a frame on top of the stack."""
-    caller = state.frames
-    state.frames = [*caller, frame]
-    try:
-        return evaluate()
-    finally:
-        state.frames = caller
 
 
 def is_result_place(ctype: CType) -> bool:
