@@ -9,6 +9,7 @@ import numpy as np
 
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.affine import AffineDomain
+from smemlint.analysis.simt.domain.comparisons import compare
 from smemlint.analysis.simt.domain.ctypes import I64, common
 from smemlint.analysis.simt.domain.lanes import Lanes, settled
 from smemlint.analysis.simt.domain.values import (
@@ -84,7 +85,7 @@ def from_end(ev: Evaluator, node: ir.WrappedIndex) -> Value:
             return index
         wrapped = np.where(np.less(index.base, 0), index.base + extent.constant, index.base)
         return AffineInt(settled(wrapped), index.type)
-    is_open = not isinstance(state.domain.compare(">=", index, AffineInt(0)), AffineInt)
+    is_open = not isinstance(compare(">=", index, AffineInt(0)), AffineInt)
     if is_open and _MAYBE_NEGATIVE not in state.assumptions:
         state.assumptions.append(_MAYBE_NEGATIVE)
     return index

@@ -17,23 +17,11 @@ from typing import Any
 import numpy as np
 
 from smemlint.analysis.simt.domain.bounded import ADDRESS, bounded
-from smemlint.analysis.simt.domain.ctypes import (
-    BOOL,
-    I32,
-    I64,
-    IntType,
-    StaticIntType,
-    common,
-    promoted,
-)
+from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare
+from smemlint.analysis.simt.domain.ctypes import I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
-from smemlint.analysis.simt.domain.integer_scev import (
-    combined,
-    compared_scev,
-    scev_of,
-    subtracted_scev,
-)
-from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
+from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
+from smemlint.analysis.simt.domain.intervals import is_below, lower, upper, with_least, within
 from smemlint.analysis.simt.domain.lanes import (
     Lanes,
     digest,
@@ -42,7 +30,6 @@ from smemlint.analysis.simt.domain.lanes import (
     plain,
     settled,
     smallest,
-    varies_in_a_warp,
 )
 from smemlint.analysis.simt.domain.linear_forms import (
     added,
@@ -59,15 +46,8 @@ from smemlint.analysis.simt.domain.linear_forms import (
 )
 from smemlint.analysis.simt.domain.scev import scaled, sum_of
 from smemlint.analysis.simt.domain.spelling import operation
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    LanePredicate,
-    Symbol,
-    Unknown,
-    depends_on,
-)
-from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
-from smemlint.reasons import Reason, ReasonCode
+from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown, depends_on
+from smemlint.reasons import ReasonCode
 
 BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
 """Operators whose result by a constant hangs on residues."""
@@ -75,13 +55,6 @@ BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
 _BITS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
-_EQUALITIES = frozenset(("==", "!="))
-_COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
-COMPARISONS = frozenset(_COMPARE)
-
 _LONGEST = 200
 """Characters of a symbol's key and of its name."""
 
@@ -159,7 +132,7 @@ class AffineDomain:
             case "&" | "|" | "^":
                 return self.bitwise(op, a, b)
             case _ if op in COMPARISONS:
-                return self.compare(op, a, b)
+                return compare(op, a, b)
         return Unknown.because(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated")
 
     # ---- the affine operations
@@ -220,7 +193,7 @@ class AffineDomain:
             known_sign = not type.signed or lower(a) >= 0
             if known_sign or is_zero(a.base % m):
                 return normalized(a.base // m, type, divided(a, m))
-        if _is_below(a, b):
+        if is_below(a, b):
             return AffineInt(0, type)
         least = lower(a) // m if m is not None and m > 0 and a.is_uniform else 0
         return with_least(self._fresh("/", a, b, type, modulus=m), least)
@@ -239,7 +212,7 @@ class AffineDomain:
                 return AffineInt(0, type)
             if not type.signed or lower(a) >= 0:
                 return AffineInt(settled(a.base % m), type)
-        if _is_below(a, b):
+        if is_below(a, b):
             return a
         return self._fresh("%", a, b, type, modulus=m, nonnegative=lower(a) >= 0)
 
@@ -310,7 +283,7 @@ class AffineDomain:
             above = tuple(t for t, high in zip(a.terms, is_high, strict=True) if high)
             return with_form(self.add(changed, AffineInt(0, a.type, above)), None)
         bits = self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
-        return _within(0, int(largest(b.base)), bits) if op == "&" else bits
+        return within(0, int(largest(b.base)), bits) if op == "&" else bits
 
     @staticmethod
     def key_of_choice(a: AffineInt, b: AffineInt, place: int) -> str:
@@ -354,67 +327,23 @@ class AffineDomain:
         more = self.multiply(difference, AffineInt(choice.base, b.type, terms))
         return self.add(b, more) if isinstance(more, AffineInt) else None
 
-    # ---- comparison
-
-    def compare(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
-        """Returns a comparison as 0 or 1; if open `Unknown`, uniform where both sides are."""
-        if a.is_concrete and b.is_concrete:
-            left, right = a.base, b.base
-            if not (a.type.signed and b.type.signed):
-                left, right = _as_compared(a, b)
-            truth = settled(plain(_COMPARE[op](left, right)))
-            is_static = isinstance(a.type, StaticIntType) and isinstance(b.type, StaticIntType)
-            form = compared_scev(op, a, b) if isinstance(truth, int) else None
-            return AffineInt(truth, a.type if is_static else BOOL, (), form)
-        difference = added(a, b, -1, I32)
-        if not difference.terms:
-            return AffineInt(settled(plain(_COMPARE[op](difference.base, 0))), BOOL)
-        low, high = lower(difference), upper(difference)
-        is_ordered = op in _EQUALITIES or not _may_wrap(a, b)
-        known = decided(op, low, high) if is_ordered else None
-        if known is not None:
-            return AffineInt(int(known), BOOL)
-        wandering = wandering_range(op, a, b)
-        if wandering is not None:
-            return wandering
-        uniform = a.is_uniform and b.is_uniform
-        reason = Reason(ReasonCode.UNKNOWN_CONDITION, "the condition is not known")
-        varies = not uniform and varies_in_a_warp(difference.base)
-        if varies and all(s.is_iteration for s, _ in difference.terms):
-            may_hold, holds = decided_by_lane(op, difference)
-            return LanePredicate(
-                reason, op == "==", may_hold=may_hold, holds=holds, is_staggered=True
-            )
-        is_data = varies and op == "=="
-        confines = not agrees_by_warp(difference) and not any(
-            map(_is_place_of_block, difference.terms)
-        )
-        if is_ordered and not uniform and (is_bound(low) or is_bound(high)):
-            may_hold, holds = decided_by_lane(op, difference)
-            if holds.any() or not may_hold.all():
-                return LanePredicate(
-                    reason, is_data, confines=confines, may_hold=may_hold, holds=holds
-                )
-        condition = _written(op, a, b) if uniform else ""
-        return Unknown(reason, is_data, uniform, condition=condition, confines=confines)
-
     def extreme(self, largest: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `max(a, b)` or `min(a, b)`."""
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             pick = np.maximum if largest else np.minimum
             return AffineInt(settled(plain(pick(a.base, b.base))), type)
-        greater = self.compare(">=", a, b)
+        greater = compare(">=", a, b)
         if isinstance(greater, AffineInt) and greater.constant is not None:
             return a if bool(greater.constant) == largest else b
         name, of = ("max", max) if largest else ("min", min)
         low, high = of(lower(a), lower(b)), of(upper(a), upper(b))
-        return _within(low, high, self._fresh(name, a, b, type, nonnegative=low >= 0))
+        return within(low, high, self._fresh(name, a, b, type, nonnegative=low >= 0))
 
     def convert(self, a: AffineInt, type: IntType) -> AffineInt | Unknown:
         """Returns the value as another integer type."""
         if type.is_bool:
-            return self.compare("!=", a, AffineInt(0))
+            return compare("!=", a, AffineInt(0))
         if not a.terms or type.bits >= 32:
             bits = wrapped(AffineInt(a.base, type, a.terms), narrowing=type.bits < 32)
             return with_form(bits, a.form)
@@ -502,71 +431,3 @@ class Results(AffineDomain):
         if isinstance(result, AffineInt) and len(result.terms) == 1:
             self.made_of[result.terms[0][0].key] = op, a, b
         return result
-
-
-def with_least(value: AffineInt | Unknown, least: int) -> AffineInt | Unknown:
-    """Returns an unknown that is known not to be below a number; others as they are."""
-    if isinstance(value, Unknown) or len(value.terms) != 1 or least <= 0:
-        return value
-    ((symbol, factor),) = value.terms
-    bounded = replace(symbol, nonnegative=True, least=max(symbol.least, least))
-    return AffineInt(value.base, value.type, ((bounded, factor),), value.form)
-
-
-def _is_below(a: AffineInt, b: AffineInt) -> bool:
-    """Returns whether `0 <= a < b`, whatever the unknowns are."""
-    low, high = lower(a), upper(a)
-    return bool(b.terms) and low >= 0 and is_bound(high) and high < lower(b)
-
-
-def _is_place_of_block(term: tuple[Symbol, Lanes]) -> bool:
-    """Returns whether an unknown is where the block is in the grid."""
-    return term[0].key.startswith("blockIdx.")
-
-
-def _as_compared(a: AffineInt, b: AffineInt) -> tuple[Lanes, Lanes]:
-    """Returns two numbers in the type that C++ compares them in: `-1 < 8u` does not hold."""
-    type = common(a.type, b.type)
-    if type.signed or min(smallest(a.base), smallest(b.base)) >= 0:
-        return a.base, b.base
-    return _as_unsigned(a.base, type.bits), _as_unsigned(b.base, type.bits)
-
-
-def _may_wrap(a: AffineInt, b: AffineInt) -> bool:
-    """Returns whether a side may be a negative number that C++ compares as a large one.
-
-    An unknown without a bound is taken for a size: one that is not negative.
-    """
-    if common(a.type, b.type).signed:
-        return False
-    return any(low < 0 and is_bound(low) for low in (lower(a), lower(b)))
-
-
-def _as_unsigned(base: Lanes, bits: int) -> Lanes:
-    most = (1 << bits) - 1
-    return base & most if isinstance(base, int) else base.astype(np.uint64) & np.uint64(most)  # type: ignore[return-value]
-
-
-def _written(op: str, a: AffineInt, b: AffineInt) -> str:
-    """Returns a text that is equal only for equal comparisons: by `<` or `==`, or `!` of these."""
-    if op in (">", "<="):
-        a, b = b, a
-    type, name = common(a.type, b.type), "==" if op in ("==", "!=") else "<"
-    text = f"({name} {type.bits} {type.signed} {a.identity()} {b.identity()})"
-    return f"!{text}" if op in ("<=", ">=", "!=") else text
-
-
-def truth(a: AffineInt) -> AffineInt | Unknown:
-    """Returns the value as a condition."""
-    if a.type.is_bool and not a.terms:
-        return a
-    return AffineDomain().compare("!=", a, AffineInt(0))
-
-
-def _within(low: int, high: int, value: AffineInt | Unknown) -> AffineInt | Unknown:
-    """Returns a fresh unknown as one that is known to be in a range."""
-    if isinstance(value, Unknown) or not isinstance(value.base, int) or value.base != 0:
-        return value
-    most, least = high if is_bound(high) and high >= 0 else None, max(low, 0)
-    terms = tuple((replace(s, most=most, least=least), factor) for s, factor in value.terms)
-    return AffineInt(0, value.type, terms)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.lanes import largest, smallest
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 
 NO_BOUND = 1 << 62
 """What `lower`, negated, and `upper` give where there is no bound."""
@@ -88,3 +90,27 @@ def _scaled(factors: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
 def is_bound(limit: int) -> bool:
     """Returns whether `lower` or `upper` gave a bound, and not that there is none."""
     return abs(limit) < NO_BOUND
+
+
+def is_below(a: AffineInt, b: AffineInt) -> bool:
+    """Returns whether `0 <= a < b`, whatever the unknowns are."""
+    low, high = lower(a), upper(a)
+    return bool(b.terms) and low >= 0 and is_bound(high) and high < lower(b)
+
+
+def with_least(value: AffineInt | Unknown, least: int) -> AffineInt | Unknown:
+    """Returns an unknown that is known not to be below a number; others as they are."""
+    if isinstance(value, Unknown) or len(value.terms) != 1 or least <= 0:
+        return value
+    ((symbol, factor),) = value.terms
+    bounded = replace(symbol, nonnegative=True, least=max(symbol.least, least))
+    return AffineInt(value.base, value.type, ((bounded, factor),), value.form)
+
+
+def within(low: int, high: int, value: AffineInt | Unknown) -> AffineInt | Unknown:
+    """Returns a fresh unknown as one that is known to be in a range."""
+    if isinstance(value, Unknown) or not isinstance(value.base, int) or value.base != 0:
+        return value
+    most, least = high if is_bound(high) and high >= 0 else None, max(low, 0)
+    terms = tuple((replace(s, most=most, least=least), factor) for s, factor in value.terms)
+    return AffineInt(0, value.type, terms)

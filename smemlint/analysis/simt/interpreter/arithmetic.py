@@ -10,7 +10,7 @@ from smemlint.analysis.simt.codegen.slow_paths import (
     quotient_path,
 )
 from smemlint.analysis.simt.codegen.unroll import DIVISION
-from smemlint.analysis.simt.domain.affine import COMPARISONS
+from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare, wandering_range
 from smemlint.analysis.simt.domain.ctypes import I64, common
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
 from smemlint.analysis.simt.domain.integer_scev import bits_of_sum, operated_scev
@@ -25,7 +25,6 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     opposite,
 )
-from smemlint.analysis.simt.domain.wandering_ranges import wandering_range
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import compared
 from smemlint.analysis.simt.interpreter.pointers import TEXT, advance_or_forget, summed_scev
@@ -142,7 +141,7 @@ def _apply_to_pointers(ev: Evaluator, op: str, a: Value, b: Value) -> Value:
         if op == "-":
             return state.domain.divide(difference, AffineInt(max(a.target.size, 1), I64))
         if op in COMPARISONS:
-            return state.domain.compare(op, difference, AffineInt(0, I64))
+            return compare(op, difference, AffineInt(0, I64))
     is_null = isinstance(a, AffineInt) or isinstance(b, AffineInt)
     if not is_null and (_is_text(a) or _is_text(b)):
         return Unknown.because(ReasonCode.NOT_MODELLED, "texts are not compared")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path
 from smemlint.analysis.simt.dispatch import evaluates
-from smemlint.analysis.simt.domain.affine import truth
 from smemlint.analysis.simt.domain.bounded import ADDRESS
+from smemlint.analysis.simt.domain.comparisons import truth
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I8,

@@ -14,7 +14,7 @@ from smemlint.analysis.simt.calls.class_operators import call_operator, is_of_st
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best, inline_named
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.affine import COMPARISONS
+from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I8,
@@ -131,7 +131,7 @@ def evaluate_unary(ev: Evaluator, node: ir.UnaryOp) -> Value:
         case "!":
             if hangs_on_null(value):
                 return opposite(value)
-            return state.domain.compare("==", value, AffineInt(0, value.type))
+            return compare("==", value, AffineInt(0, value.type))
     return Unknown.because(ReasonCode.NOT_MODELLED, f"operator `{op}` is not evaluated")
 
 

@@ -11,7 +11,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import Number
 from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.values import Instance, Scopes, Unknown, Value, is_known
-from smemlint.analysis.simt.domain.affine import with_least
+from smemlint.analysis.simt.domain.intervals import with_least
 from smemlint.reasons import Assumption, Topic
 
 
