@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from smemlint.analysis.simt.launches.open_parameters import (
-    Flows,
-    OpenParameters,
-    Words,
-    open_parameters,
-)
+from smemlint.analysis.simt.launches.dependences import Words
+from smemlint.analysis.simt.launches.open_parameters import Flows, OpenParameters, open_parameters
 from smemlint.frontend.cuda.unit import LoadOptions, load_unit
 
 NAMES = ("run", "execute", "verify", "apply")
