@@ -44,3 +44,70 @@ def test_flags_are_executed_while_choices_leave_room(choices, is_reached):
     codes = {note.reason.code for note in facts.not_analysed}
     assert not crashed
     assert (ReasonCode.NOT_REACHED not in codes) is is_reached
+
+
+ELEMENTS = """
+import cutlass
+import cutlass.cute as cute
+
+
+class Kernel:
+    def __init__(self, flag: bool = False, n: int = 0):
+        self.flag = flag
+        self.n = n
+
+    @cute.jit
+    def __call__(self):
+        self.kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self):
+        lane, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32)), 16)
+        r = cute.make_rmem_tensor((4,), cutlass.Float32)
+        column = s[None, lane]
+        s[lane, 0] = 1.0
+        if cutlass.const_expr(CONDITION):
+            BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [  # lanes 32 words apart share a bank: 32 wavefronts, and 4 at least where each has 16 bytes
+        ("x = s[0, lane]", (4, 32, 1)),
+        ("s[0, lane] = 2.0", (4, 32, 1)),
+        ("column[5] = 2.0", (4, 32, 1)),
+        ("column.fill(0.0)", (16, 32, 4)),
+        ("s[None, lane].store(r.load())", (16, 32, 4)),
+    ],
+)
+def test_elements_that_the_other_value_of_a_flag_leads_to(body, expected):
+    program = ELEMENTS.replace("CONDITION", "self.flag").replace("BODY", body)
+    facts, _ = analyze([Source("k.py", program)], Settings())
+    line = 1 + ELEMENTS[: ELEMENTS.index("BODY")].count("\n")
+    (access,) = (a for k in facts.kernels for a in k.accesses if a.span.line == line)
+    pattern = access.patterns[0]
+    assert (access.width_bytes, pattern.wavefronts, pattern.ideal) == expected
+    assert ReasonCode.NOT_REACHED not in {n.reason.code for n in facts.not_analysed}
+
+
+@pytest.mark.parametrize(
+    ("body", "noted"),
+    [
+        ("x = s[0, lane]", 1),
+        ("s[0, lane] += 2.0", 1),
+        ("s[None, 3][lane] = 2.0", 1),
+        ("column.fill(0.0)", 1),
+        ("x = s[None, lane].load()", 1),
+        ("part = s[None, 3]", 0),
+        ("r[0] = r[1]; r.fill(0.0)", 0),
+        ("n = s.shape[0]", 0),
+    ],
+)
+def test_elements_that_no_argument_is_found_for_are_said(body, noted):
+    program = ELEMENTS.replace("CONDITION", "self.n * 3 == 21").replace("BODY", body)
+    facts, _ = analyze([Source("k.py", program)], Settings())
+    codes = [n.reason.code for n in facts.not_analysed]
+    assert codes == [ReasonCode.NOT_REACHED] * noted

@@ -99,10 +99,12 @@ def call(
         scope = bind_parameters(interpreter, function, arguments, named)
         frame = Frame(function)
         frames.append(frame)
+        scopes = (*function.scopes, scope)
         try:
-            falls_through = interpreter.run(function.node.body, (*function.scopes, scope))
+            falls_through = interpreter.run(function.node.body, scopes)
         finally:
             frames.pop()
+            policy.leaves(function, scopes)
     if falls_through or not frame.returned:  # or it always raises
         frame.returned.append(None)
     return interpreter.model.join_returned(frame.returned)

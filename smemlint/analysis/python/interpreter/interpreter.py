@@ -61,6 +61,9 @@ class Policy:
         """Opens the execution of a function's body."""
         return nullcontext()
 
+    def leaves(self, function: Function, scopes: Scopes) -> None:
+        """Takes note of what the variables of a function are where its execution ends."""
+
     def inside_loop(self) -> AbstractContextManager[None]:
         """Opens the execution of a loop."""
         return nullcontext()

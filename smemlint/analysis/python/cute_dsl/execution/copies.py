@@ -302,6 +302,7 @@ def load(call: Call) -> Value:
 
 def _move_elements(call: Call, tensor: AnyTensor, kind: AccessKind) -> Value:
     """Records all elements of a tensor, which the DSL moves in vectors as `autovec_copy` does."""
+    call.run.reach(call.node, tensor)
     if isinstance(tensor, UnknownTensor) or not tensor.is_shared or call.run.kernel is None:
         return None
     try:

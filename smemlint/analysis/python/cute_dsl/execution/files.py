@@ -14,10 +14,9 @@ from functools import cached_property
 
 from smemlint.analysis.python.cute_dsl.execution.left_out import (
     LeftOut,
-    leaves_copies,
+    notes_of,
+    unreached_accesses,
     unreached_allocations,
-    unreached_copies,
-    with_unreached_copies,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside import guesses
 from smemlint.analysis.python.cute_dsl.execution.outside.agreement import (
@@ -47,7 +46,7 @@ from smemlint.analysis.python.cute_dsl.execution.outside.switches import (
     switch_for,
     switches_to,
 )
-from smemlint.analysis.python.cute_dsl.execution.outside.ways import ways_of
+from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access, ways_of
 from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run, choices_of, flags_of
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value
 from smemlint.config.settings import Settings
@@ -78,8 +77,9 @@ class FileFacts:
         kernels: each instance once.
         notes: what was not followed.
         reads: other files that were read.
-        reached: places of calls that were executed.
+        reached: places of calls and subscripts that were executed.
         entered: functions that were executed.
+        shared_names: variables that hold shared memory, each with its function.
         layouts: thread layouts that are not compact.
     """
 
@@ -88,6 +88,7 @@ class FileFacts:
     reads: dict[str, None] = field(default_factory=dict)
     reached: set[Span] = field(default_factory=set)
     entered: set[ast.FunctionDef] = field(default_factory=set)
+    shared_names: set[tuple[ast.FunctionDef, str]] = field(default_factory=set)
     layouts: dict[object, LayoutUse] = field(default_factory=dict)
 
 
@@ -102,9 +103,9 @@ def execute_file(text: PythonText, settings: Settings, callers: Callers) -> File
     file = _File(text, settings, callers)
     file.run_main()
     file.run_from_outside()
-    reached, entered = file.found.reached, file.found.entered
+    entered = file.found.entered
     file.found.notes += (
-        unreached_copies(text, reached, entered, file.failure)
+        notes_of(text, file.unreached(), entered, file.failure)
         or file.unfinished()
         or unreached_allocations(text, entered)
     )
@@ -158,17 +159,20 @@ class _File:
             self._run_with_option(name, value, first)
         flags = flags_of(first, self._named_on_the_way()) if first.state.finished else []
         for name, value in flags[: max(MAX_DSL_VARIANTS - len(choices), 0)]:
-            if not leaves_copies(self.text, self.found.reached):
+            if not self._leaves_accesses():
                 return
             self._run_with_option(name, value, first)
 
     def _named_on_the_way(self) -> frozenset[str]:
-        """Returns what the conditions name that lead to copies which are not executed."""
-        return ways_of(self.text.tree).names_on_the_way(self._unreached_calls())
+        """Returns what the conditions name that lead to accesses which are not executed."""
+        return ways_of(self.text.tree).names_on_the_way([a for _, a in self.unreached()])
 
-    def _unreached_calls(self) -> set[ast.Call]:
-        left = with_unreached_copies(self.text, self.found.reached)
-        return {call for _, calls in left for call in calls}
+    def unreached(self) -> Iterator[tuple[ast.FunctionDef, Access]]:
+        """Yields what may access shared memory and was not executed, with its function."""
+        return unreached_accesses(self.text, self.found.reached, self.found.shared_names)
+
+    def _leaves_accesses(self) -> bool:
+        return any(True for _ in self.unreached())
 
     def _run_with_option(self, name: str, value: Value, first: Run) -> None:
         """Adds what the program does with another option, unless it then refuses to go on."""
@@ -187,6 +191,7 @@ class _File:
             self.left_out.add_run(state)
             found.reached |= state.reached
             found.entered |= state.entered
+            found.shared_names |= state.shared_names
             found.layouts.update(state.layouts)
         for facts in kernels:
             self._add(facts)
@@ -215,9 +220,9 @@ class _File:
                 self._prefer(runs, kernels)
 
     def _leaves_something(self) -> bool:
-        """Returns whether a copy of the file is not reached, or an access is not decided."""
+        """Returns whether an access of the file is not reached, or an access is not decided."""
         are_complete = all(map(is_complete, self.found.kernels))
-        return not are_complete or leaves_copies(self.text, self.found.reached)
+        return not are_complete or self._leaves_accesses()
 
     def _call_from_outside(self) -> list[tuple[list[Run], list[KernelFacts]]]:
         """Returns what functions of other files lead to that call what the file defines."""
@@ -288,7 +293,7 @@ class _File:
             if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS:
                 guess, run = self._better(entry, guess, run)
             self._add_guesses(entry, guess, run)
-            leaves = leaves_copies(self.text, self.found.reached)
+            leaves = self._leaves_accesses()
             if guesses.asks_for_flags(run.state) and leaves:
                 other = replace(guess, flags=True)
                 self._add_guesses(entry, *self._guessed(entry, other))
@@ -297,7 +302,7 @@ class _File:
                 return
 
     def _switch(self, entry: Entry, guess: Guess, run: Run | None) -> None:
-        """Adds what arguments lead to that are not the defaults, where copies are left.
+        """Adds what arguments lead to that are not the defaults, where accesses are left.
 
         Args:
             entry: the function.
@@ -310,7 +315,7 @@ class _File:
         refusals = run.state.refusals if run is not None else set()
         tried: list[Switch] = [{}]
         while len(tried) <= MAX_DSL_SWITCHES:
-            further = switches_to(self.text.tree, self._unreached_calls(), functions)
+            further = switches_to(self.text.tree, [a for _, a in self.unreached()], functions)
             switch = next((s for s in further if s not in tried), None)
             if switch is None:
                 break
@@ -319,7 +324,7 @@ class _File:
         asks = run is not None and guesses.asks_for_flags(run.state)
         for switch in _rows_of(functions):
             for flags in (False, True) if asks else (guess.flags,):
-                if leaves_copies(self.text, self.found.reached):
+                if self._leaves_accesses():
                     other = replace(guess, flags=flags, switched=tuple(switch.items()))
                     self._add_switched(entry, other, refusals)
 

@@ -8,6 +8,7 @@ from dataclasses import field
 from functools import lru_cache
 
 from smemlint.analysis.python.cute_dsl.execution.copies import BARRIERS
+from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -102,81 +103,119 @@ def _arrays(values: Iterable[Value]) -> Iterator[Object | None]:
 # ---- what no execution reached
 
 
-def leaves_copies(text: PythonText, reached: Set[Span]) -> bool:
-    """Returns whether a function of the file has copies that no execution reached."""
-    return any(with_unreached_copies(text, reached))
+def holds_shared_memory(value: Value) -> bool:
+    """Returns whether a value is a tensor of shared memory, or a pointer to it."""
+    return not isinstance(value, tuple | list) and any(True for _ in _arrays((value,)))
 
 
-def with_unreached_copies(
-    text: PythonText, reached: Set[Span]
-) -> Iterator[tuple[ast.FunctionDef, list[ast.Call]]]:
-    """Yields each function with copies that no execution reached, and these."""
-    for function, calls in _copies_of(text):
-        copies = [c for c in calls if text.span(c) not in reached]
-        if copies:
-            yield function, copies
-
-
-@lru_cache(maxsize=1)
-def _copies_of(text: PythonText) -> tuple[tuple[ast.FunctionDef, list[ast.Call]], ...]:
-    """Returns the functions of a file that has shared memory, each with its copies."""
-    if not names_shared_tensor(text.text):
-        return ()  # its copies move global memory
-    functions = (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef))
-    return tuple((f, [c for c in _own_calls(f) if _is_copy(c)]) for f in functions)
-
-
-def unreached_copies(
-    text: PythonText, reached: Set[Span], entered: Set[ast.FunctionDef], failure: str
-) -> list[NotAnalysed]:
-    """Returns a note for each copy that no execution reached.
+def unreached_accesses(
+    text: PythonText, reached: Set[Span], shared_names: Set[tuple[ast.FunctionDef, str]]
+) -> Iterator[tuple[ast.FunctionDef, Access]]:
+    """Yields what may access shared memory and no execution reached, with the function around it.
 
     Args:
         text: the file.
-        reached: places of calls that were executed.
+        reached: places that were executed: of calls, and of what is in the brackets of subscripts.
+        shared_names: variables that hold shared memory.
+    """
+    for function, access, name in _accesses_of(text):
+        is_shared = name is None or (function, name) in shared_names
+        if is_shared and _place(text, access) not in reached:
+            yield function, access
+
+
+@lru_cache(maxsize=1)
+def _accesses_of(text: PythonText) -> tuple[tuple[ast.FunctionDef, Access, str | None], ...]:
+    """Returns the copies of a file that has shared memory, and the elements of its variables."""
+    if not names_shared_tensor(text.text):
+        return ()  # its copies move global memory
+    return tuple(
+        (function, access, name)
+        for function in ast.walk(text.tree)
+        if isinstance(function, ast.FunctionDef)
+        for access in _own_accesses(function)
+        if (name := _accessed_by(access)) or _is_copy(access)
+    )
+
+
+def _accessed_by(access: Access) -> str | None:
+    """Returns the variable of which elements are accessed, if any are."""
+    match access:
+        case ast.Subscript(value=owner) if not _is_slice(access):
+            pass
+        case ast.Call(func=ast.Attribute(value=owner, attr="load" | "store" | "fill")):
+            pass
+        case _:
+            return None
+    while isinstance(owner, ast.Subscript):
+        owner = owner.value
+    return owner.id if isinstance(owner, ast.Name) else None
+
+
+def _is_slice(subscript: ast.Subscript) -> bool:
+    return any(isinstance(n, ast.Slice) or is_none(n) for n in ast.walk(subscript.slice))
+
+
+def _place(text: PythonText, access: Access) -> Span:
+    return text.span(access.slice if isinstance(access, ast.Subscript) else access)
+
+
+def notes_of(
+    text: PythonText,
+    unreached: Iterable[tuple[ast.FunctionDef, Access]],
+    entered: Set[ast.FunctionDef],
+    failure: str,
+) -> list[NotAnalysed]:
+    """Returns a note for each access that no execution reached.
+
+    Args:
+        text: the file.
+        unreached: these accesses.
         entered: functions that were executed.
         failure: why the program's own execution ended early; empty where it did not.
     """
     notes: list[NotAnalysed] = []
-    for function, copies in with_unreached_copies(text, reached):
+    for function, access in unreached:
         why = "not executed with these arguments" if function in entered else _NO_CALL
-        reason = Reason(ReasonCode.NOT_REACHED, f"a copy of CuTe: {failure or why}")
-        notes += (
-            NotAnalysed(text.span(copy), function.name, _BY_TMA if _has_barrier(copy) else reason)
-            for copy in copies
-        )
+        what = "a copy of CuTe" if _is_copy(access) else "an element of shared memory"
+        reason = Reason(ReasonCode.NOT_REACHED, f"{what}: {failure or why}")
+        reason = _BY_TMA if _has_barrier(access) else reason
+        notes.append(NotAnalysed(_place(text, access), function.name, reason))
     return notes
 
 
 def unreached_allocations(text: PythonText, entered: Set[ast.FunctionDef]) -> Iterator[NotAnalysed]:
     """Yields a note for each function that allocates shared memory and was not entered."""
     for function in (n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)):
-        allocation = next(
-            (c for c in _own_calls(function) if last_name(c.func) in _ALLOCATIONS), None
-        )
+        allocation = next((c for c in _own_accesses(function) if _calls(c, _ALLOCATIONS)), None)
         if allocation is not None and function not in entered:
             reason = Reason(ReasonCode.NOT_REACHED, f"shared memory of CuTe: {_NO_CALL}")
             yield NotAnalysed(text.span(allocation), function.name, reason)
 
 
-def _is_copy(call: ast.Call) -> bool:
-    return (
-        ast.unparse(call.func).startswith(("cute.", "cutlass.")) and last_name(call.func) in _COPIES
-    )
+def _calls(access: Access, names: Set[str]) -> bool:
+    return isinstance(access, ast.Call) and last_name(access.func) in names
 
 
-def _has_barrier(call: ast.Call) -> bool:
+def _is_copy(access: Access) -> bool:
+    return _calls(access, _COPIES) and ast.unparse(access).startswith(("cute.", "cutlass."))
+
+
+def _has_barrier(access: Access) -> bool:
     """Returns whether a copy is given a barrier of shared memory at which it ends."""
-    return any(k.arg in BARRIERS and not is_none(k.value) for k in call.keywords)
+    keywords = access.keywords if isinstance(access, ast.Call) else ()
+    return any(k.arg in BARRIERS and not is_none(k.value) for k in keywords)
 
 
-def _own_calls(function: ast.FunctionDef) -> Iterator[ast.Call]:
-    """Yields the calls of methods in a function, those of functions inside it left out."""
+def _own_accesses(function: ast.FunctionDef) -> Iterator[Access]:
+    """Yields a function's subscripts and calls of methods, without functions inside it."""
     worklist: list[ast.AST] = list(ast.iter_child_nodes(function))
     while worklist:
         node = worklist.pop(0)
         if isinstance(node, ast.FunctionDef):
             continue
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if isinstance(node, ast.Subscript) or (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        ):
             yield node
         worklist += ast.iter_child_nodes(node)

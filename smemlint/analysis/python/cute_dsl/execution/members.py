@@ -234,6 +234,7 @@ def subscript(run: Execution, owner: Value, key: Value, node: ast.AST) -> Value:
     """Returns `owner[key]`; an element of a tensor in shared memory is loaded."""
     match owner:
         case Cute(payload=cute.Tensor() | UnknownTensor() as tensor):
+            run.reach(node, tensor)
             part = item_of(run, tensor, key)
             if part is not None:
                 return Cute(part)

@@ -246,6 +246,7 @@ def pointer_access(call: Call) -> Value:
 
 def _accessed(call: Call, pointer: Pointer) -> Value:
     kind = AccessKind.LOAD if call.name == "load" else AccessKind.STORE
+    call.run.reach(call.node, pointer)
     access_pointer(call.run, pointer, kind, call.node)
     return DATA if call.name == "load" else None
 

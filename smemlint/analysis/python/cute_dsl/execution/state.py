@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
 from smemlint.analysis.python.cute_dsl.execution.outside.guessed_types import GuessedTypes
+from smemlint.analysis.python.cute_dsl.execution.values import AnyTensor, Pointer
 from smemlint.analysis.python.interpreter.changes import ChangeLog
 from smemlint.analysis.python.interpreter.values import (
     Class,
@@ -28,6 +29,7 @@ from smemlint.analysis.simt.domain.ctypes import I32, FloatType
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Space
 from smemlint.facts import LayoutUse, SharedArray, Span
+from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_EVENTS
 from smemlint.reasons import Assumption, Reason, ReasonCode
@@ -108,7 +110,9 @@ class Execution:
             doubt, and of copies that CuTe refuses.
         failed: those assertions.
         asks_for_shapes: whether there is a parameter whose name is that of the shape of a tile.
-        reached: places of calls that were executed, so that the others can be said.
+        reached: places of calls and of subscripts that were executed, so that the others can be
+            said.
+        shared_names: variables that hold shared memory, each with its function.
         unlaunched: kernels whose launch could not be followed, with the reason.
         left_out: how many launches of each kernel were left out for their number.
         texts: the files that are executed.
@@ -144,6 +148,7 @@ class Execution:
         self.kernel: Kernel | None = None
         self.finished: list[Kernel] = []
         self.reached: set[Span] = set()
+        self.shared_names: set[tuple[ast.FunctionDef, str]] = set()
         self.layouts: dict[object, LayoutUse] = {}
         self.guessed: dict[Assumption, None] = {}
         self.refusals: set[Span] = set()
@@ -156,6 +161,11 @@ class Execution:
         self._fresh = 0
 
     # ---- places
+
+    def reach(self, node: ast.AST, accessed: AnyTensor | Pointer) -> None:
+        """Takes note that an access was executed, if it is one of shared memory."""
+        if accessed.space is cute.Space.SHARED:
+            self.reached.add(self.span_of(node))
 
     def span_of(self, node: ast.AST) -> Span:
         """Returns the place of a node."""

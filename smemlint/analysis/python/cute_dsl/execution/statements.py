@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from smemlint.analysis.python.cute_dsl.execution.left_out import holds_shared_memory
 from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of
@@ -34,6 +35,16 @@ class ByThread(Policy):
         """Takes note of a function that is executed."""
         self._run.entered.add(function.node)
         return True
+
+    def leaves(self, function: Function, scopes: Scopes) -> None:
+        """Takes note of the variables that hold shared memory, not those of the module."""
+        if self._run.kernel is not None:
+            self._run.shared_names.update(
+                (function.node, name)
+                for scope in scopes[1:]
+                for name, value in scope.items()
+                if holds_shared_memory(value)
+            )
 
     @contextmanager
     def inside_call(self, *, is_outermost: bool) -> Iterator[None]:
@@ -121,6 +132,7 @@ class Statements:
         key = interpreter.evaluate(target.slice, scopes)
         if not isinstance(tensor, cute.Tensor | UnknownTensor):
             return
+        self.run.reach(target.slice, tensor)
         if item_of(self.run, tensor, key) is None:
             access_element(self.run, tensor, key, AccessKind.STORE, target)
         elif isinstance(tensor, cute.Tensor) and tensor.is_shared:

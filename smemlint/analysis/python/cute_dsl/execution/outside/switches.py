@@ -1,4 +1,4 @@
-"""Arguments that lead to copies which a program does not execute with its defaults."""
+"""Arguments that lead to accesses which a program does not execute with its defaults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from smemlint.analysis.python.cute_dsl.execution.outside.ways import Step, ways_of
+from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access, Step, ways_of
 from smemlint.frontend.python.parameters import argument_of, parameters_of
 from smemlint.limits.budgets import MAX_DEFINITIONS_BACK
 
@@ -39,18 +39,18 @@ class _Impossible(Exception):
 
 
 def switches_to(
-    tree: ast.Module, calls: Collection[ast.Call], functions: Sequence[ast.FunctionDef]
+    tree: ast.Module, accesses: Collection[Access], functions: Sequence[ast.FunctionDef]
 ) -> Iterator[Switch]:
-    """Yields arguments of functions with which the conditions on a way to a call may hold.
+    """Yields arguments of functions with which the conditions on a way to an access may hold.
 
     Args:
         tree: the file.
-        calls: those that are not executed.
+        accesses: those that are not executed.
         functions: whose parameters are chosen.
     """
     solver = _Solver(tree, functions)
-    for call in sorted(calls, key=lambda c: (c.lineno, c.col_offset)):
-        for way in ways_of(tree).ways_to(call):
+    for access in sorted(accesses, key=lambda a: (a.lineno, a.col_offset)):
+        for way in ways_of(tree).ways_to(access):
             try:
                 switch = solver.solved(way)
             except _Impossible:

@@ -1,4 +1,4 @@
-"""Ways to calls that no execution reached: the conditions around them, up through callers."""
+"""Ways to accesses that no execution reached: the conditions around them, up through callers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from smemlint.frontend.python.imports import last_name
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_CALLERS_UP, MAX_WAYS_TO_A_CALL
 
-_STEPS = ast.Call | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.Assert
+Access = ast.Call | ast.Subscript
+_STEPS = Access | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.Assert
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A call, an assignment or assertion, with what is around it.
+    """A call, a subscript, an assignment or assertion, with what is around it.
 
     Attributes:
-        node: the call, or the statement.
+        node: the expression, or the statement.
         function: around it; None in the module.
         owner: the class around that.
         guards: conditions inside that function with the outcomes that lead to the node.
@@ -31,7 +32,7 @@ class Step:
 
 
 class Ways:
-    """The calls and assignments of a file, each with the conditions around it.
+    """The accesses and assignments of a file, each with the conditions around it.
 
     Args:
         tree: the file.
@@ -42,24 +43,25 @@ class Ways:
 
     def __init__(self, tree: ast.Module) -> None:
         self.steps = list(_steps(tree))
-        self._calls = {step.node: step for step in self.steps if isinstance(step.node, ast.Call)}
+        self._by_node = {step.node: step for step in self.steps}
 
     @cached_property
     def _by_name(self) -> dict[str, list[Step]]:
         found: dict[str, list[Step]] = {}
-        for node, step in self._calls.items():
-            found.setdefault(last_name(node.func), []).append(step)
+        for node, step in self._by_node.items():
+            if isinstance(node, ast.Call):
+                found.setdefault(last_name(node.func), []).append(step)
         return found
 
     def calls_named(self, name: str) -> Sequence[Step]:
         """Returns the calls of a function or class by its name."""
         return self._by_name.get(name, ())
 
-    def ways_to(self, call: ast.Call) -> Iterator[tuple[Step, ...]]:
-        """Yields ways to a call: itself, then a call of the function around it, and so on."""
-        if call not in self._calls:
+    def ways_to(self, access: Access) -> Iterator[tuple[Step, ...]]:
+        """Yields ways to an access: itself, then a call of the function around it, and so on."""
+        if access not in self._by_node:
             return
-        worklist: list[tuple[Step, ...]] = [(self._calls[call],)]
+        worklist: list[tuple[Step, ...]] = [(self._by_node[access],)]
         for way in worklist:
             function = way[-1].function
             callers = self.calls_named(function.name) if function is not None else ()
@@ -69,9 +71,9 @@ class Ways:
                 yield way
             worklist += further[: MAX_WAYS_TO_A_CALL - len(worklist)]
 
-    def names_on_the_way(self, calls: Collection[ast.Call]) -> frozenset[str]:
-        """Returns what the conditions on the ways to calls name."""
-        ways = (way for call in calls for way in self.ways_to(call))
+    def names_on_the_way(self, accesses: Collection[Access]) -> frozenset[str]:
+        """Returns what the conditions on the ways to accesses name."""
+        ways = (way for access in accesses for way in self.ways_to(access))
         tests = {test for way in ways for step in way for test, _ in step.guards}
         return frozenset(last_name(node) for test in tests for node in ast.walk(test))
 
