@@ -38,12 +38,11 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
     entries_of,
     has_kernels,
     is_marked,
-    outside,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.guesses import Guess
+from smemlint.analysis.python.cute_dsl.execution.outside.selection import Selection, constructors
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import (
     Switch,
-    switch_for,
     switches_to,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access, ways_of
@@ -57,11 +56,9 @@ from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_DSL_ENTRIES,
-    MAX_DSL_STEPS_TO_GUESS,
     MAX_DSL_STEPS_TO_SWITCH,
     MAX_DSL_SWITCHES,
     MAX_DSL_VARIANTS,
-    MAX_REFUSED_GUESSES,
 )
 from smemlint.limits.steps import current
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
@@ -127,12 +124,12 @@ class _File:
         self._unfinished: dict[ast.FunctionDef, str] = {}
         self._seen: set[object] = set()
         self._called: list[tuple[list[Run], list[KernelFacts]]] | None = None
+        self._selection = Selection(text.tree, self._run, self._is_told)
 
     def _run(
         self,
         overrides: Mapping[str, Value],
         enter: Callable[[Run, Scope], None] | None = None,
-        *,
         is_called: bool = False,
     ) -> Run:
         """Executes the file once; what calls in other files take leaves half of all steps."""
@@ -229,6 +226,7 @@ class _File:
         if self._called is not None:
             return self._called
         called = self._called = []
+        select = self._selection
         sites = self._callers.sites if has_kernels(self.text) else []
         for at, site in enumerate(sites):
             if current().spent > current().total >> 1:
@@ -236,13 +234,18 @@ class _File:
                 break
             entry = Entry(site.function, site.owner, site)
             guess = self._first_guess(self._types[0])
-            guess, run = self._better(entry, *self._guessed(entry, guess))
+            guess, run = select.with_outcomes(entry, *select.guessed(entry, guess))
             known = [*self.found.kernels, *(f for _, kernels in called for f in kernels)]
             if gains(run.facts(assumptions_of(entry, run)), known):
                 runs, agreed = self._agreed(entry, guess, run)
                 own = [f for f in agreed if f.instance.span.path == self.text.path]
                 called.append((runs, own))
         return called
+
+    def _is_told(self) -> bool:
+        """Returns whether other files tell most of what a kernel of this one does."""
+        called = (facts for _, kernels in self._call_from_outside() for facts in kernels)
+        return any(map(is_mostly_decided, called))
 
     def _prefer(self, runs: Sequence[Run], kernels: Sequence[KernelFacts]) -> None:
         """Takes complete kernels as further instances, others in place of what decides less."""
@@ -283,20 +286,13 @@ class _File:
             guess = replace(
                 self._first_guess(dtype), is_declared=is_declared, rank=rank or 0, shapes=shapes
             )
-            guess, run = self._guessed(entry, guess)
-            if not any(map(is_mostly_decided, run.facts(assumptions_of(entry, run)))):
-                # before further guesses spend the steps
-                guess, run = self._with_shapes(entry, guess, run)
-            if rank is None and guesses.asks_for_tensors(run.state):
-                guess, run = self._of_best_rank(entry, guess, run)
+            guess, run = self._selection.best(entry, guess, is_first=rank is None)
             rank, shapes = guess.rank, guess.shapes
-            if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS:
-                guess, run = self._better(entry, guess, run)
             self._add_guesses(entry, guess, run)
             leaves = self._leaves_accesses()
             if guesses.asks_for_flags(run.state) and leaves:
                 other = replace(guess, flags=True)
-                self._add_guesses(entry, *self._guessed(entry, other))
+                self._add_guesses(entry, *self._selection.guessed(entry, other))
             self._switch(entry, guess, run)
             if not guesses.asks_for_type(run.state):
                 return
@@ -311,7 +307,7 @@ class _File:
         """
         if run is not None and run.interpreter.steps > MAX_DSL_STEPS_TO_SWITCH:
             return
-        functions = [entry.function, *_constructors(entry, run)]
+        functions = [entry.function, *constructors(entry, run)]
         refusals = run.state.refusals if run is not None else set()
         tried: list[Switch] = [{}]
         while len(tried) <= MAX_DSL_SWITCHES:
@@ -330,7 +326,7 @@ class _File:
 
     def _add_switched(self, entry: Entry, guess: Guess, refusals: Set[Span]) -> None:
         """Adds what a guess leads to that is not known, unless it has further refusals."""
-        guess, tried = self._guessed(entry, guess)
+        guess, tried = self._selection.guessed(entry, guess)
         if tried.state.refusals - refusals or tried.state.reached <= self.found.reached:
             return
         known = {(a.span, a.kind) for k in self.found.kernels for a in k.accesses}
@@ -347,75 +343,6 @@ class _File:
                 agreed = [sampled(facts, ONE_LENGTH) for facts in agreed]
         self._keep(runs, list(filter(_says_something, agreed)))
 
-    def _better(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
-        """Returns a guess, with outcomes of conditions of the host if more is decided then."""
-        facts = run.facts(assumptions_of(entry, run))
-        if (facts and all(map(is_complete, facts))) or not run.state.has_open_conditions:
-            return guess, run
-        other, tried = self._guessed(entry, replace(guess, assumes=True))
-        is_better = self._decided(entry, tried) > self._decided(entry, run)
-        return (other, tried) if is_better else (guess, run)
-
-    def _with_shapes(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
-        """Returns a guess with shapes of tiles, if no caller tells them and no less is known."""
-        called = (facts for _, kernels in self._call_from_outside() for facts in kernels)
-        if not run.state.asks_for_shapes or any(map(is_mostly_decided, called)):
-            return guess, run
-        other, tried = self._guessed(entry, replace(guess, shapes=True))
-        is_better = self._score(entry, tried) >= self._score(entry, run)
-        is_refused = tried.state.refusals - run.state.refusals
-        return (other, tried) if is_better and not is_refused else (guess, run)
-
-    def _guessed(self, entry: Entry, guess: Guess) -> tuple[Guess, Run]:
-        """Returns an execution with a guess, without what the program refuses of it.
-
-        One that leaves too few steps for another and for its counterpart is not corrected.
-        """
-        overrides: dict[str, Value] = {"dtype": guess.dtype.name} if guess.is_declared else {}
-        is_called = entry.site is not None
-        for left in reversed(range(MAX_REFUSED_GUESSES + 1)):
-            before = current().spent
-            enter = outside(entry, guess, stops=left > 0)
-            run = self._run(overrides, enter, is_called=is_called)
-            other = guesses.corrected(guess, run.state)
-            functions = [entry.function, *_constructors(entry, run)]
-            asked = switch_for(self.text.tree, run.state.failed, functions)
-            other = replace(other, switched=tuple((asked | dict(other.switched)).items()))
-            if other.is_like(guess) or 3 * (current().spent - before) > current().total - before:
-                break
-            guess = other
-        return guess, run
-
-    def _of_best_rank(self, entry: Entry, guess: Guess, run: Run) -> tuple[Guess, Run]:
-        """Returns the guess at the rank of tensors under which most accesses are decided.
-
-        Of a wrong one, CuTe refuses what the program does with its tensors. Among equal ones the
-        one counts that leaves least to be noted.
-        """
-        best = *self._score(entry, run), guess, run
-        facts = run.facts(assumptions_of(entry, run))
-        is_settled = bool(facts) and all(map(is_complete, facts))
-        is_cheap = run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS
-        for rank in guesses.RANKS if is_cheap and not is_settled else ():
-            other, tried = self._guessed(entry, replace(guess, rank=rank))
-            score = self._score(entry, tried)
-            if score > best[:2]:
-                best = *score, other, tried
-        return best[2:]
-
-    def _decided(self, entry: Entry, run: Run) -> int:
-        """Returns how many accesses of an execution are decided."""
-        return sum(facts.decided for facts in run.facts(assumptions_of(entry, run)))
-
-    def _score(self, entry: Entry, run: Run) -> tuple[int, int]:
-        """Returns how much of an execution is decided, and how little is noted."""
-        return self._decided(entry, run), -self._noted(entry, run)
-
-    def _noted(self, entry: Entry, run: Run) -> int:
-        """Returns how much an execution did not follow."""
-        notes = (n for f in run.facts(assumptions_of(entry, run)) for n in f.not_analysed)
-        return sum(note.reason.code is not ReasonCode.NO_LANES for note in notes)
-
     def _add_guesses(self, entry: Entry, guess: Guess, first: Run) -> None:
         """Adds what a guess and those that differ from it agree on."""
         runs, agreed = self._agreed(entry, guess, first)
@@ -430,7 +357,7 @@ class _File:
         """Returns what a guess and those that differ in numbers and blocks agree on."""
         is_kernel = is_marked(entry.function, MARKS)
         others = guesses.others(guess, first.state, is_kernel=is_kernel)
-        runs = [first, *(self._guessed(entry, other)[1] for other in others)]
+        runs = [first, *(self._selection.guessed(entry, other)[1] for other in others)]
         # the program does not take the numbers that it refuses
         runs.sort(key=lambda run: len(run.state.refusals))
         runs = [run for run in runs if not run.state.refusals - runs[0].state.refusals]
@@ -453,17 +380,6 @@ def _rows_of(functions: Sequence[ast.FunctionDef]) -> Iterator[Switch]:
 
 def _says_something(facts: KernelFacts) -> bool:
     return bool(facts.accesses or facts.not_analysed)
-
-
-def _constructors(entry: Entry, run: Run | None) -> Iterator[ast.FunctionDef]:
-    """Yields the constructors whose arguments are guessed for a method."""
-    if entry.owner is None or is_marked(entry.function, ("staticmethod",)):
-        return
-    for made in run.state.constructed if run is not None else ():
-        if made.type.node is entry.owner:
-            yield from guesses.constructors(made.type)
-            return
-    yield from (n for n in entry.owner.body if getattr(n, "name", "") == "__init__")  # type: ignore[misc]
 
 
 def _identity(facts: KernelFacts) -> object:
