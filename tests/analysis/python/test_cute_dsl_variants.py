@@ -111,3 +111,24 @@ def test_elements_that_no_argument_is_found_for_are_said(body, noted):
     facts, _ = analyze([Source("k.py", program)], Settings())
     codes = [n.reason.code for n in facts.not_analysed]
     assert codes == [ReasonCode.NOT_REACHED] * noted
+
+
+def test_an_argument_of_an_operation_that_is_not_known_is_the_reason():
+    """The same reason for both arguments; another one than for an operation without a model."""
+
+    def reason_for(operation: str) -> str:
+        body = f"cute.copy(cute.make_copy_atom({operation}, cutlass.Float32), r, column)"
+        program = ELEMENTS.replace("self.kernel()", "self.kernel(smem)").replace("BODY", body)
+        program = program.replace("def kernel(self)", "def kernel(self, n)")
+        program = program.replace("CONDITION", "True")
+        facts, _ = analyze([Source("k.py", program)], Settings())
+        (copy,) = (a for k in facts.kernels for a in k.accesses if not a.certainty.is_decided)
+        return str(copy.reason)
+
+    both = (
+        "cute.nvgpu.warp.StMatrix8x8x16bOp(n == 1, 4)",
+        "cute.nvgpu.warp.StMatrix8x8x16bOp(False, n)",
+    )
+    unknown, other = map(reason_for, both)
+    unmodelled = reason_for("cute.nvgpu.warp.StMatrix8x8x16bOp(False, 3)")
+    assert unknown == other != unmodelled

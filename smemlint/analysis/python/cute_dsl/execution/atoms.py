@@ -86,7 +86,7 @@ def copy_op(op: OpValue, dtype: DType, bits: int) -> CopyOp:
     """Returns the engine's operation.
 
     Raises:
-        CuteError: the operation is not modelled.
+        CuteError: the operation is not modelled, or an argument is not known.
     """
     given = BoundArguments(list(op.arguments), op.named)
     transposed, matrices = given.get(0, "transpose", False), given.get(1, "num_matrices", 1)
@@ -109,6 +109,9 @@ def copy_op(op: OpValue, dtype: DType, bits: int) -> CopyOp:
             return cute.stmatrix_transposed_bytes(int(matrices))  # type: ignore[arg-type]
         case "LdMatrix16x16x8bOp" if known and matrices in (1, 2):
             return cute.ldmatrix_transposed_bytes(int(matrices))  # type: ignore[arg-type]
+    if "Matrix" in op.name and not known:
+        unknown = matrices if isinstance(transposed, bool) else transposed
+        raise cute.CuteError(reason_of(unknown, f"an argument of {op.name} is not known"))
     raise cute.CuteError(f"the operation {op.name} is not modelled")
 
 
