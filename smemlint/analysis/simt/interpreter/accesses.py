@@ -80,6 +80,18 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     return _read_elsewhere(ev, place, node)
 
 
+def read_as_integer(ev: Evaluator, node: ir.ArrayRef, ctype: IntType) -> Value:
+    """Reads an element that is cast to an integer: of floating-point numbers it is some integer."""
+    place = ev.lvalue(node)
+    if isinstance(place, Unknown):
+        return place
+    value = read_lvalue(ev, place, node)
+    if not isinstance(value, FloatValue) or place.object.space is Space.LOCAL:
+        return value
+    as_integer = LValue(place.object, place.offset, ctype)
+    return _loaded_value(ev, as_integer, node, f"{place.object.space.value} memory")
+
+
 def _known_modes(ctype: TupleType, rest: Unknown) -> Cute:
     """Returns a tuple of which only those modes are known that its type tells."""
     modes: list[Value] = []

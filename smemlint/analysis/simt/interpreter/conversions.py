@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path
-from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.bounded import ADDRESS
 from smemlint.analysis.simt.domain.comparisons import truth
 from smemlint.analysis.simt.domain.ctypes import (
@@ -40,7 +39,6 @@ from smemlint.analysis.simt.domain.values import (
     number,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
 
@@ -132,27 +130,6 @@ def _sliced(ev: Evaluator, value: Aggregate | Pointer, ctype: RecordType) -> Val
         return Pointer(value.object, offset, ctype, value.is_volatile, value.is_reference)
     end = begin + ctype.size
     return Aggregate(ctype, {at - begin: v for at, v in value.cells.items() if begin <= at < end})
-
-
-@evaluates(ir.Cast)
-def evaluate_cast(ev: Evaluator, node: ir.Cast) -> Value:
-    """Returns a value as another type."""
-    ctype = ev.types.resolve(node.to_type)
-    if isinstance(ctype, PointerType) and ctype.is_reference:
-        place = ev.lvalue(node.expr)
-        if isinstance(place, Unknown):
-            return place
-        is_volatile = place.volatile or ctype.is_volatile
-        return Pointer(place.object, place.offset, ctype.target, is_volatile)
-    value = ev.evaluate(node.expr)
-    if isinstance(value, Aggregate) and isinstance(ctype, IntType):
-        return ev.evaluate(ir.Construct(node.to_type, (node.expr,), at=node.at))
-    if isinstance(value, Pointer) and isinstance(ctype, PointerType):
-        is_volatile = value.is_volatile or ctype.is_volatile
-        return Pointer(value.object, value.offset, ctype.target, is_volatile)
-    if isinstance(value, AffineInt) and isinstance(ctype, PointerType) and not value.terms:
-        return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a pointer is made from a number")
-    return convert(ev, value, ctype)
 
 
 def to_condition(value: Value) -> AffineInt | Unknown:

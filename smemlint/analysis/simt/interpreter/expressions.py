@@ -5,8 +5,20 @@ from __future__ import annotations
 from functools import lru_cache
 
 from smemlint.analysis.simt.dispatch import evaluates
-from smemlint.analysis.simt.domain.ctypes import DOUBLE, FLOAT, I8, I32, I64, U32, U64
+from smemlint.analysis.simt.domain.ctypes import (
+    DOUBLE,
+    FLOAT,
+    I8,
+    I32,
+    I64,
+    U32,
+    U64,
+    IntType,
+    PointerType,
+)
 from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Aggregate,
     CallableValue,
     FloatValue,
     Object,
@@ -18,6 +30,8 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.accesses import read_as_integer
+from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.pointers import TEXT
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.integers import read_integer
@@ -87,3 +101,27 @@ def evaluate_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
     from smemlint.analysis.simt.inline_ptx.statements import run_assembly
 
     return run_assembly(ev, node)
+
+
+@evaluates(ir.Cast)
+def evaluate_cast(ev: Evaluator, node: ir.Cast) -> Value:
+    """Returns a value as another type."""
+    ctype = ev.types.resolve(node.to_type)
+    if isinstance(ctype, PointerType) and ctype.is_reference:
+        place = ev.lvalue(node.expr)
+        if isinstance(place, Unknown):
+            return place
+        is_volatile = place.volatile or ctype.is_volatile
+        return Pointer(place.object, place.offset, ctype.target, is_volatile)
+    if isinstance(ctype, IntType) and isinstance(node.expr, ir.ArrayRef):
+        value = read_as_integer(ev, node.expr, ctype)
+    else:
+        value = ev.evaluate(node.expr)
+    if isinstance(value, Aggregate) and isinstance(ctype, IntType):
+        return ev.evaluate(ir.Construct(node.to_type, (node.expr,), at=node.at))
+    if isinstance(value, Pointer) and isinstance(ctype, PointerType):
+        is_volatile = value.is_volatile or ctype.is_volatile
+        return Pointer(value.object, value.offset, ctype.target, is_volatile)
+    if isinstance(value, AffineInt) and isinstance(ctype, PointerType) and not value.terms:
+        return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a pointer is made from a number")
+    return convert(ev, value, ctype)
