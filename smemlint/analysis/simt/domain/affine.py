@@ -12,7 +12,6 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import gcd
-from typing import Any
 
 import numpy as np
 
@@ -48,9 +47,6 @@ from smemlint.analysis.simt.domain.scev import scaled, sum_of
 from smemlint.analysis.simt.domain.spelling import operation
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown, depends_on
 from smemlint.reasons import ReasonCode
-
-BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
-"""Operators whose result by a constant hangs on residues."""
 
 _BITS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
@@ -409,25 +405,3 @@ class AffineDomain:
         if isinstance(more, Unknown):
             return None
         return AffineInt(a.base + more.base, a.type, more.terms)
-
-
-class Results(AffineDomain):
-    """Remembers what the unknowns that it makes are the results of; the forms of none are asked.
-
-    Attributes:
-        made_of: key of a symbol -> operator and operands.
-    """
-
-    tracks_forms = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made_of: dict[str, tuple[str, AffineInt, AffineInt]] = {}
-
-    def _fresh(
-        self, op: str, a: AffineInt, b: AffineInt, type: IntType, **known: Any
-    ) -> AffineInt | Unknown:
-        result = super()._fresh(op, a, b, type, **known)
-        if isinstance(result, AffineInt) and len(result.terms) == 1:
-            self.made_of[result.terms[0][0].key] = op, a, b
-        return result

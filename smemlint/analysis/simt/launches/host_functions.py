@@ -98,7 +98,7 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
             if param.name:
                 ctype = ev.types.resolve(param.type)
                 value = _given_value(ev, ctype, f"{function.name}.{param.name}", param.name)
-                policy.given.update(_keys_of(value))
+                policy.valuation.given.update(_keys_of(value))
                 obj = state.new_local(param.name, ctype, param.name, value)
                 state.bind(param.name, Variable(obj, ctype))
         ev.execute(tree.body)

@@ -9,35 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import cached_property
 
 from smemlint.analysis.simt.builtins.ends import end_threads
 from smemlint.analysis.simt.calls.lambdas import closure_of
-from smemlint.analysis.simt.domain.affine import BY_CONSTANT, Results
-from smemlint.analysis.simt.domain.ctypes import (
-    ArrayType,
-    CType,
-    IntType,
-    RecordType,
-    is_function_pointer,
-    unreferenced,
-)
-from smemlint.analysis.simt.domain.environment import (
-    CTYPES,
-    Binding,
-    Operand,
-    Variable,
-)
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Pointer,
-    Space,
-    Unknown,
-    Value,
-    number,
-)
+from smemlint.analysis.simt.domain.ctypes import CType, IntType, RecordType, unreferenced
+from smemlint.analysis.simt.domain.environment import Binding, Operand
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
-from smemlint.analysis.simt.interpreter.initializers import initialize
 from smemlint.analysis.simt.launches.equal_conditions import TakenConditions
 from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.skipped_calls import (
@@ -49,19 +27,12 @@ from smemlint.analysis.simt.launches.skipped_calls import (
     only_tells,
     surely_ends,
 )
-from smemlint.analysis.simt.launches.written_variables import (
-    keeps_value,
-    runs_before_main,
-    setters_of,
-    shapes_of,
-)
+from smemlint.analysis.simt.launches.valuation import Results, Valuation
+from smemlint.analysis.simt.launches.written_variables import FileVariables
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
-from smemlint.limits.budgets import (
-    MAX_HELPER_STEPS,
-    MAX_SWITCHED,
-)
+from smemlint.limits.budgets import MAX_HELPER_STEPS
 from smemlint.reasons import PLACE, Assumption, Line, ReasonCode, Topic
 
 LAUNCHERS = {
@@ -105,8 +76,8 @@ class HostPolicy(Policy):
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
         steps: statements that were executed.
-        kept: variables that other files may write and that none of the linked units does.
-        given: keys of the numbers that the function executed first is given, which are not known.
+        variables: of files, that functions find as others left them.
+        valuation: what the unknowns stand for that it comes to.
     """
 
     tracks_scev = False
@@ -129,25 +100,23 @@ class HostPolicy(Policy):
         self._launching = launching
         self.asked: dict[str, bool] = {}
         self.steps = 0
-        self.kept: set[str] = set()
-        self.given: set[str] = set()
         self.default_path = default_path
         self._open_defaults = open_defaults
         self.domain = Results()
         self.has_default_path = False  # a known number met an unknown one
         self.defaults: dict[Assumption, None] = {}
+        self.variables = FileVariables(self.linked, followed, self.defaults)
+        self.valuation = Valuation(self.domain, open_defaults, self.defaults)
         self.paths = paths or {}
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
         self.irrelevant: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
         self._irrelevant_choices = irrelevant_choices
-        self._followed = followed
         self._taken = TakenConditions()
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
         self._loses_code = False  # a jump leads back, or a statement was not parsed
         self._jumps: dict[tuple[str, str], bool] = {}  # labels: whether nothing else led there
         self._call_limit: int | None = None
-        self._known: dict[str, int] = {}
         self._owner: dict[int, Unit] = {}
         self._idle_nests: dict[ir.Node, bool] = {}
         self._lambdas: dict[ir.Lambda, bool] = {}  # whether they launch
@@ -175,8 +144,9 @@ class HostPolicy(Policy):
     def on_unread(self, ev: Evaluator, name: str, operands: Sequence[Operand]) -> None:
         """Forgets what another file may set that declares a function, and that was not read."""
         last = name.split("<", 1)[0].rpartition("::")[2]
-        if self._shapes and any(True for unit in self.linked for _ in unit.prototypes(last)):
-            self._forget_shapes(ev, name)
+        declared = (True for unit in self.linked for _ in unit.prototypes(last))
+        if self.variables.shapes and any(declared):
+            self.variables.forget(ev, name)
 
     def on_end(self, ev: Evaluator) -> None:
         """Sees that the function which is executed first has ended."""
@@ -197,7 +167,7 @@ class HostPolicy(Policy):
         if node.captures or node.result is None or not is_text(node.result):
             return False
         leads = any(leads_on(ev, operand) for operand in operands)
-        sets = not self._shapes.isdisjoint(ev.state.node_facts.names_in(node.body))
+        sets = not self.variables.shapes.isdisjoint(ev.state.node_facts.names_in(node.body))
         return only_reads(node.params) and not (leads or sets or self.launches_in(ev, node))
 
     def on_jump(self, ev: Evaluator, node: ir.Goto | ir.Label) -> None:
@@ -219,15 +189,10 @@ class HostPolicy(Policy):
 
     # ---- linking
 
-    @cached_property
-    def _shapes(self) -> frozenset[str]:
-        """Variables of files that hold shapes: a function without a result may set them."""
-        return self._followed.union(*map(shapes_of, self.linked))
-
-    @cached_property
-    def _setters(self) -> frozenset[str]:
-        """Functions that may set shapes, themselves or through others."""
-        return setters_of(self.linked, self._shapes) if self._shapes else frozenset()
+    @property
+    def kept(self) -> Set[str]:
+        """Variables that other files may write and that none of the linked units does."""
+        return self.variables.kept
 
     def functions(self, ev: Evaluator, name: str) -> Iterator[Function]:
         """Yields definitions in any of the linked units."""
@@ -247,59 +212,11 @@ class HostPolicy(Policy):
 
     def bind_global(self, ev: Evaluator, declaration: Declaration, found: Binding) -> Binding:
         """Follows shapes of launches from function to function."""
-        name = declaration.name
-        if not isinstance(found, Variable) or found.object.cells:
-            return found
-        is_whole = isinstance(found.type, IntType | RecordType)
-        if name in self._shapes and (is_whole or name not in self._followed):
-            found.object.space, found.object.born = Space.LOCAL, ev.state.geometry.exists
-            ev.state.globals[declaration] = found
-            self._note_kept(name)
-            is_begin = ev.state.frames[0].name == "main"
-            if is_whole and is_begin and not runs_before_main(self.linked, self._setters):
-                self._begin(ev, found, declaration.parse())
-                return found
-            found.object.default = Unknown.because(
-                ReasonCode.NOT_DECLARED, f"`{name}` is set nowhere that was seen"
-            )
-            text = f"`{name}` is what the code before the launch makes it"
-            self.defaults.setdefault(Assumption(Topic.HOST, text, name))
-        return found
-
-    def _forget_shapes(self, ev: Evaluator, by: str) -> None:
-        """Forgets the variables of files that shapes rest on: a call may have set them."""
-        for binding in list(ev.state.globals.values()):
-            if isinstance(binding, Variable) and binding.object.name in self._shapes:
-                ev.state.memory.forget(binding.object, f"was left to `{by}`")
-
-    def _note_kept(self, name: str) -> None:
-        """Notes a variable of a file that other files may write."""
-        if not any(
-            "static" in d.specifiers for u in self.linked for d in u.declarations.get(name, ())
-        ):
-            self.kept.add(name)
-
-    def _begin(self, ev: Evaluator, variable: Variable, node: ir.Node | None) -> None:
-        """Gives a variable of a file the value that it begins with."""
-        init = getattr(node, "init", None) or ir.BraceList((), at=getattr(node, "at", 0))
-        with ev.state.memory.without_undo():
-            initialize(ev, variable, init)
+        return self.variables.bind(ev, declaration, found)
 
     def keeps_initial_value(self, ev: Evaluator, name: str, type: CType) -> bool:
         """Returns whether no unit writes to a number, an object or a table that it has."""
-        element = type
-        while isinstance(element, ArrayType):
-            element = element.element
-        if not (isinstance(element, IntType | RecordType) or is_function_pointer(element)):
-            return False
-        for unit in self.linked:
-            declared = unit is ev.state.unit or name in unit.declarations
-            if unit.mentions(name) and not (declared and keeps_value(unit, name)):
-                return False
-        self._note_kept(name)
-        text = f"`{name}` keeps the value that it begins with"
-        self.defaults.setdefault(Assumption(Topic.HOST, text, name))
-        return True
+        return self.variables.keeps_initial_value(ev, name, type)
 
     def convert_unknown(self, ev: Evaluator, value: Unknown, type: IntType) -> Value:
         """Returns a fresh symbol, which a `case` can name."""
@@ -339,7 +256,7 @@ class HostPolicy(Policy):
 
     def marks(self) -> tuple[object, ...]:
         """Returns how many defaults, choices and numbers of cases were noted."""
-        kept = len(self.defaults), len(self._taken), len(self._chosen), len(self._known)
+        kept = len(self.defaults), len(self._taken), len(self._chosen), len(self.valuation)
         choices = len(self.alternatives), len(self.irrelevant), len(self._widths)
         return self.has_default_path, *kept, *choices
 
@@ -376,7 +293,7 @@ class HostPolicy(Policy):
         is_wanted = is_launching or may_compute(function, sets_members=made is not None)
         if is_wanted and not is_launching and made is None and only_tells(function):
             is_wanted = any(leads_on(ev, operand) for operand in operands)
-        if not is_wanted and function.name not in self._setters:
+        if not is_wanted and function.name not in self.variables.setters:
             forget_arguments(ev, function, operands)
             if made is not None:
                 ev.state.memory.forget(made, f"was left to `{function.name}`")
@@ -397,8 +314,8 @@ class HostPolicy(Policy):
                 raise
             state.memory.commit_to(depth)
             forget_arguments(ev, function, operands)
-            if function.name in self._setters:
-                self._forget_shapes(ev, function.name)
+            if function.name in self.variables.setters:
+                self.variables.forget(ev, function.name)
             if made is not None:
                 state.memory.forget(made, f"was left to `{function.name}`")
             return Unknown.because(
@@ -418,7 +335,7 @@ class HostPolicy(Policy):
         It is the one that an equal condition took before.
         """
         if self._open_defaults is not None:
-            self._open_defaults.release(ev, node, self.domain)
+            self._open_defaults.release(ev, node, self.domain.made_of)
         path = self._taken.known(ev, node, alternatives)
         if path is None:
             path = self.paths.get(node)
@@ -483,73 +400,8 @@ class HostPolicy(Policy):
         return a.identity() != b.identity() and keys <= self._chosen
 
     def refine(self, value: Value, known: Value | None) -> None:
-        """Takes the switched symbol as 16 inside `case 512:` of a switch over 32 of it."""
-        if not isinstance(value, AffineInt) or len(value.terms) != 1:
-            return
-        symbol, factor = value.terms[0]
-        self._known.pop(symbol.key, None)
-        if not isinstance(known, AffineInt) or not isinstance(known.constant, int):
-            return
-        if isinstance(value.base, int) and isinstance(factor, int):
-            times, rest = divmod(known.constant - value.base, factor)
-            if not rest:
-                self._known[symbol.key] = times
-
-    def number_of(self, value: Value, depth: int = 0) -> int | None:
-        """Returns the number that a value is inside of the cases around it.
-
-        None where it hangs on more.
-        """
-        if not isinstance(value, AffineInt) or not isinstance(value.base, int):
-            return None
-        if value.terms and not self._known and self._open_defaults is None:
-            return None  # no case tells one of them
-        total = value.base
-        for symbol, factor in value.terms:
-            found = self._known.get(symbol.key)
-            if found is None:
-                found = self._open_default(symbol.key)
-            if found is None:
-                found = self._computed(symbol.key, depth + 1)
-            if found is None or not isinstance(factor, int):
-                return None
-            total += factor * found
-        return total
-
-    def hangs_on_choices(self, value: object, depth: int = 0) -> bool:
-        """Returns whether ways through open choices may give more of a number; types are known.
-
-        They do not where all that is open in it are numbers that callers pass.
-        """
-        if not isinstance(value, AffineInt):
-            return not isinstance(value, CTYPES)
-        return not all(self._is_given(symbol.key, depth + 1) for symbol, _ in value.terms)
-
-    def _is_given(self, key: str, depth: int) -> bool:
-        """Returns whether a number is one that a caller passes, or computed of such alone."""
-        _, *operands = self.domain.made_of.get(key, ("",))
-        if not operands or depth > MAX_SWITCHED:
-            return key in self.given
-        return not any(self.hangs_on_choices(operand, depth) for operand in operands)
-
-    def _open_default(self, key: str) -> int | None:
-        """Returns the default that a symbol stands for, and notes that it is assumed."""
-        found = None if self._open_defaults is None else self._open_defaults.number(key)
-        if found is None:
-            return None
-        self.defaults.setdefault(found[1])
-        return found[0]
-
-    def _computed(self, key: str, depth: int) -> int | None:
-        """Returns the value of `H / 4` inside `case 512:` of a switch over H."""
-        op, *operands = self.domain.made_of.get(key, ("",))
-        if op not in BY_CONSTANT or depth > MAX_SWITCHED:
-            return None
-        numbers = [self.number_of(operand, depth) for operand in operands]
-        if None in numbers:
-            return None
-        a, b = (number(n) for n in numbers if n is not None)
-        return getattr(self.domain.operate(op, a, b), "constant", None)
+        """Takes the switched number as that of the case around."""
+        self.valuation.refine(value, known)
 
 
 def _assumed(ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> Assumption:

@@ -231,9 +231,8 @@ def _joined_runs(launches: Iterable[Launch], runs: Iterable[HostRun | LaunchPoli
     found = tuple(launches)
     named = {launch.span for launch in found}
     places = {place: n for run in runs for place, n in run.unnamed.items() if place not in named}
-    unfollowed, kept = (
-        frozenset().union(*(getattr(run, name) for run in runs)) for name in ("unfollowed", "kept")
-    )
+    unfollowed = frozenset[str]().union(*(run.unfollowed for run in runs))
+    kept = frozenset[str]().union(*(run.kept for run in runs))
     return HostRun(found, is_cut, asked, steps, left_open, places, unfollowed, kept)
 
 

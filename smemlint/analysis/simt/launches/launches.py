@@ -192,9 +192,9 @@ class LaunchPolicy(HostPolicy):
 
         Variables of files may tell calls apart that are alike; only shapes are followed in them.
         """
-        if self._shapes or not self.is_launching(function.name):
+        if self.variables.shapes or not self.is_launching(function.name):
             return False
-        key = key_of_call(function, frame, self.domain.made_of, self.number_of)
+        key = key_of_call(function, frame, self.domain.made_of, self.valuation.number_of)
         before = self._calls.setdefault(key, frame) if key is not None else frame
         if before is frame:
             return False
@@ -210,7 +210,7 @@ class LaunchPolicy(HostPolicy):
         block, shared = _at(node.configuration, 1), _at(node.configuration, 2)
         if block is not None:
             grid = ev.evaluate(node.configuration[0])
-            size = self.number_of(ev.evaluate(shared)) if shared is not None else 0
+            size = self.valuation.number_of(ev.evaluate(shared)) if shared is not None else 0
             given = [operand_of(ev, argument) for argument in node.args]
             made = converted_object(ev, ev.evaluate(block), NAMED["dim3"], block)
             shape = self._shape(made)
@@ -238,14 +238,14 @@ class LaunchPolicy(HostPolicy):
                     passed = [operand_of(ev, item) for item in items[kernel + 1 :]]
                     self._note(ev, items[kernel], shape, size, passed, node)
                 else:
-                    size = self.number_of(ev.evaluate(more)) if more is not None else 0
+                    size = self.valuation.number_of(ev.evaluate(more)) if more is not None else 0
                     pointers = _at(items, block + 1) if last in LISTED_LAUNCHERS else None
                     shape, grid = self._shape(given), ev.evaluate(items[block - 1])
                     self._note(ev, items[kernel], shape, size, pointers, node, grid=grid)
                 return number(0)
             if last in CONFIGURED_LAUNCHERS and len(items) > 1:
                 shape = self._shape(ev.evaluate(_member(items[0], "blockDim")))
-                size = self.number_of(ev.evaluate(_member(items[0], "dynamicSmemBytes")))
+                size = self.valuation.number_of(ev.evaluate(_member(items[0], "dynamicSmemBytes")))
                 grid = ev.evaluate(_member(items[0], "gridDim"))
                 operands = [operand_of(ev, item) for item in items[2:]]
                 listed = _at(items, 2) if last == "cudaLaunchKernelExC" else operands
@@ -351,9 +351,9 @@ class LaunchPolicy(HostPolicy):
                 else:
                     bind_deduced_packs(ev, function, parameters, values, scope)
                     deduce_template_arguments(ev, function, parameters, values, scope)
-                passed = numbers_passed(ev, parameters, values, scope, self.number_of)
+                passed = numbers_passed(ev, parameters, values, scope, self.valuation.number_of)
                 if "gridDim" in function.words:
-                    passed |= grid_passed(grid, self.number_of)
+                    passed |= grid_passed(grid, self.valuation.number_of)
             launch = Launch(
                 function.name,
                 function,
@@ -368,7 +368,7 @@ class LaunchPolicy(HostPolicy):
                 has_constant_block=shape.is_constant,
                 tied=extents_passed(scope, shape.sides),
                 hangs_on_choices=not shape.sides
-                or any(map(self.hangs_on_choices, (*shape.sides, *scope.values()))),
+                or any(map(self.valuation.hangs_on_choices, (*shape.sides, *scope.values()))),
             )
             self.launches.append(launch)
 
@@ -376,7 +376,7 @@ class LaunchPolicy(HostPolicy):
         """Returns template values under what a `case` fixes."""
         result: Scope = {}
         for name, bound in scope.items():
-            found = self.number_of(bound) if isinstance(bound, AffineInt) else None
+            found = self.valuation.number_of(bound) if isinstance(bound, AffineInt) else None
             result[name] = number(found) if found is not None else bound
         return result
 
@@ -400,14 +400,18 @@ class LaunchPolicy(HostPolicy):
             sides = [value.cells.get(start + at, number(1)) for at in (0, 4, 8)]
         else:
             return _Shape(_UNKNOWN, _UNKNOWN)
-        x, y, z = map(self.number_of, sides)
-        limits = [_limit(side) if self.number_of(side) is None else None for side in sides]
+        x, y, z = map(self.valuation.number_of, sides)
+        limits = [
+            _limit(side) if self.valuation.number_of(side) is None else None for side in sides
+        ]
         return _Shape((x, y, z), (limits[0], limits[1], limits[2]), sides=sides)
 
     def _of_cluster(self, value: Value) -> tuple[_Shape, int | None]:
         """Returns the block and the shared memory of a `ClusterLaunchParams`."""
         size = value.cells.get(_CLUSTER_BYTES) if isinstance(value, Aggregate) else None
-        return self._shape(value, _CLUSTER_BLOCK), None if size is None else self.number_of(size)
+        return self._shape(
+            value, _CLUSTER_BLOCK
+        ), None if size is None else self.valuation.number_of(size)
 
 
 def _names_no_variable(ev: Evaluator, node: ir.Node) -> bool:

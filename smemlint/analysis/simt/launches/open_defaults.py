@@ -7,14 +7,18 @@ case of a switch over `which`. Here each case is reached, and the block of each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
-from smemlint.analysis.simt.domain.affine import Results
+from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, Pointer, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.reasons import Assumption
+
+_MadeOf: TypeAlias = Mapping[str, tuple[str, AffineInt, AffineInt]]
+"""Operator and operands by the key of the symbol that is their result."""
 
 
 class OpenDefaults:
@@ -24,7 +28,7 @@ class OpenDefaults:
         self._numbers: dict[str, tuple[int, Assumption]] = {}
 
     def symbol(
-        self, domain: Results, default: AffineInt, node: ir.Node, why: Assumption
+        self, domain: AffineDomain, default: AffineInt, node: ir.Node, why: Assumption
     ) -> AffineInt:
         """Returns the symbol of a default behind a join; of such a symbol itself."""
         if default.constant is None:
@@ -42,7 +46,7 @@ class OpenDefaults:
         """Returns the default that a symbol stands for, and that it is assumed."""
         return self._numbers.get(key)
 
-    def release(self, ev: Evaluator, node: ir.Node, domain: Results) -> None:
+    def release(self, ev: Evaluator, node: ir.Node, made_of: _MadeOf) -> None:
         """Forgets the defaults that an open condition asks for: one way is not of that number."""
         if not self._numbers:
             return
@@ -52,11 +56,11 @@ class OpenDefaults:
         if ev.state.frame.this is not None:
             objects.append(ev.state.frame.this.object)
         for each in objects:
-            for key in _keys(each.cells.values(), domain):
+            for key in _keys(each.cells.values(), made_of):
                 self._numbers.pop(key, None)
 
 
-def _keys(values: Iterable[Value], domain: Results) -> Iterator[str]:
+def _keys(values: Iterable[Value], made_of: _MadeOf) -> Iterator[str]:
     """Yields the keys of all symbols that values are computed of."""
     left, seen = [*values], set[str]()
     while left:
@@ -70,5 +74,5 @@ def _keys(values: Iterable[Value], domain: Results) -> Iterator[str]:
             for symbol, _ in value.terms:
                 if symbol.key not in seen:
                     seen.add(symbol.key)
-                    left += domain.made_of.get(symbol.key, ())[1:]
+                    left += made_of.get(symbol.key, ())[1:]
                     yield symbol.key

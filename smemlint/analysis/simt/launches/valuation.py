@@ -1,0 +1,135 @@
+"""What the unknowns of host code stand for: the case around, a default, or a result of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from smemlint.analysis.simt.domain.affine import AffineDomain
+from smemlint.analysis.simt.domain.ctypes import IntType
+from smemlint.analysis.simt.domain.environment import CTYPES
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, number
+from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
+from smemlint.limits.budgets import MAX_SWITCHED
+from smemlint.reasons import Assumption
+
+_BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
+"""Operators whose result by a constant hangs on residues."""
+
+
+class Results(AffineDomain):
+    """Remembers what the unknowns that it makes are the results of; the forms of none are asked.
+
+    Attributes:
+        made_of: key of a symbol -> operator and operands.
+    """
+
+    tracks_forms = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made_of: dict[str, tuple[str, AffineInt, AffineInt]] = {}
+
+    def _fresh(
+        self, op: str, a: AffineInt, b: AffineInt, type: IntType, **known: Any
+    ) -> AffineInt | Unknown:
+        result = super()._fresh(op, a, b, type, **known)
+        if isinstance(result, AffineInt) and len(result.terms) == 1:
+            self.made_of[result.terms[0][0].key] = op, a, b
+        return result
+
+
+class Valuation:
+    """The numbers that unknowns of host code are, where it is run.
+
+    Args:
+        domain: remembers what they are the results of.
+        open_defaults: those that some stand for; None where these are taken as numbers.
+        defaults: a default that is taken is noted there.
+
+    Attributes:
+        given: keys of the numbers that the function executed first is given, which are not known.
+    """
+
+    def __init__(
+        self,
+        domain: Results,
+        open_defaults: OpenDefaults | None,
+        defaults: dict[Assumption, None],
+    ) -> None:
+        self._domain = domain
+        self._open_defaults = open_defaults
+        self._defaults = defaults
+        self._known: dict[str, int] = {}
+        self.given: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def refine(self, value: Value, known: Value | None) -> None:
+        """Takes the switched symbol as 16 inside `case 512:` of a switch over 32 of it."""
+        if not isinstance(value, AffineInt) or len(value.terms) != 1:
+            return
+        symbol, factor = value.terms[0]
+        self._known.pop(symbol.key, None)
+        if not isinstance(known, AffineInt) or not isinstance(known.constant, int):
+            return
+        if isinstance(value.base, int) and isinstance(factor, int):
+            times, rest = divmod(known.constant - value.base, factor)
+            if not rest:
+                self._known[symbol.key] = times
+
+    def number_of(self, value: Value, depth: int = 0) -> int | None:
+        """Returns the number that a value is inside of the cases around it.
+
+        None where it hangs on more.
+        """
+        if not isinstance(value, AffineInt) or not isinstance(value.base, int):
+            return None
+        if value.terms and not self._known and self._open_defaults is None:
+            return None  # no case tells one of them
+        total = value.base
+        for symbol, factor in value.terms:
+            found = self._known.get(symbol.key)
+            if found is None:
+                found = self._open_default(symbol.key)
+            if found is None:
+                found = self._computed(symbol.key, depth + 1)
+            if found is None or not isinstance(factor, int):
+                return None
+            total += factor * found
+        return total
+
+    def hangs_on_choices(self, value: object, depth: int = 0) -> bool:
+        """Returns whether ways through open choices may give more of a number; types are known.
+
+        They do not where all that is open in it are numbers that callers pass.
+        """
+        if not isinstance(value, AffineInt):
+            return not isinstance(value, CTYPES)
+        return not all(self._is_given(symbol.key, depth + 1) for symbol, _ in value.terms)
+
+    def _is_given(self, key: str, depth: int) -> bool:
+        """Returns whether a number is one that a caller passes, or computed of such alone."""
+        _, *operands = self._domain.made_of.get(key, ("",))
+        if not operands or depth > MAX_SWITCHED:
+            return key in self.given
+        return not any(self.hangs_on_choices(operand, depth) for operand in operands)
+
+    def _open_default(self, key: str) -> int | None:
+        """Returns the default that a symbol stands for, and notes that it is assumed."""
+        found = None if self._open_defaults is None else self._open_defaults.number(key)
+        if found is None:
+            return None
+        self._defaults.setdefault(found[1])
+        return found[0]
+
+    def _computed(self, key: str, depth: int) -> int | None:
+        """Returns the value of `H / 4` inside `case 512:` of a switch over H."""
+        op, *operands = self._domain.made_of.get(key, ("",))
+        if op not in _BY_CONSTANT or depth > MAX_SWITCHED:
+            return None
+        numbers = [self.number_of(operand, depth) for operand in operands]
+        if None in numbers:
+            return None
+        a, b = (number(n) for n in numbers if n is not None)
+        return getattr(self._domain.operate(op, a, b), "constant", None)
