@@ -6,6 +6,7 @@ import pytest
 
 from smemlint.analysis.analyze import analyze
 from smemlint.config.settings import Settings
+from smemlint.facts import AccessKind
 from smemlint.reasons import ReasonCode
 from smemlint.sources.source import Source
 
@@ -132,3 +133,35 @@ def test_an_argument_of_an_operation_that_is_not_known_is_the_reason():
     unknown, other = map(reason_for, both)
     unmodelled = reason_for("cute.nvgpu.warp.StMatrix8x8x16bOp(False, 3)")
     assert unknown == other != unmodelled
+
+
+PASSED = """
+
+@cute.jit
+def accessed(values, at):
+    STATEMENT
+
+
+@cute.jit
+def passed_on(tensor, at):
+    accessed(at=at, values=tensor)
+"""
+
+
+@pytest.mark.parametrize("call", ["accessed(s, lane)", "passed_on(s[None, None], lane)"])
+def test_elements_of_what_a_function_is_given_that_is_not_called(call):
+    """A column of 32 words is read, or said where no argument is found; of registers nothing."""
+
+    def found(condition: str, statement: str) -> tuple[list[int], list[ReasonCode]]:
+        program = ELEMENTS.replace("CONDITION", condition).replace("BODY", call)
+        program = program.replace("self.n = n", "self.n, self.other = n, None")
+        program += PASSED.replace("STATEMENT", statement)
+        facts, _ = analyze([Source("k.py", program)], Settings())
+        reads = [a for k in facts.kernels for a in k.accesses if a.kind is AccessKind.LOAD]
+        codes = [n.reason.code for n in facts.not_analysed]
+        return [a.patterns[0].wavefronts for a in reads], codes
+
+    assert found("self.flag", "x = values[0, at]") == ([32], [])
+    assert found("self.n == 3", "x = values[0, at]") == ([32], [])
+    assert found("self.n * 3 == 21", "x = values[0, at]") == ([], [ReasonCode.NOT_REACHED])
+    assert found("self.n * 3 == 21", "x = values[None, at]") == ([], [])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import field
 from functools import lru_cache
 
 from smemlint.analysis.python.cute_dsl.execution.copies import BARRIERS
-from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import argument
+from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access, Step, ways_of
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -22,6 +24,7 @@ from smemlint.analysis.simt.domain.values import Object
 from smemlint.facts import NotAnalysed, Span
 from smemlint.frontend.heuristics import has_no_lanes, names_shared_tensor
 from smemlint.frontend.python.imports import is_none, last_name
+from smemlint.frontend.python.parameters import parameters_of
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
@@ -30,6 +33,7 @@ from smemlint.reasons import Reason, ReasonCode
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
 _ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem"))
 _BY_TMA = Reason(ReasonCode.NO_LANES, "a copy by TMA or a bulk copy, which has no lane addresses")
+_Variable = tuple[ast.FunctionDef, str]
 _NO_CALL = "no call of its function could be followed"
 
 
@@ -109,7 +113,7 @@ def holds_shared_memory(value: Value) -> bool:
 
 
 def unreached_accesses(
-    text: PythonText, reached: Set[Span], shared_names: Set[tuple[ast.FunctionDef, str]]
+    text: PythonText, reached: Set[Span], shared_names: Set[_Variable]
 ) -> Iterator[tuple[ast.FunctionDef, Access]]:
     """Yields what may access shared memory and no execution reached, with the function around it.
 
@@ -118,6 +122,7 @@ def unreached_accesses(
         reached: places that were executed: of calls, and of what is in the brackets of subscripts.
         shared_names: variables that hold shared memory.
     """
+    shared_names = _passed_on(text, shared_names)
     for function, access, name in _accesses_of(text):
         is_shared = name is None or (function, name) in shared_names
         if is_shared and _place(text, access) not in reached:
@@ -147,9 +152,45 @@ def _accessed_by(access: Access) -> str | None:
             pass
         case _:
             return None
-    while isinstance(owner, ast.Subscript):
-        owner = owner.value
-    return owner.id if isinstance(owner, ast.Name) else None
+    return _variable_of(owner)
+
+
+def _variable_of(tensor: ast.expr | None) -> str | None:
+    """Returns the variable that a tensor is, or a part of."""
+    while isinstance(tensor, ast.Subscript):
+        tensor = tensor.value
+    return tensor.id if isinstance(tensor, ast.Name) else None
+
+
+def _passed_on(text: PythonText, shared_names: Set[_Variable]) -> Set[_Variable]:
+    """Returns variables that hold shared memory with the parameters that calls give it to."""
+    found = dict.fromkeys(shared_names)
+    worklist = list(found)
+    for variable in worklist:
+        further = [p for p in _parameters_given(text).get(variable, ()) if p not in found]
+        found.update(dict.fromkeys(further))
+        worklist += further
+    return found.keys()
+
+
+@lru_cache(maxsize=1)
+def _parameters_given(text: PythonText) -> dict[_Variable, list[_Variable]]:
+    """Returns variables of functions with the parameters that calls in a file give them to.
+
+    Of functions with one name, nobody knows here which is called.
+    """
+    ways = ways_of(text.tree)
+    functions = [n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)]
+    count = Counter(function.name for function in functions)
+    given: dict[_Variable, list[_Variable]] = {}
+    for function in (f for f in functions if count[f.name] == 1):
+        inside = Step(function, function, None)
+        for call in (c for c in ways.calls_named(function.name) if c.function is not None):
+            for name in (p.name for p in parameters_of(function.args)):
+                variable = _variable_of(argument((inside, call), name))
+                if variable is not None:
+                    given.setdefault((call.function, variable), []).append((function, name))  # type: ignore[arg-type]
+    return given
 
 
 def _is_slice(subscript: ast.Subscript) -> bool:

@@ -176,7 +176,7 @@ class _Solver:
             return {}
         if function in self._functions:
             return {name: value}
-        given = _argument(way, name)
+        given = argument(way, name)
         return self._value(given, value, way[1:], left) if given is not None else {}
 
     def _defined(
@@ -219,10 +219,15 @@ def _assigned_by(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
         targets, value = [node.target], node.value
     elif isinstance(node, ast.AugAssign | ast.For):
         targets = [node.target]
-    for target in targets:
-        for part in ast.walk(target):
-            if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store):
-                yield part, value if part is target else None
+    for whole in targets:
+        pairs: list[tuple[ast.expr, ast.expr | None]] = [(whole, value)]
+        match whole, value:
+            case ast.Tuple(parts), ast.Tuple(values) if len(parts) == len(values):
+                pairs = list(zip(parts, values, strict=True))
+        for target, given in pairs:
+            for part in ast.walk(target):
+                if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store):
+                    yield part, given if part is target else None
 
 
 def _value_for(op: type[ast.cmpop], other: ast.expr, *, holds: bool) -> object:
@@ -286,7 +291,7 @@ def _is_constant(node: ast.expr | None, value: object) -> bool:
     return node.value is not None if value is GIVEN else node.value == value
 
 
-def _argument(way: _Way, name: str) -> ast.expr | None:
+def argument(way: _Way, name: str) -> ast.expr | None:
     """Returns what the second call of a way gives a parameter of the function that it calls."""
     function = way[0].function
     if function is None or len(way) == 1:
