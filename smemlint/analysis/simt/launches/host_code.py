@@ -70,6 +70,15 @@ class UnitHostCode:
                         found[word].append(name)
         return found
 
+    @cached_property
+    def derived(self) -> dict[str, set[str]]:
+        """Classes by the names of their bases."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for record in (r for same in self.unit.records.values() for r in same):
+            for base in record.bases:
+                found[base.split("<", 1)[0].rpartition("::")[2].strip()].add(record.name)
+        return found
+
 
 class HostCode:
     """The host functions of some units.
@@ -148,7 +157,7 @@ class HostCode:
     def _called_classes(self) -> frozenset[str]:
         """Classes whose objects launch where they are called, and those derived from them."""
         classes = self._launching_classes(self.launching)
-        return classes.union(*(self._derived.get(name, ()) for name in classes))
+        return classes.union(*map(self._derived_from, classes))
 
     def _launching_classes(self, launching: Set[str]) -> frozenset[str]:
         """Returns the classes whose `operator()` launches or calls one of some functions."""
@@ -163,21 +172,15 @@ class HostCode:
         """
         classes, worklist = {record}, [record]
         while worklist:
-            new = self._derived.get(worklist.pop(), set()) - classes
+            new = self._derived_from(worklist.pop()) - classes
             classes |= new
             worklist += new
         found = (f for name in sorted(classes) for f in self.naming(name))
         return list(dict.fromkeys(f for f in found if f.record not in classes))
 
-    @cached_property
-    def _derived(self) -> dict[str, set[str]]:
-        """Classes by the names of their bases."""
-        found: dict[str, set[str]] = defaultdict(set)
-        records = (r for u in self._units for same in u.unit.records.values() for r in same)
-        for record in records:
-            for base in record.bases:
-                found[base.split("<", 1)[0].rpartition("::")[2].strip()].add(record.name)
-        return found
+    def _derived_from(self, name: str) -> frozenset[str]:
+        """Returns the classes that have one of a name as a base."""
+        return frozenset().union(*(u.derived.get(name, ()) for u in self._units))
 
     def launchers_of(self, kernel: str) -> tuple[list[Function], frozenset[str]]:
         """Returns the functions nearest to a kernel's name that come to a launch, and their givers.
