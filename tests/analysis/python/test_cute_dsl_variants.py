@@ -165,3 +165,13 @@ def test_elements_of_what_a_function_is_given_that_is_not_called(call):
     assert found("self.n == 3", "x = values[0, at]") == ([32], [])
     assert found("self.n * 3 == 21", "x = values[0, at]") == ([], [ReasonCode.NOT_REACHED])
     assert found("self.n * 3 == 21", "x = values[None, at]") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("call", "noted"), [("self.method(s, lane)", 1), ("Given().method(s, lane)", 0)]
+)
+def test_a_method_of_an_object_that_is_not_known_is_not_that_of_the_file(call, noted):
+    program = ELEMENTS.replace("CONDITION", "self.n * 3 == 21").replace("BODY", call)
+    program += "\n    def method(self, values, at):\n        x = values[0, at]\n"
+    facts, _ = analyze([Source("k.py", program)], Settings())
+    assert [n.reason.code for n in facts.not_analysed] == [ReasonCode.NOT_REACHED] * noted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import field
 from functools import lru_cache
@@ -175,22 +174,31 @@ def _passed_on(text: PythonText, shared_names: Set[_Variable]) -> Set[_Variable]
 
 @lru_cache(maxsize=1)
 def _parameters_given(text: PythonText) -> dict[_Variable, list[_Variable]]:
-    """Returns variables of functions with the parameters that calls in a file give them to.
-
-    Of functions with one name, nobody knows here which is called.
-    """
+    """Returns variables of functions with the parameters that calls in a file give them to."""
     ways = ways_of(text.tree)
-    functions = [n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)]
-    count = Counter(function.name for function in functions)
     given: dict[_Variable, list[_Variable]] = {}
-    for function in (f for f in functions if count[f.name] == 1):
-        inside = Step(function, function, None)
-        for call in (c for c in ways.calls_named(function.name) if c.function is not None):
+    for inside in ways.steps:
+        function = inside.function
+        if function is None or inside.node is not function:
+            continue
+        for call in ways.calls_named(function.name):
+            if call.function is None or not _is_called(inside, call):
+                continue
             for name in (p.name for p in parameters_of(function.args)):
                 variable = _variable_of(argument((inside, call), name))
                 if variable is not None:
-                    given.setdefault((call.function, variable), []).append((function, name))  # type: ignore[arg-type]
+                    given.setdefault((call.function, variable), []).append((function, name))
     return given
+
+
+def _is_called(inside: Step, call: Step) -> bool:
+    """Returns whether a call is one of a function of the file, or of the own class, by its name."""
+    match call.node:
+        case ast.Call(func=ast.Name()):
+            return inside.owner is None
+        case ast.Call(func=ast.Attribute(value=ast.Name("self"))):
+            return inside.owner is not None and inside.owner is call.owner
+    return False
 
 
 def _is_slice(subscript: ast.Subscript) -> bool:

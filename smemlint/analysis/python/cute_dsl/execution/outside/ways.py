@@ -16,11 +16,11 @@ _STEPS = Access | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.Ass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A call, a subscript, an assignment or assertion, with what is around it.
+    """A call, a subscript, an assignment, an assertion or a function, with what is around it.
 
     Attributes:
         node: the expression, or the statement.
-        function: around it; None in the module.
+        function: around it, or itself; None in the module.
         owner: the class around that.
         guards: conditions inside that function with the outcomes that lead to the node.
     """
@@ -93,6 +93,7 @@ def _steps(tree: ast.Module) -> Iterator[Step]:
             yield at
         elif isinstance(node, ast.FunctionDef):
             inside = Step(node, node, at.owner)
+            yield inside
         elif isinstance(node, ast.ClassDef):
             inside = Step(node, at.function, node, at.guards)
         sides = _sides(node)
