@@ -175,3 +175,31 @@ def test_a_method_of_an_object_that_is_not_known_is_not_that_of_the_file(call, n
     program += "\n    def method(self, values, at):\n        x = values[0, at]\n"
     facts, _ = analyze([Source("k.py", program)], Settings())
     assert [n.reason.code for n in facts.not_analysed] == [ReasonCode.NOT_REACHED] * noted
+
+
+LAUNCHED = """
+import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def kernel(flag: cutlass.Constexpr[bool]):
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32)), 16)
+    s[lane, 0] = 1.0
+    if cutlass.const_expr(flag):
+        s[0, lane] = 2.0
+
+@cute.jit
+def host():
+    kernel(False).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host()
+"""
+
+
+def test_what_no_launch_gives_a_kernel_is_a_sample():
+    """Its block is a guess, while the launch has one of 32 threads."""
+    facts, _ = analyze([Source("k.py", LAUNCHED)], Settings())
+    found = [(a.span.line, str(a.certainty)) for k in facts.kernels for a in k.accesses]
+    assert found == [(10, "proved"), (12, "sampled")]

@@ -20,6 +20,7 @@ from smemlint.analysis.python.cute_dsl.execution.left_out import (
 )
 from smemlint.analysis.python.cute_dsl.execution.outside import guesses
 from smemlint.analysis.python.cute_dsl.execution.outside.agreement import (
+    NO_SUCH_LAUNCH,
     ONE_LENGTH,
     REFUSED,
     beyond,
@@ -309,6 +310,7 @@ class _File:
             return
         functions = [entry.function, *constructors(entry, run)]
         refusals = run.state.refusals if run is not None else set()
+        is_launched = run is None and is_marked(entry.function, MARKS)
         tried: list[Switch] = [{}]
         while len(tried) <= MAX_DSL_SWITCHES:
             further = switches_to(self.text.tree, [a for _, a in self.unreached()], functions)
@@ -316,16 +318,22 @@ class _File:
             if switch is None:
                 break
             tried.append(switch)
-            self._add_switched(entry, replace(guess, switched=tuple(switch.items())), refusals)
+            other = replace(guess, switched=tuple(switch.items()))
+            self._add_switched(entry, other, refusals, is_launched=is_launched)
         asks = run is not None and guesses.asks_for_flags(run.state)
         for switch in _rows_of(functions):
             for flags in (False, True) if asks else (guess.flags,):
                 if self._leaves_accesses():
                     other = replace(guess, flags=flags, switched=tuple(switch.items()))
-                    self._add_switched(entry, other, refusals)
+                    self._add_switched(entry, other, refusals, is_launched=is_launched)
 
-    def _add_switched(self, entry: Entry, guess: Guess, refusals: Set[Span]) -> None:
-        """Adds what a guess leads to that is not known, unless it has further refusals."""
+    def _add_switched(
+        self, entry: Entry, guess: Guess, refusals: Set[Span], *, is_launched: bool
+    ) -> None:
+        """Adds what a guess leads to that is not known, unless it has further refusals.
+
+        Of a kernel that was launched with other arguments, the figures are samples.
+        """
         guess, tried = self._selection.guessed(entry, guess)
         if tried.state.refusals - refusals or tried.state.reached <= self.found.reached:
             return
@@ -341,6 +349,8 @@ class _File:
             agreed = [beyond(f, known, reached) for f in agreed]
             if any(guessed_rows(name) for name, _ in guess.switched):
                 agreed = [sampled(facts, ONE_LENGTH) for facts in agreed]
+            elif is_launched:
+                agreed = [sampled(facts, NO_SUCH_LAUNCH) for facts in agreed]
         self._keep(runs, list(filter(_says_something, agreed)))
 
     def _add_guesses(self, entry: Entry, guess: Guess, first: Run) -> None:

@@ -11,6 +11,9 @@ from smemlint.reasons import Reason, ReasonCode
 
 _DIFFERS = Reason(ReasonCode.UNKNOWN_VALUE, "the figure depends on arguments that are not known")
 REFUSED = Reason(ReasonCode.UNKNOWN_VALUE, "an element type was guessed that does not fit")
+NO_SUCH_LAUNCH = Reason(
+    ReasonCode.UNKNOWN_VALUE, "no launch that was followed gives the kernel such an argument"
+)
 ONE_LENGTH = Reason(ReasonCode.UNKNOWN_VALUE, "the figure is that of one length of rows of several")
 
 
