@@ -202,4 +202,4 @@ def test_what_no_launch_gives_a_kernel_is_a_sample():
     """Its block is a guess, while the launch has one of 32 threads."""
     facts, _ = analyze([Source("k.py", LAUNCHED)], Settings())
     found = [(a.span.line, str(a.certainty)) for k in facts.kernels for a in k.accesses]
-    assert found == [(10, "proved"), (12, "sampled")]
+    assert found == [(10, "assumed"), (12, "sampled")]
