@@ -149,3 +149,16 @@ void go() {{ k<<<1, 32>>>(); }}
     files = {f"csrc/{path}".replace("/", "__"): "#define IS_READ\n", "csrc__main.cu": kernel}
     (found,) = facts_of_files(**files).kernels
     assert [a.wavefronts.mean for a in found.accesses if a.wavefronts] == [2.0 if is_read else 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "notes"),
+    [("cutlass/util/GPU_Clock.hpp", 0), ("cutlass/gemm/device/gemm.h", 0), ("cutlass/mine.h", 1)],
+)
+def test_only_headers_that_cutlass_has_are_not_missed(name: str, notes: int) -> None:
+    kernel = f"""
+#include "{name}"
+__global__ void k() {{ __shared__ float s[64]; s[threadIdx.x] = 0; }}
+void go() {{ k<<<1, 32>>>(); }}
+"""
+    assert len(facts_of_files(**{"src__main.cu": kernel}).not_analysed) == notes

@@ -233,7 +233,7 @@ functional gemm gemm_coord half integer_subbyte kernel_hardware_info kernel_laun
 matrix_coord matrix_shape numeric_conversion numeric_size numeric_types pipeline
 pitch_linear_coord platform predicate_vector quaternion real reduction relatively_equal semaphore
 subbyte_reference tensor_coord tensor_ref tensor_ref_planar_complex tensor_view
-tensor_view_planar_complex tfloat32 thread trace transform uint128 uint256 version wmma_array
+tensor_view_planar_complex tfloat32 thread trace transform uint128 uint256 util version wmma_array
 workspace
 """,
 }
