@@ -39,6 +39,7 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.lvalues import part_of
 from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
@@ -96,10 +97,7 @@ def list_size(ev: Evaluator, place: LValue) -> int | None:
 
 def _place_of_size(ev: Evaluator, place: LValue) -> LValue | None:
     member = place.type.member(LIST_SIZE) if isinstance(place.type, RecordType) else None
-    if member is None:
-        return None
-    offset = ev.state.domain.add(place.offset, offset_of(member.offset))
-    return LValue(place.object, offset, U64)
+    return part_of(ev, place, member) if member is not None else None
 
 
 def call_container_method(
@@ -125,14 +123,19 @@ def call_container_method(
         count = size or 0
         return AffineInt(count, U64) if method == "size" else number(not count, BOOL)
     if is_list and method in _ENDS:
-        start = number((size or 0) * array.element.size if "end" in method else 0, I64)
-        return Pointer(place.object, ev.state.domain.add(place.offset, start), array.element)
+        return _end_of(ev, place, array.element, size or 0, method)
     element = _element(ev, size, method, node)
     if element is not None or not is_list or method in _READING:
         return element
     if not _resize(ev, place, array, method, node):
         ev.state.memory.forget(place.object, f"was changed by `{method}`")
     return number(0) if method in _RESIZING else None
+
+
+def _end_of(ev: Evaluator, place: LValue, element: CType, count: int, name: str) -> Pointer:
+    """Returns a pointer to the first of so many elements, or behind the last: `begin`, `cend`."""
+    start = number(count * element.size if "end" in name else 0, I64)
+    return Pointer(place.object, ev.state.domain.add(place.offset, start), element)
 
 
 def _resize(ev: Evaluator, place: LValue, array: ArrayType, method: str, node: ir.FuncCall) -> bool:
@@ -161,12 +164,9 @@ def _added(node: ir.FuncCall, method: str) -> ir.Expression:
 @builtin("begin", "end", "cbegin", "cend", is_scoped=True, least=1)
 def _of_range(ev: Evaluator, call: BuiltinCall) -> Value:
     """Returns what `std::begin(a)` and its like give of an array or a list."""
-    place = operand_of(ev, call.node.args[0]).place
+    place, name = operand_of(ev, call.node.args[0]).place, call.name.rpartition("::")[2]
     if isinstance(place, LValue) and isinstance(place.type, ArrayType) and place.type.count:
-        count, element = place.type.count, place.type.element
-        start = number(count * element.size if "end" in call.name else 0, I64)
-        return Pointer(place.object, ev.state.domain.add(place.offset, start), element)
-    name = call.name.rpartition("::")[2]
+        return _end_of(ev, place, place.type.element, place.type.count, name)
     if isinstance(place, LValue):
         found = call_container_method(ev, place, name, call.node)
         if found is not None:

@@ -8,7 +8,7 @@ from typing import cast
 from smemlint.analysis.simt.calls.value_categories import of_category
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.types.overloads import members_of, signature_of
+from smemlint.analysis.simt.types.overloads import members_of, signature_of, unqualified
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Record, ScopedT
 from smemlint.reasons import Assumption, Topic
@@ -110,11 +110,6 @@ def may_be_of_argument(ev: Evaluator, function: Function) -> bool:
         name in parameters or any(r.scope == function.scope for r in records.get(name, ()))
         for name in classes
     )
-
-
-def unqualified(spelling: str) -> str:
-    """Returns the name of a class as its definition has it: `S` of `a::S<int>`."""
-    return _path(spelling)[-1]
 
 
 def _path(spelling: str) -> tuple[str, ...]:

@@ -47,10 +47,9 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.free_names import free_names
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.lvalues import place_of_value
+from smemlint.analysis.simt.interpreter.lvalues import part_of, place_of_value
 from smemlint.analysis.simt.types.declared_types import declared_type
 from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.statics import place_of, scope_of, static_value
@@ -171,7 +170,7 @@ def construct_at(
         return
     if is_braced:
         for member, argument in zip(ctype.members, arguments, strict=False):
-            initialize_element(ev, _part(ev, place, member), argument)
+            initialize_element(ev, part_of(ev, place, member), argument)
         return
     members = ctype.members
     kinds = [m.type for m in members[: len(arguments)]]
@@ -185,7 +184,7 @@ def construct_at(
     if ctype.name == "dim3":
         values = [*values, *(AffineInt(1, m.type) for m in members[len(values) :])]  # type: ignore[arg-type]
     for i, (member, value) in enumerate(zip(members, values, strict=False)):
-        at = _part(ev, place, member)
+        at = part_of(ev, place, member)
         if value is None:
             _refer(ev, at, arguments[i])
         else:
@@ -212,7 +211,7 @@ def _initialize_named(
         if not isinstance(argument, ir.NamedInitializer) or member is None:
             ev.state.memory.forget(place.object, "is made of a list that is not followed")
             return
-        initialize_element(ev, _part(ev, place, member), argument.expr)
+        initialize_element(ev, part_of(ev, place, member), argument.expr)
 
 
 def _initialize_by_default(
@@ -236,11 +235,11 @@ def _initialize_by_default(
         if init is None and (not isinstance(inner, RecordType) or inner in without):
             continue
         if isinstance(inner, RecordType):
-            _initialize_by_default(ev, _part(ev, place, member), inner, without)
+            _initialize_by_default(ev, part_of(ev, place, member), inner, without)
             has_any |= inner not in without
             continue
         has_any = True
-        if init is not None and unset.isdisjoint(free_names(init, {})):
+        if init is not None and unset.isdisjoint(ev.state.node_facts.names_in(init)):
             initialize_as_declared(ev, place, ctype, member, init)
     if not has_any:
         without.add(ctype)
@@ -260,13 +259,7 @@ def initialize_as_declared(
     """
     with ev.state.within(f"member {ctype.name}", scope_of(ctype), place_of(ctype)):
         ev.state.frame.this, ev.state.frame.record = place.pointer(), ctype
-        initialize_element(ev, _part(ev, place, member), init)
-
-
-def _part(ev: Evaluator, place: LValue, member: Member) -> LValue:
-    """Returns the place of a member of an object."""
-    at = ev.state.domain.add(place.offset, offset_of(member.offset))
-    return LValue(place.object, at, member.type)
+        initialize_element(ev, part_of(ev, place, member), init)
 
 
 @evaluates(ir.Construct)

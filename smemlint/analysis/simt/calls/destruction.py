@@ -10,6 +10,7 @@ from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Scope, Variable
 from smemlint.analysis.simt.domain.values import Pointer, Space, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.lvalues import part_of
 from smemlint.analysis.simt.types.overloads import members_of
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Record
@@ -60,8 +61,7 @@ def _parts(
             is_without = False
             yield place, destructor
     for member in reversed(ctype.members):
-        at = ev.state.domain.add(place.offset, offset_of(member.offset))
-        for found in _parts(ev, LValue(place.object, at, member.type), without):
+        for found in _parts(ev, part_of(ev, place, member), without):
             is_without = False
             yield found
     if is_without:

@@ -16,9 +16,8 @@ from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, is_reference
 from smemlint.analysis.simt.domain.values import Pointer, Space, Unknown, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.free_names import free_names
 from smemlint.analysis.simt.interpreter.accesses import write_lvalue
-from smemlint.analysis.simt.interpreter.lvalues import member_lvalue
+from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, part_of
 from smemlint.frontend import ir
 
 
@@ -59,8 +58,7 @@ def _bind_reference(ev: Evaluator, node: ir.MemberInit) -> bool:
         name, value = f"the constructor of {member.name}", operand_value(ev, operand)
         unfollowed_values(ev, name, [value], node, "it binds a reference to a value")
         return True
-    at = ev.state.domain.add(this.offset, offset_of(member.offset))
-    write_lvalue(ev, LValue(this.object, at, member.type), operand.place.pointer(), node)
+    write_lvalue(ev, part_of(ev, this, member), operand.place.pointer(), node)
     return True
 
 
@@ -88,5 +86,5 @@ def initialize_others(ev: Evaluator, node: ir.OtherMembers) -> None:
         init = cast("ir.Node | None", record.initial.get(member.name))
         if init is None or member.name in node.named:
             continue
-        if not members.isdisjoint(free_names(init, {})):
+        if not members.isdisjoint(ev.state.node_facts.names_in(init)):
             initialize_as_declared(ev, place, record, member, init)

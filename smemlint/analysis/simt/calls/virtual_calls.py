@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.calls.candidates import unqualified
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import Space, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.overloads import unqualified
 from smemlint.analysis.simt.types.record_layout import is_dynamic
 
 _OVERRIDES = frozenset(("virtual", "override"))

@@ -8,6 +8,7 @@ from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
     I64,
     U32,
+    Member,
     OpaqueType,
     PointerType,
     RecordType,
@@ -183,6 +184,12 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
         content = state.memory.read(base.object, offset, ctype)
         return dereference(ev, content, ir.ID(name))
     return LValue(base.object, offset, ctype, base.is_volatile)
+
+
+def part_of(ev: Evaluator, whole: LValue | Pointer, member: Member) -> LValue:
+    """Returns the place of a member in an object, whatever it refers to."""
+    at = ev.state.domain.add(whole.offset, offset_of(member.offset))
+    return LValue(whole.object, at, member.type)
 
 
 def thread_coordinate(ev: Evaluator, name: str, axis: str) -> Value:

@@ -276,7 +276,7 @@ class _Climb:
     def _open_parameters(self, function: Function) -> OpenParameters:
         launching, host = self._launching - {function.name}, self._host
         flows = self._search.flows(host)
-        variables = frozenset().union(*map(written_variables, self._units))
+        variables = written_variables(self._units)
         return open_parameters(function, self._kernel, launching, host.named, flows, variables)
 
     def _may_be_fixed(self, function: Function) -> bool:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Set
 from functools import cached_property
 
+from smemlint.analysis.simt.types.overloads import unqualified
 from smemlint.facts import Span
 from smemlint.frontend.heuristics import KERNEL_LAUNCHERS
 from smemlint.frontend.program import Function, Unit
@@ -76,7 +77,7 @@ class UnitHostCode:
         found: dict[str, set[str]] = defaultdict(set)
         for record in (r for same in self.unit.records.values() for r in same):
             for base in record.bases:
-                found[base.split("<", 1)[0].rpartition("::")[2].strip()].add(record.name)
+                found[unqualified(base).strip()].add(record.name)
         return found
 
 

@@ -29,6 +29,7 @@ from smemlint.analysis.simt.launches.skipped_calls import (
 )
 from smemlint.analysis.simt.launches.valuation import Results, Valuation
 from smemlint.analysis.simt.launches.written_variables import FileVariables
+from smemlint.analysis.simt.types.overloads import unqualified
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
@@ -143,8 +144,7 @@ class HostPolicy(Policy):
 
     def on_unread(self, ev: Evaluator, name: str, operands: Sequence[Operand]) -> None:
         """Forgets what another file may set that declares a function, and that was not read."""
-        last = name.split("<", 1)[0].rpartition("::")[2]
-        declared = (True for unit in self.linked for _ in unit.prototypes(last))
+        declared = (True for unit in self.linked for _ in unit.prototypes(unqualified(name)))
         if self.variables.shapes and any(declared):
             self.variables.forget(ev, name)
 

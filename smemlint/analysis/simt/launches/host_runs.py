@@ -124,7 +124,7 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
     def functions_named(name: str) -> list[Function]:
         return distinct(f for u in units for f in u.functions_named(name))
 
-    variables = frozenset().union(*map(written_variables, units))
+    variables = written_variables(units)
     irrelevant = IrrelevantChoices(launching, functions_named, _flows(units), variables)
     launchers = [f for name in sorted(launching) for f in functions_named(name)]
     followed = irrelevant.variables_of((host.function, *launchers) if variables else ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from functools import cached_property
 
 from smemlint.analysis.simt.domain.ctypes import (
@@ -45,8 +45,12 @@ def _keeps_value(unit: Unit, name: str) -> bool:
     return name in unit.assigned_once
 
 
-def written_variables(unit: Unit) -> frozenset[str]:
-    """Returns the numbers and objects of a unit's files that host code may set."""
+def written_variables(units: Iterable[Unit]) -> frozenset[str]:
+    """Returns the numbers and objects of units' files that host code may set."""
+    return frozenset().union(*map(_written_in, units))
+
+
+def _written_in(unit: Unit) -> frozenset[str]:
     known = unit.memory.get("written variables")
     if not isinstance(known, frozenset):
         names = unit.assigned & unit.declarations.keys()

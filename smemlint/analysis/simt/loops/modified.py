@@ -13,7 +13,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
 )
-from smemlint.analysis.simt.domain.environment import Binding, Variable
+from smemlint.analysis.simt.domain.environment import Binding, Variable, content_of
 from smemlint.analysis.simt.domain.values import Cute, FloatValue, Pointer, Space, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.loops.mod_ref import Escape
@@ -105,7 +105,7 @@ def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
 
 
 def _is_of_cute(binding: Binding) -> bool:
-    return isinstance(binding, Variable) and isinstance(binding.object.cells.get(0), Cute)
+    return isinstance(content_of(binding), Cute)
 
 
 def is_floating(ctype: CType) -> bool:

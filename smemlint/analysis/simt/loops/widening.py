@@ -214,20 +214,20 @@ def _execute_general(
     """
     state, loop = ev.state, ev.state.loops[-1]
     state.trace.fence("loop", depth=state.open_loops)
-    begin, cost, effects = len(state.trace.items), loop.cost, state.trace.effects
+    begin, before, effects = len(state.trace.items), loop.cost, state.trace.effects
     execute_iteration(ev, "", step, body, loop)
+    cost = loop.cost - before
     entry = state.trace.items[begin - 1] if begin else None
     if isinstance(entry, Fence):
         entry.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
         items = _in_one_block(ev, body, state.trace.items[begin:])
         pragma = "unroll 1" if may_wrap(ev, node, step) else getattr(node, "pragma", "")
-        mark_open_fusions(items, trip, loop.cost - cost, pragma, state.trace.scope)
+        mark_open_fusions(items, trip, cost, pragma, state.trace.scope)
         if not moves_pointers:
             atoms = {symbol.key for symbol, _ in trip.terms}
-            is_left = is_left_by_llvm(1, loop.cost - cost)
-            mark_induction_pointers(items, atoms, pragma, is_left=is_left)
-            cost, is_second = loop.cost - cost, isinstance(node, ir.DoWhile)
+            mark_induction_pointers(items, atoms, pragma, is_left=is_left_by_llvm(1, cost))
+            is_second = isinstance(node, ir.DoWhile)
             mark_run_time_pointers(items, trip, cost, pragma, is_second=is_second)
     state.trace.fence("iteration", depth=state.open_loops)
 

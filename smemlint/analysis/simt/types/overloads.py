@@ -163,6 +163,11 @@ def target_qualifiers(node: ir.Node) -> frozenset[str]:
     return frozenset(getattr(getattr(node, "type", None), "quals", ()))
 
 
+def unqualified(spelling: str) -> str:
+    """Returns a name without namespaces, classes and template arguments: `S` of `a::S<int>`."""
+    return spelling.split("<", 1)[0].rpartition("::")[2]
+
+
 def constancy_of(declaration: ir.Decl, ctype: CType) -> bool | None:
     """Returns whether a declared object, or what a reference refers to, is constant.
 
@@ -172,7 +177,7 @@ def constancy_of(declaration: ir.Decl, ctype: CType) -> bool | None:
     written = target_qualifiers(of) if _is_reference(of) else declaration.quals
     if "const" in (written or ()) or "constexpr" in declaration.storage:
         return True
-    named = [word.split("<", 1)[0].rpartition("::")[2] for word in type_words(of)]
+    named = [unqualified(word) for word in type_words(of)]
     return False if getattr(ctype, "name", None) in named else None
 
 
