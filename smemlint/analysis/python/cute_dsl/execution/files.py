@@ -125,7 +125,7 @@ class _File:
         self._unfinished: dict[ast.FunctionDef, str] = {}
         self._seen: set[object] = set()
         self._called: list[tuple[list[Run], list[KernelFacts]]] | None = None
-        self._selection = Selection(text.tree, self._run, self._is_told)
+        self._selection = Selection(text.tree, self._run, self._callers_decide)
 
     def _run(
         self,
@@ -243,8 +243,8 @@ class _File:
                 called.append((runs, own))
         return called
 
-    def _is_told(self) -> bool:
-        """Returns whether other files tell most of what a kernel of this one does."""
+    def _callers_decide(self) -> bool:
+        """Returns whether calls in other files decide most of a kernel of this one."""
         called = (facts for _, kernels in self._call_from_outside() for facts in kernels)
         return any(map(is_mostly_decided, called))
 

@@ -39,13 +39,15 @@ class Selection:
     Args:
         tree: the file.
         execute: executes it.
-        is_told: returns whether callers in other files tell most of what its kernels do.
+        callers_decide: returns whether calls in other files decide most of its kernels.
     """
 
-    def __init__(self, tree: ast.Module, execute: Execute, is_told: Callable[[], bool]) -> None:
+    def __init__(
+        self, tree: ast.Module, execute: Execute, callers_decide: Callable[[], bool]
+    ) -> None:
         self._tree = tree
         self._execute = execute
-        self._is_told = is_told
+        self._callers_decide = callers_decide
 
     def guessed(self, entry: Entry, guess: Guess) -> Guessed:
         """Returns an execution with a guess, without what the program refuses of it.
@@ -95,7 +97,7 @@ class Selection:
 
     def _with_shapes(self, entry: Entry, guess: Guess, run: Run) -> Guessed:
         """Returns a guess with shapes of tiles, if no caller tells them and no less is known."""
-        if self._is_told() or not run.state.asks_for_shapes:
+        if not run.state.asks_for_shapes or self._callers_decide():
             return guess, run
         other, tried = self.guessed(entry, replace(guess, shapes=True))
         is_better = _score(entry, tried) >= _score(entry, run)
