@@ -42,6 +42,7 @@ from smemlint.frontend.ir.expressions import (
     Unparsed,
     WrappedIndex,
     called_name,
+    names_place,
 )
 from smemlint.frontend.ir.functions import FuncDef, Lambda
 from smemlint.frontend.ir.node import BlockItem, Expression, Node, Statement, Type
@@ -95,4 +96,5 @@ __all__ = [
     "Struct", "StructRef", "Switch", "TernaryOp", "Throw", "Try", "Type", "TypeArgument",
     "TypeDecl", "Typedef", "Typename", "UnaryOp", "Union", "Unparsed", "UnparsedType", "Using",
     "While", "WrappedIndex", "called_name",
+    "names_place",
 ]  # fmt: skip

@@ -121,6 +121,13 @@ class NamedInitializer(Expression):
     expr: Expression
 
 
+def names_place(node: Node) -> bool:
+    """Returns whether the value of an expression is read from the place that it names."""
+    if isinstance(node, UnaryOp):
+        return node.op == "*"
+    return isinstance(node, ID | ArrayRef | StructRef)
+
+
 def called_name(callee: Node) -> str:
     """Returns the last component of the name that a call spells; empty where it spells none."""
     if isinstance(callee, StructRef):

@@ -435,3 +435,37 @@ void f(void *p) { k<<<1, 128>>>((TYPE *)p); }
     for spelling in ("__int128", "__int128_t", "__uint128_t"):
         (store,) = accesses_of(source.replace("TYPE", spelling))
         assert (store.width_bytes, store.ways) == (16, 1.0)
+
+
+COPIED_AND_MADE = """struct alignas(16) Four { float a, b, c, d; };
+__device__ Four make(float a, float b) {
+  return Four{a, b, a, b};
+}
+__global__ void k(Four *in, float r) {
+  __shared__ Four tile[128];
+  int t = threadIdx.x;
+  tile[t] =
+    {r, r,
+     r, r};
+  tile[t ^ 1] =
+    in[
+      t];
+  tile[t ^ 2] =
+    Four{r, r,
+         r, 1};
+  tile[t ^ 3] =
+    make(r,
+         r);
+  tile[t ^ 4] =
+    static_cast<Four>(
+      in[t + 1]);
+}
+void f(Four *in) { k<<<1, 128>>>(in, 2); }
+"""
+
+
+def test_a_copied_object_is_stored_on_the_line_of_its_source_a_made_one_on_that_of_its_place() -> (
+    None
+):
+    # nvcc 13.5.37, sm_90, nvdisasm -gi
+    assert [a.line for a in accesses_of(COPIED_AND_MADE)] == [8, 13, 14, 17, 22]

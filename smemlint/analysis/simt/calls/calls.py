@@ -56,7 +56,6 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.elements import may_be_place
 from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, place_of_value
 from smemlint.analysis.simt.interpreter.pointers import dereference
@@ -213,7 +212,7 @@ def evaluate_launch(ev: Evaluator, node: ir.Launch) -> Value:
 
 def _call_object(ev: Evaluator, node: ir.FuncCall, *, is_used: bool) -> Value:
     """Calls what an expression gives; an object of a class in its place, without a copy of it."""
-    place = ev.lvalue(node.name) if may_be_place(node.name) else None
+    place = ev.lvalue(node.name) if ir.names_place(node.name) else None
     if isinstance(place, LValue):
         found = inline_member(ev, "operator()", place, node)
         if found is not None:

@@ -16,9 +16,7 @@ from smemlint.frontend import ir
 
 def operand_of(ev: Evaluator, node: ir.Node) -> Operand:
     """Returns an argument: its place where it is an lvalue, read when a parameter takes it."""
-    if isinstance(node, ir.ID | ir.ArrayRef | ir.StructRef) or (
-        isinstance(node, ir.UnaryOp) and node.op == "*"
-    ):
+    if ir.names_place(node):
         place = ev.lvalue(node)
         if isinstance(place, LValue):
             return Operand(node, place, None)

@@ -36,7 +36,7 @@ from smemlint.reasons import ReasonCode
 
 
 def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
-    place = ev.lvalue(node.name) if may_be_place(node.name) else None
+    place = ev.lvalue(node.name) if ir.names_place(node.name) else None
     if isinstance(place, LValue):
         found = _by_operator(ev, place, "operator[]", (node.subscript,), node)
         if found is not None:
@@ -63,13 +63,6 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
         is_plain = isinstance(node.subscript, ir.ID | ir.Constant)  # LLVM counts in its width
         ev.state.spend(1 if is_plain else 2)
     return _element_at(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
-
-
-def may_be_place(node: ir.Node) -> bool:
-    """Returns whether the value of an expression is read from the place that it names."""
-    if isinstance(node, ir.UnaryOp):
-        return node.op == "*"
-    return isinstance(node, ir.ID | ir.ArrayRef | ir.StructRef)
 
 
 def _some_index(ev: Evaluator, node: ir.ArrayRef) -> AffineInt:

@@ -352,7 +352,8 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
         value = converted_object(ev, value, place.type, node)
         if place.object.space is not Space.LOCAL:
             _note_copy(ev, node.rvalue, value, place.type)
-        line_node = node.rvalue if isinstance(place.type, RecordType) else None
+        copied = ir.names_place(node.rvalue) or isinstance(node.rvalue, ir.Cast | ir.TernaryOp)
+        line_node = node.rvalue if copied and isinstance(place.type, RecordType) else None
         write_lvalue(ev, place, value, node.lvalue, line_node=line_node)
         return convert(ev, value, place.type)
     place = ev.lvalue(node.lvalue)
