@@ -94,12 +94,13 @@ class State:
         layouts: swizzled layouts of shared memory, by what names them.
         loop_values: loop variables and their values, for messages.
         arrays: shared arrays by key.
-        bases: objects by the symbol of their base address.
+        bases: objects and their base address, by the symbol in it.
         latest: the latest object of each key.
         globals: what names outside of functions were found to mean: by name, or by name and
             place where that matters; of a variable, by declaration.
         absent: names that mean nothing outside of functions, by the unit that is read, likewise.
-        split_requests: moduli of symbols whose residues would settle an address.
+        split_requests: of symbols whose residues would settle an address: the modulus, and what
+            is known to divide the symbol.
         unfollowed: constructs that were not followed, why, and the only array that they touch.
         open_loops: loops around, also of callers, of which one iteration stands for all.
         tried_loops: of these, those of which an iteration is run to learn what it changes.
@@ -142,11 +143,11 @@ class State:
     layouts: dict[str, LayoutUse] = field(default_factory=dict)
     loop_values: list[tuple[str, int]] = field(default_factory=list)
     arrays: dict[str, Object] = field(default_factory=dict)
-    bases: dict[str, Object] = field(default_factory=dict)
+    bases: dict[str, tuple[Object, AffineInt]] = field(default_factory=dict)
     latest: dict[str, Object] = field(default_factory=dict)
     globals: dict[object, Binding] = field(default_factory=dict)
     absent: set[tuple[Unit, object]] = field(default_factory=set)
-    split_requests: dict[str, int] = field(default_factory=dict)
+    split_requests: dict[str, tuple[int, int]] = field(default_factory=dict)
     unfollowed: dict[tuple[Span, Reason], SharedArray | None] = field(default_factory=dict)
     open_loops: int = 0
     tried_loops: int = 0

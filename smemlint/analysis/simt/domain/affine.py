@@ -15,7 +15,7 @@ from math import gcd
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.bounded import ADDRESS, bounded
+from smemlint.analysis.simt.domain.bounded import bounded
 from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare
 from smemlint.analysis.simt.domain.ctypes import I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
@@ -45,7 +45,7 @@ from smemlint.analysis.simt.domain.linear_forms import (
 )
 from smemlint.analysis.simt.domain.scev import scaled, sum_of
 from smemlint.analysis.simt.domain.spelling import operation
-from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown, depends_on
+from smemlint.analysis.simt.domain.values import ADDRESS, AffineInt, Symbol, Unknown, depends_on
 from smemlint.reasons import ReasonCode
 
 _BITS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {

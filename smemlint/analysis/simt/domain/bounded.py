@@ -10,11 +10,9 @@ from collections.abc import Callable
 from math import gcd
 
 from smemlint.analysis.simt.domain.lanes import Lanes, settled
-from smemlint.analysis.simt.domain.values import AffineInt, Symbol
+from smemlint.analysis.simt.domain.values import ADDRESS, AffineInt, Symbol
 from smemlint.limits.budgets import MAX_SUMMED
 
-ADDRESS = "base:"
-"""How the keys of symbols begin that stand for the address of an object."""
 _LARGE = 1 << 63
 
 

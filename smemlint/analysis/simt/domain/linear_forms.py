@@ -99,7 +99,7 @@ def split_of(a: AffineInt, modulus: int) -> tuple[Symbol, int] | None:
             return None
         if (c * s.multiple) % modulus:
             residues = modulus // gcd(c * s.multiple, modulus)
-            return (s, residues * s.multiple) if residues * s.multiple <= MAX_SPLIT else None
+            return (s, residues * s.multiple) if residues <= MAX_SPLIT else None
     return None
 
 

@@ -36,10 +36,11 @@ def swizzled(offset: AffineInt, swizzle: Swizzle) -> AffineInt | Unknown:
         steps = factor if isinstance(factor, int) else int(np.gcd.reduce(factor, axis=None))
         step = steps * symbol.multiple
         if step % period:
-            modulus = symbol.multiple * (period // gcd(step, period))
+            residues = period // gcd(step, period)
             text = f"`{symbol.name}` moves the address by less than the swizzle's {period}"
             reason = Reason(ReasonCode.RESIDUES, text)
-            return Unknown(reason, split=(symbol, modulus) if modulus <= MAX_SPLIT else None)
+            found = (symbol, symbol.multiple * residues) if residues <= MAX_SPLIT else None
+            return Unknown(reason, split=found)
     moved = AffineInt(swizzle(offset.base), offset.type, offset.terms)
     if not isinstance(offset.base, int):
         # The exclusive-or hides from the compiler which accesses are neighbours, but not the bits

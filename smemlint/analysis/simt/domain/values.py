@@ -30,6 +30,8 @@ BEHIND_KEY = " behind "
 """What stands in keys of offsets behind a member whose size is not known."""
 ITERATION_KEY = "iteration@"
 """What stands in keys of numbers of iterations, and of what is computed of them."""
+ADDRESS = "base:"
+"""How the keys of symbols begin that stand for the address of an object."""
 _OPERATOR = re.compile(r"\([^\s()]+ |\bsum ")
 _NAME = re.compile(r"[A-Za-z_][\w:.]*")
 
@@ -77,10 +79,13 @@ class Symbol:
         )
 
 
+_OF_LAUNCH = ("param:", "gridDim.", ADDRESS)
+
+
 def is_of_launch(key: str) -> bool:
     """Returns whether the symbol of a key is one number in a launch: computed of arguments only."""
     names = _NAME.findall(_OPERATOR.sub(" ", key))
-    return bool(names) and all(name.startswith(("param:", "gridDim.")) for name in names)
+    return bool(names) and all(name.startswith(_OF_LAUNCH) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

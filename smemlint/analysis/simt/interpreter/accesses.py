@@ -211,7 +211,7 @@ def unknown_argument(ev: Evaluator, ctype: CType, key: str, name: str) -> Value:
 
 
 def write_lvalue(
-    ev: Evaluator, place: LValue, value: Value, node: ir.Node, *, line_node: ir.Node | None = None
+    ev: Evaluator, place: LValue, value: Value, node: ir.Node, *, source: ir.Node | None = None
 ) -> None:
     """Writes a place for the active threads; shared memory records a store.
 
@@ -220,11 +220,11 @@ def write_lvalue(
         place: the bytes.
         value: what is written.
         node: the lvalue expression.
-        line_node: see `Event.line_node`.
+        source: the expression whose value is written, where that is known.
     """
     state = ev.state
     if place.object.space is Space.SHARED:
-        record_access(ev, AccessKind.STORE, place, node, line_node=line_node)
+        record_access(ev, AccessKind.STORE, place, node, source)
         return
     if place.object.space is Space.PARAMETER:
         _copy_parameter(ev, place.object)
@@ -254,9 +254,17 @@ def _copy_parameter(ev: Evaluator, obj: Object) -> None:
 
 
 def record_access(
-    ev: Evaluator, kind: AccessKind, place: LValue, node: ir.Node, **extra: object
+    ev: Evaluator,
+    kind: AccessKind,
+    place: LValue,
+    node: ir.Node,
+    source: ir.Node | None = None,
+    **extra: object,
 ) -> None:
-    """Adds an access of a shared place to the trace: one event per machine access."""
+    """Adds an access of a shared place to the trace: one event per machine access.
+
+    An object that is copied is stored on the line of its source, a temporary on that of `node`.
+    """
     if not is_any(ev.state.mask):
         return
     offset: AffineInt | Unknown = place.offset
@@ -270,12 +278,15 @@ def record_access(
         is_load = kind is AccessKind.LOAD
         pieces = list(copied_pieces(place.type, is_load=is_load))
         extra["word"] = _word_of(place.type)
+        if source is not None and (
+            ir.names_place(source) or isinstance(source, ir.Cast | ir.TernaryOp)
+        ):
+            extra["line_node"] = source
         if kind is AccessKind.LOAD and not place.volatile:
             read, is_open = pieces_read(ev, place.type, node)
             pieces = read or pieces
             extra["may_part"] = is_open
         if has_padding(place.type):
-            source = extra.get("line_node")
             if kind is AccessKind.STORE and source in ev.state.node_facts.filled:
                 pieces = list(scalars_of(place.type))
             else:
@@ -403,7 +414,8 @@ def emit_event(
     split = offset.split if isinstance(offset, Unknown) else None
     if split is not None and lanes_of_any_data(event) is None:
         symbol, modulus = split
-        state.split_requests[symbol.key] = max(modulus, state.split_requests.get(symbol.key, 1))
+        asked, _ = state.split_requests.get(symbol.key, (1, 1))
+        state.split_requests[symbol.key] = (max(modulus, asked), symbol.multiple)
     state.trace.add(event)
 
 

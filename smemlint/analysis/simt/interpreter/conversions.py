@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from smemlint.analysis.simt.codegen.slow_paths import conversion_path
-from smemlint.analysis.simt.domain.bounded import ADDRESS
 from smemlint.analysis.simt.domain.comparisons import truth
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
@@ -26,14 +25,15 @@ from smemlint.analysis.simt.domain.data_ranges import converted
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import atom, sum_of
 from smemlint.analysis.simt.domain.values import (
+    ADDRESS,
     GIVEN,
     AffineInt,
     Aggregate,
     CallableValue,
     FloatValue,
+    Object,
     Pointer,
     Space,
-    Symbol,
     Unknown,
     Value,
     number,
@@ -169,14 +169,21 @@ def compared(a: Pointer, b: Pointer | None) -> AffineInt | Unknown:
 def pointer_to_int(ev: Evaluator, pointer: Pointer, ctype: IntType = U32) -> AffineInt:
     """Returns the pointer as a number: its object's unknown base plus its offset."""
     obj = pointer.object
-    key = f"{ADDRESS}{obj.key}"
-    ev.state.bases[key] = obj
-    declared = obj.shared.alignment if obj.shared is not None else 0
-    alignment = max(1024, declared) if obj.space is Space.SHARED else 16
-    base = Symbol(key, f"&{obj.name}", alignment, nonnegative=True)
+    key, alignment = _base_key(obj), _alignment_of(obj)
+    base = ev.state.domain.symbol(key, f"&{obj.name}", ctype, multiple=alignment, nonnegative=True)
+    ev.state.bases.update((symbol.key, (obj, base)) for symbol, _ in base.terms)
     offset = pointer.offset
     form = sum_of(scev_of(offset), atom(key, alignment))
-    return AffineInt(offset.base, ctype, ((base, 1), *offset.terms), form)
+    return AffineInt(base.base + offset.base, ctype, (*base.terms, *offset.terms), form)
+
+
+def _base_key(obj: Object) -> str:
+    return f"{ADDRESS}{obj.key}".replace(" ", ".")  # one name: see `is_of_launch`
+
+
+def _alignment_of(obj: Object) -> int:
+    declared = obj.shared.alignment if obj.shared is not None else 0
+    return max(1024, declared) if obj.space is Space.SHARED else 16
 
 
 def int_to_pointer(ev: Evaluator, value: AffineInt, ctype: PointerType) -> Value:
@@ -184,11 +191,12 @@ def int_to_pointer(ev: Evaluator, value: AffineInt, ctype: PointerType) -> Value
     if value.constant == 0 and ev.policy.is_given_null:
         return value
     for i, (symbol, factor) in enumerate(value.terms):
-        if symbol.key in ev.state.bases and isinstance(factor, int) and factor == 1:
+        obj, base = ev.state.bases.get(symbol.key, (None, value))
+        if obj is not None and isinstance(factor, int) and factor == base.terms[0][1]:
             rest = value.terms[:i] + value.terms[i + 1 :]
-            form = sum_of(scev_of(value), atom(symbol.key, symbol.multiple), -1)
-            offset = AffineInt(value.base, I64, rest, form)
-            return Pointer(ev.state.bases[symbol.key], offset, ctype.target)
+            form = sum_of(scev_of(value), atom(_base_key(obj), _alignment_of(obj)), -1)
+            offset = AffineInt(value.base - base.base, I64, rest, form)
+            return Pointer(obj, offset, ctype.target)
     return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a pointer is made from a number")
 
 

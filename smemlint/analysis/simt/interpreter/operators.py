@@ -352,9 +352,7 @@ def _assign(ev: Evaluator, node: ir.Assignment) -> Value:
         value = converted_object(ev, value, place.type, node)
         if place.object.space is not Space.LOCAL:
             _note_copy(ev, node.rvalue, value, place.type)
-        copied = ir.names_place(node.rvalue) or isinstance(node.rvalue, ir.Cast | ir.TernaryOp)
-        line_node = node.rvalue if copied and isinstance(place.type, RecordType) else None
-        write_lvalue(ev, place, value, node.lvalue, line_node=line_node)
+        write_lvalue(ev, place, value, node.lvalue, source=node.rvalue)
         return convert(ev, value, place.type)
     place = ev.lvalue(node.lvalue)
     if isinstance(place, Unknown):

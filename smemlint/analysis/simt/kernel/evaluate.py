@@ -426,23 +426,23 @@ def _split_runs(
     unit: Unit, task: KernelTask, geometry: Geometry, given: _Given, first: _Run
 ) -> list[_Run]:
     """Runs again for every residue of the unknowns that hide an address, within the budget."""
-    moduli: dict[str, int] = {}
+    moduli: dict[str, tuple[int, int]] = {}
     most = min(MAX_WORLDS, MAX_STEPS_TO_SPLIT // max(first.ev.state.budget.steps, 1))
     requests = dict(first.ev.state.split_requests)
     runs = [first]
     for _ in range(3):
         known, worlds = len(moduli), 1
-        for key, modulus in {**moduli, **requests}.items():
-            if worlds * modulus <= most:
-                worlds *= modulus
-                moduli[key] = modulus
+        for key, (modulus, step) in {**moduli, **requests}.items():
+            if worlds * modulus // step <= most:
+                worlds *= modulus // step
+                moduli[key] = modulus, step
         if len(moduli) == known:  # all are split, or no further one fits
             return runs
         keys = list(moduli)
         runs = []
         requests = {}
-        for residues in product(*(range(moduli[k]) for k in keys)):
-            splits = {k: (moduli[k], r) for k, r in zip(keys, residues, strict=True)}
+        for residues in product(*(range(0, *moduli[k]) for k in keys)):
+            splits = {k: (moduli[k][0], r) for k, r in zip(keys, residues, strict=True)}
             run = _Run(unit, task, geometry, given, splits, first.ev.state.budget.renewed())
             runs.append(run)
             requests.update(run.ev.state.split_requests)
