@@ -264,6 +264,14 @@ def record_access(
     """Adds an access of a shared place to the trace: one event per machine access.
 
     An object that is copied is stored on the line of its source, a temporary on that of `node`.
+
+    Args:
+        ev: the evaluator.
+        kind: what is done.
+        place: the bytes.
+        node: the expression.
+        source: the expression whose value is stored, where that is known.
+        **extra: further attributes of `Event`.
     """
     if not is_any(ev.state.mask):
         return
