@@ -18,7 +18,6 @@ from smemlint.frontend.heuristics import (
     instantiated_includes,
     launched_and_not_defined,
     library_kernels,
-    may_launch,
     may_touch_shared,
     template_lines,
 )
@@ -77,8 +76,7 @@ def analyze(
         facts, dependencies = analyze_python(source, settings, crashes.append, importers)
         parts.append(facts)
         compiled.update(dependencies.compiled)
-    cuda = [s for s in sources if _is_cuda(s)]
-    cuda = [s for s in cuda if not (s.path in compiled and is_launched_elsewhere(s.text))]
+    cuda = [s for s in sources if _is_cuda(s) and s.path not in compiled]
     if any(map(needs_analysis, cuda)):
         from smemlint.analysis.simt.analyze import Project
 
@@ -218,24 +216,10 @@ def _is_cuda(source: Source) -> bool:
     return not is_other and not is_compiled(source)
 
 
-def without_compiled(
-    files: Collection[str], dependencies: Iterable[Dependencies], sources: Sequence[Source]
-) -> list[str]:
-    """Returns the files without those of kernels that Python programs of the run compile.
-
-    Args:
-        files: that were analysed.
-        dependencies: of their analyses.
-        sources: of the run.
-    """
+def without_compiled(files: Collection[str], dependencies: Iterable[Dependencies]) -> list[str]:
+    """Returns the files without those of kernels that Python programs of the run compile."""
     compiled = {path for found in dependencies for path in found.compiled}
-    texts = {s.path: s.text for s in sources if s.path in compiled}
-    return [path for path in files if not (path in texts and is_launched_elsewhere(texts[path]))]
-
-
-def is_launched_elsewhere(text: str) -> bool:
-    """Returns whether a file of kernels launches none: whoever compiles it says how it is meant."""
-    return not may_launch(text)
+    return [path for path in files if path not in compiled]
 
 
 def unreadable_sources(sources: Sequence[Source]) -> list[NotAnalysed]:

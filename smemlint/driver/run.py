@@ -190,7 +190,7 @@ def evaluate(request: Request, store: ResultStore | None = None) -> Evaluation:
     dependencies = [result.dependencies for result in results.values()]
     unused = tuple(task.analyzer.unused_swizzle_pragmas(dependencies))
     notices += run_rules(Facts(not_analysed=unused), settings_of)
-    files = without_compiled(results, dependencies, request.sources)
+    files = without_compiled(results, dependencies)
     merged = merge([results[path] for path in files])
     if has_compiled:
         joined = merge([results[path] for path in files if results[path].is_joined])

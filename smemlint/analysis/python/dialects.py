@@ -57,6 +57,7 @@ DIALECTS = (
             "ReductionKernel(",
             "SourceModule(",
             "load_inline(",
+            "cpp_extension",
             "_compile_kernel(",
             "from cuda.core",
             "import cuda.core",

@@ -74,6 +74,50 @@ def test_a_text_of_load_inline_launches_its_own_kernels(sources: str) -> None:
     assert (_stores(text) == found) is (sources != "TEXT")
 
 
+_LOAD = "from torch.utils.cpp_extension import load\nN = 4\nflags = ['-O3', f'-DSTEP={N}']\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "ways"),
+    [
+        ("load('m', ['csrc/k.cpp', 'csrc/k.cu'], None, flags)", 4.0),
+        ("load(name='m', sources=[f'csrc/k.cu'], extra_cuda_cflags=[*flags, '-DOTHER'])", 4.0),
+        ("load('m', ['csrc/k.cu'], extra_cuda_cflags=[f'-DSTEP={read()}'])", None),
+        ("load('m', ['csrc/k.cu'])", None),
+        ("load('m', [path()], extra_cuda_cflags=flags)", None),
+    ],
+)
+def test_files_that_load_compiles_have_its_macros(call: str, ways, tmp_path, monkeypatch) -> None:
+    """The folder is the one that the program is started in, above the module."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "csrc" / "names.h").write_text("#define COUNT 64\n")
+    host = _HOST.replace("64", "COUNT")
+    (tmp_path / "csrc" / "k.cu").write_text(f'#include "names.h"\n{_KERNEL}{host}')
+    (tmp_path / "src" / "model.py").write_text(f"{_LOAD}m = {call}\nx = load('m.pt')\n")
+    facts, crashed = analyze(find_sources(["."]), Settings())
+    assert not crashed
+    (kernel,) = facts.kernels
+    assert {"csrc/k.cu"} == {access.span.path for access in kernel.accesses}
+    (store,) = (a for a in kernel.accesses if a.kind == "store")
+    assert kernel.instance.block == (64, 1, 1)
+    assert "k.cu:7" in kernel.instance.origin
+    assert (store.span.line, store.ways) == (4, ways if ways is not None else 0.0)
+    assert not facts.not_analysed
+
+
+def test_a_launch_in_a_text_is_named_by_its_line() -> None:
+    text = f"from torch.utils.cpp_extension import load_inline\nTEXT = '''{_KERNEL}{_HOST}'''\n"
+    text += "m = load_inline('m', '', cuda_sources=TEXT, extra_cuda_cflags=['-DSTEP=2'])\n"
+    (kernel,) = _facts(text).kernels
+    assert "k.py:7" in kernel.instance.origin
+    open_ = _facts(text.replace("1, 64", "1, n"))
+    notes = [n.reason.text for k in open_.kernels for n in k.not_analysed]
+    notes += [n.reason.text for n in open_.not_analysed]
+    assert not any(".cu" in note for note in notes)
+
+
 def test_load_inline_of_host_code_alone_is_not_mentioned() -> None:
     assert _notes("m = load_inline('m', cpp_sources=[CPP], functions=['f'])\n") == []
     assert _notes("m = load_inline('m', CPP, make(), functions=['f'])\n") == [(1, "not-modelled")]

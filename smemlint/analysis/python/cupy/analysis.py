@@ -16,7 +16,7 @@ from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.generated_kernels import NAMES
 from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of, scope_of
-from smemlint.analysis.python.cupy.makers import MAKERS
+from smemlint.analysis.python.cupy.makers import MAKERS, Product, defines_of
 from smemlint.analysis.python.interpreter.calls import (
     call_from_outside,
     functions_of,
@@ -26,7 +26,7 @@ from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.interpreter import Policy, replace_scope
 from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.facts import Facts, NotAnalysed
-from smemlint.frontend.heuristics import may_touch_shared, template_lines
+from smemlint.frontend.heuristics import may_launch, may_touch_shared, template_lines
 from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import argument_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
@@ -78,8 +78,14 @@ class _File:
     def dependencies(self) -> Dependencies:
         """Returns the other files that were read; of these, the texts of kernels are compiled."""
         reads = self._files.dependencies
-        texts = [raw.text for raw in self._files.raws.values() if raw.text is not None]
-        sources = {path for text in texts for path in text.paths}
+        sources = {
+            path
+            for raw in self._files.raws.values()
+            if raw.text is not None
+            and _holds_shared(raw.text)
+            and (defines_of(raw.options) or not may_launch(raw.text))
+            for path in raw.text.paths
+        }
         compiled = [path for path in reads if path in sources and not is_python_path(path)]
         return Dependencies(dict.fromkeys(reads), compiled=dict.fromkeys(compiled))
 
@@ -152,6 +158,8 @@ class _File:
     def _may_use_shared(self, call: ast.Call) -> bool:
         """Returns whether a call may hand over text with shared memory."""
         maker = MAKERS.get(last_name(call.func))
+        if maker is not None and maker.product is Product.FILES:
+            return False  # a run reads them anyway
         if maker is not None and maker.package:
             package, _, module = maker.package.rpartition(".")
             named = rf"(?<![\w.]){re.escape(maker.package)}|\b{package}\s+import\b.*\b{module}\b"
@@ -220,9 +228,10 @@ class _File:
         assert first.text is not None
         span = first.home.span(first.node)
         number = list(self._files.raws.values()).index(first)
-        name = f"{self._text.path}#{span.line}.{number}.cu"
+        files = sorted(first.text.paths - {self._text.path})
+        name = f"{files[0] if files else self._text.path}#{span.line}.{number}.cu"
         calls = list(dict.fromkeys(call for raw in raws for call in raw.calls))
-        defines, below = _defines(first.options), self._text.below
+        defines, below = defines_of(first.options), self._text.below
         return Embedded(first.text, span, name, defines, calls, first.options, below)
 
 
@@ -247,18 +256,6 @@ def _place(raw: RawText) -> tuple[str, int, int]:
 
 def _holds_shared(text: str | None) -> bool:
     return text is not None and may_touch_shared(text)
-
-
-def _defines(options: tuple[str, ...]) -> dict[str, str]:
-    """Returns the macros of compiler options: `-DNAME=VALUE`, `--define-macro=NAME`."""
-    found = {}
-    for option in options:
-        for prefix in ("--define-macro=", "-D"):
-            if option.startswith(prefix):
-                name, _, value = option.removeprefix(prefix).strip().partition("=")
-                found[name] = value or "1"
-                break
-    return found
 
 
 def _why_unknown(call: ast.Call) -> str:

@@ -126,7 +126,7 @@ class _Relocation:
         """Returns all facts at their new places."""
         return Facts(
             tuple(map(self._kernel, facts.kernels)),
-            tuple(NotAnalysed(self._span(n.span), n.kernel, n.reason) for n in facts.not_analysed),
+            tuple(map(self._note, facts.not_analysed)),
             tuple(replace(use, span=self._span(use.span)) for use in facts.layouts),
         )
 
@@ -137,11 +137,13 @@ class _Relocation:
             instance=instance,
             arrays=tuple(map(self._array, kernel.arrays)),
             accesses=tuple(self._access(access, instance) for access in kernel.accesses),
-            not_analysed=tuple(
-                NotAnalysed(self._span(n.span), n.kernel, n.reason) for n in kernel.not_analysed
-            ),
+            not_analysed=tuple(map(self._note, kernel.not_analysed)),
             layouts=tuple(replace(use, span=self._span(use.span)) for use in kernel.layouts),
         )
+
+    def _note(self, note: NotAnalysed) -> NotAnalysed:
+        reason = replace(note.reason, text=self._renamed(note.reason.text))
+        return NotAnalysed(self._span(note.span), note.kernel, reason)
 
     def _instance(self, instance: Instance) -> Instance:
         return replace(instance, span=self._span(instance.span), place=self._line(instance.place))
@@ -184,17 +186,21 @@ class _Relocation:
     def _line(self, line: Line | None) -> Line | None:
         if line is None or line.path != self._embedded.name:
             return line
-        call = self._embedded.call_at(line.line)
-        span = call.span if call is not None else self._embedded.span
-        return Line(span.path, span.line)
+        return self._place(line.line)
+
+    def _place(self, line: int) -> Line:
+        """Returns where a line of the unit stands: of the launch that it is, else of the text."""
+        call = self._embedded.call_at(line)
+        found = call.span if call is not None else self._embedded.place(line, 1)
+        found = found or self._embedded.span
+        return Line(found.path, found.line)
 
     def _renamed(self, text: str) -> str:
         """Returns a text with the name of the unit replaced by that of the Python file."""
 
         def named(match: re.Match[str]) -> str:
-            call = self._embedded.call_at(int(match[1])) if match[1] else None
-            span = call.span if call is not None else self._embedded.span
-            return f"{posixpath.basename(span.path)}:{span.line}"
+            place = self._place(int(match[1])) if match[1] else self._embedded.span
+            return f"{posixpath.basename(place.path)}:{place.line}"
 
         return self._named.sub(named, text)
 

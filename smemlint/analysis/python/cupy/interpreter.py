@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from smemlint.analysis.python.cupy.makers import is_of_maker
@@ -49,7 +49,7 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_IMPORTED_STEPS, MAX_TEXT
+from smemlint.limits.budgets import MAX_BUILD_FOLDERS_UP, MAX_IMPORTED_STEPS, MAX_TEXT
 from smemlint.limits.sizes import decimal
 from smemlint.sources.source import Source
 
@@ -225,6 +225,17 @@ def _spelled(field: ast.FormattedValue, value: Value) -> str | None:
     return decimal(value) if isinstance(value, int) else None
 
 
+def _places(home: str, path: str) -> Iterator[str]:
+    """Yields where a file may lie that code opens: beside it, above it, where smemlint runs."""
+    folder = posixpath.dirname(home)
+    for _ in range(MAX_BUILD_FOLDERS_UP if not path.startswith("/") else 0):
+        yield posixpath.normpath(posixpath.join(folder, path))
+        if folder in ("", "/"):
+            break
+        folder = posixpath.dirname(folder)
+    yield posixpath.normpath(path)
+
+
 def _source(path: str, home: PythonText) -> Source:
     """Returns a file that another one names; empty where that cannot be read."""
     try:
@@ -284,11 +295,10 @@ class Files:
 
     def read(self, home: PythonText, path: str) -> MappedText | None:
         """See `model.Program`."""
-        folder = posixpath.dirname(home.path)
-        full = posixpath.normpath(path if path.startswith("/") else posixpath.join(folder, path))
-        if not path.startswith("/") and home.sandbox.stamp(full) is None:
-            full = posixpath.normpath(path)
-        self.dependencies[full] = None
+        for full in _places(home.path, path):
+            self.dependencies[full] = None
+            if home.sandbox.stamp(full) is not None:
+                break
         text = home.sandbox.text(full, MAX_TEXT)
         return MappedText.in_file(text, full) if text is not None else None
 

@@ -30,6 +30,8 @@ class Product(Enum):
     """Kernels that are asked for by name."""
     EXTENSION = auto()
     """Host code and kernels: the text itself launches them."""
+    FILES = auto()
+    """An extension of files, each a unit with macros that the call gives."""
 
 
 class Convention(Enum):
@@ -87,6 +89,10 @@ MAKERS = {
     "load_inline": Maker(
         Parameter("cuda_sources", 2), Parameter("extra_cuda_cflags"), Product.EXTENSION
     ),
+    "load": Maker(
+        Parameter("sources", 1), Parameter("extra_cuda_cflags", 3), Product.FILES,
+        package="torch.utils.cpp_extension",
+    ),
     "run_cell_magic": Maker(Parameter("cell", 2), Parameter(""), Product.EXTENSION),
     "_compile_kernel": Maker(
         Parameter("kernel_source", 0), Parameter("nvcc_options"), Product.KERNEL,
@@ -97,6 +103,19 @@ MAKERS = {
     ),
 }  # fmt: skip
 """The makers by the last part of their names."""
+
+
+def defines_of(options: Sequence[str]) -> dict[str, str]:
+    """Returns the macros of compiler options: `-DNAME=VALUE`, `--define-macro=NAME`."""
+    found = {}
+    for option in options:
+        for prefix in ("--define-macro=", "-D"):
+            if option.startswith(prefix):
+                name, _, value = option.removeprefix(prefix).strip().partition("=")
+                found[name] = value or "1"
+                break
+    found.pop("", None)
+    return found
 
 
 _PACKAGES = ("cupy", "pycuda", "torch", "cuda")

@@ -19,6 +19,7 @@ from smemlint.analysis.python.cupy.makers import (
     Product,
     PythonLaunch,
     cell_of_cuda,
+    defines_of,
     launch_config,
     launch_of,
     prepared_launch,
@@ -257,6 +258,8 @@ class CupyModel(LibraryModel):
             code = self._read(str(path), node) if str(path).endswith((".cu", ".cuh")) else UNKNOWN
         options = _options(maker.options.of(given, ()))
         names = _texts(given.named.get("name_expressions", ()))
+        if maker.product is Product.FILES:
+            code = self._sources(code, node) if defines_of(options) else Choice(())
         raws = []
         for each in code.texts if isinstance(code, Choice) else (_one_text(code),):
             full = each.completed() if isinstance(each, PartialText) else each
@@ -326,6 +329,13 @@ class CupyModel(LibraryModel):
             for raw, name in kernels[0].parts:
                 self._launch(raw, name, launch, node)
         return UNKNOWN
+
+    def _sources(self, given: Value, node: ast.Call) -> Choice:
+        """Returns the texts of the CUDA files in a list of sources, each a unit of its own."""
+        sources = given if isinstance(given, tuple | list) else ()
+        paths = [v.path if isinstance(v, OpenFile) else v for v in sources]
+        texts = [self._read(str(p), node) for p in paths if isinstance(p, str) and p[-3:] == ".cu"]
+        return Choice(tuple(text for text in texts if isinstance(text, MappedText)))
 
     def _read(self, path: str, node: ast.Call) -> Value:
         text = self._program.read(text_of(node, self._text), path)

@@ -22,8 +22,8 @@ of a `float` array:
 
 The middle is that of 0 and the last, and 0 is the third choice: of 4 to 7 it is the last, of 4 to
 11 it is 6. In front of 0 the first stands for the last: of -7 to -4 it is -7, of -8 to -1 it is -4,
-of -3 to 0 it is -1, and of -6 to 1 it is -2 (nvcc 13.5). A loop that LLVM leaves as it is by our count of its costs, but not by half of them, is
-open.
+of -3 to 0 it is -1, and of -6 to 1 it is -2 (nvcc 13.5). A loop that LLVM leaves as it is by our
+count of its costs, but not by half of them, is open.
 
 So it is of iterations that share a basic block, of which there are more, as `#pragma unroll 4` or
 the cost of a loop of known length makes them, if the offsets are not those of one access in so many
@@ -254,7 +254,9 @@ def _pointed_at(places: Sequence[int]) -> int:
     """Returns the place that loop strength reduction lets the pointer have: see the docstring."""
     low, high = min(places[0], 0), max(places[-1], 0)
     middle = next((place for place in places if 2 * place >= low + high), low)
-    return min((high or low, middle, low, 0), key=lambda at: sum(_bits(place - at) for place in places))
+    return min(
+        (high or low, middle, low, 0), key=lambda at: sum(_bits(place - at) for place in places)
+    )
 
 
 def _bits(immediate: int) -> int:
