@@ -146,7 +146,7 @@ MAX_TOKENS_TO_NAME = 200
 MAX_NOTICES = 50
 """Places of a unit that are named one by one; the next one has the number of the others."""
 MAX_KERNEL_STRINGS = 50
-"""Texts of kernels in the strings of one C++ file; the others are named as not analysed."""
+"""Texts in strings of a file of C++, or of Python that nothing known compiles; others are named."""
 MAX_SCAN_NOTICES = 20
 """The same for brackets without a partner and scopes that are too deep."""
 MAX_ANGLES = 3_000

@@ -153,10 +153,36 @@ def test_a_program_of_another_package_is_none() -> None:
     assert _notes("import menu\np = menu.Program(menu.text())\n") == []
 
 
-def test_a_text_that_nothing_compiles_is_said() -> None:
-    assert _notes(f"import jitify\n{_TEXT}f = jitify.build(TEXT, 'k')\n") == [(2, "not-reached")]
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("'''{}'''", "jitify.build(TEXT, 'k')"),
+        ("'''{}'''", "nvrtc.nvrtcCreateProgram(str.encode(TEXT), b'k.cu', 0, [], [])"),
+        ("b'''{}'''", "nvrtc.nvrtcCreateProgram(TEXT, b'k.cu', 0, [], [])"),
+    ],
+)
+def test_a_text_that_nothing_known_compiles_is_analysed_as_it_stands(code, call) -> None:
+    text = f"from cuda.bindings import nvrtc\nTEXT = {code.format(_KERNEL)}\nx = {call}\n"
+    assert _notes(text) == []
+    known = {(line, ways) for line, ways, _ in _stores(text.replace("STEP", "4"))}
+    assert known == {(4, 4.0)}
+    assert {ways for _, ways, _ in _stores(text)} == {0.0}  # what STEP means is open
+    (template,) = _facts(text.replace("STEP", "%d")).kernels  # a number is filled in
+    assert [note.span.line for note in template.not_analysed] == [4]
+
+
+def test_a_text_that_nothing_compiles_and_is_no_kernel_of_cuda_is_said() -> None:
+    prose = f"TEXT = '''Make it fast:\n```cuda\n{_KERNEL}```\n'''\n"
+    assert _notes(f"import model\n{prose}x = model.ask(TEXT)\n") == [(2, "not-reached")]
     assert _notes(f"def f():\n    '''{_KERNEL}'''\n") == []  # a comment
     assert _notes("TEXT = '__shared__ float s[32];'\n") == []  # no kernel
+
+
+def test_of_many_texts_that_nothing_compiles_the_first_are_analysed(monkeypatch) -> None:
+    monkeypatch.setattr("smemlint.analysis.python.cupy.analysis.MAX_KERNEL_STRINGS", 1)
+    text = "".join(f"x = f('''{_KERNEL.replace('STEP', n)}''')\n" for n in "48")
+    assert {ways for _, ways, _ in _stores(text)} == {4.0}
+    assert _notes(text) == [(7, "not-reached")]
 
 
 def test_a_text_that_a_function_of_another_file_compiles_is_judged_where_it_stands(

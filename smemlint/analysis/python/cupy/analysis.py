@@ -1,8 +1,8 @@
 """CUDA text that Python hands to a compiler (`makers.py`): it is analysed with its launches.
 
 CuPy's element-wise and reduction kernels become complete texts first. A call whose text is not
-known is reported as not analysed where it may use shared memory, and so is a text with shared
-memory that no such call gets.
+known is reported as not analysed where it may use shared memory. Where there is none, a text with
+shared memory that no such call gets is analysed as it stands: a library that is not known gets it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.generated_kernels import NAMES
-from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of, scope_of
+from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of, scope_of, text_in
 from smemlint.analysis.python.cupy.makers import MAKERS, Product, defines_of
+from smemlint.analysis.python.cupy.partial_texts import PartialText
+from smemlint.analysis.python.cupy.source_map import MappedText
 from smemlint.analysis.python.interpreter.calls import (
     call_from_outside,
     functions_of,
@@ -30,6 +32,7 @@ from smemlint.frontend.heuristics import may_launch, may_touch_shared, template_
 from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import argument_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.limits.budgets import MAX_KERNEL_STRINGS
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
 
@@ -39,12 +42,15 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cupy.makers import Maker
     from smemlint.analysis.python.cupy.model import RawText
     from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scope
+    from smemlint.analysis.python.interpreter.values import Scope, Value
     from smemlint.config.settings import Settings
     from smemlint.sources.source import Source
 
 _DECLARES = re.compile(r"__shared__\s[^;{}()]*\[")
-_DEVICE_CODE = ("__global__", "__device__")
+_KERNEL = "__global__"
+_DEVICE_CODE = (_KERNEL, "__device__")
+_FENCE = "```"
+"""Of code in Markdown: the text is read by people, or by models of language."""
 
 
 def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
@@ -73,6 +79,8 @@ class _File:
         self._text = text
         self._settings = settings
         self._files = Files()
+        self._interpreter = interpreter_of(text, self._files)
+        self._scope = scope_of(text.path)
         self._notes: list[NotAnalysed] = []
 
     def dependencies(self) -> Dependencies:
@@ -112,7 +120,13 @@ class _File:
             self._note(call, ReasonCode.NOT_MODELLED, _why_unknown(call))
             for call in self._unread_calls()
         ]
-        self._notes += (unknown or self._uncompiled()) + self._templates()
+        for number, literal in enumerate(self._uncompiled() if not unknown else ()):
+            facts = self._as_it_stands(literal) if number < MAX_KERNEL_STRINGS else Facts()
+            parts.append(facts)
+            if not facts.kernels:
+                why = "no call that compiles this CUDA text"
+                unknown.append(self._note(literal, ReasonCode.NOT_REACHED, why))
+        self._notes += unknown + self._templates()
         notes = sorted(self._notes, key=lambda n: (n.span.line, n.span.column))
         return Facts.joined([*parts, Facts(not_analysed=tuple(notes))])
 
@@ -132,13 +146,27 @@ class _File:
     def _note(self, node: ast.expr, code: ReasonCode, text: str) -> NotAnalysed:
         return NotAnalysed(self._text.span(node), "", Reason(code, text))
 
-    def _uncompiled(self) -> list[NotAnalysed]:
-        """Returns a note at each literal with device code that is no part of a known text."""
+    def _as_it_stands(self, literal: ast.expr) -> Facts:
+        """Returns the facts of the kernels in a literal that no call that is known compiles."""
+        found: list[Value] = []
+        read = partial(self._interpreter.evaluate, literal, (self._scope,))
+        self._guarded(self._interpreter, lambda: found.append(read()))
+        text = next(iter(found), UNKNOWN)
+        text = text.completed() if isinstance(text, PartialText) else text
+        if not isinstance(text, MappedText) or _KERNEL not in text or _FENCE in text:
+            return Facts()
+        span = self._text.span(literal)
+        name = f"{self._text.path}#{span.line}.{span.column}.cu"
+        facts = Embedded(text, span, name, {}, (), below=self._text.below).facts(self._settings)
+        return facts if facts.kernels else Facts()
+
+    def _uncompiled(self) -> list[ast.expr]:
+        """Returns the literals with device code that are no part of a known text."""
         compiled = {line for raw in self._files.raws.values() for line in self._lines_of(raw)}
         literals = list(_literals_of(self._text.tree))
         has_code = any(_names_device_code(text) for _, text in literals)
         return [
-            self._note(literal, ReasonCode.NOT_REACHED, "no call that compiles this CUDA text")
+            literal
             for literal, text in literals
             if _holds_shared(text)
             and (
@@ -168,8 +196,7 @@ class _File:
         return _may_hand_over_shared(call, maker)
 
     def _interpret(self) -> None:
-        interpreter = interpreter_of(self._text, self._files)
-        scope = scope_of(self._text.path)
+        interpreter, scope = self._interpreter, self._scope
         for statement in self._text.tree.body:
             before = dict(scope)
             action = partial(_run_from, before, interpreter, statement, scope)
@@ -292,8 +319,8 @@ def _literals_of(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             yield node, " x ".join(map(str, pieces))
         elif (
             isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
+            and isinstance(node.value, str | bytes)
             and node not in comments
             and node not in inner
         ):
-            yield node, node.value
+            yield node, text_in(node.value)

@@ -115,9 +115,9 @@ class _Strings:
     def evaluate_constant(
         self, interpreter: Interpreter, node: ast.Constant, scopes: Scopes
     ) -> Value:
-        """Returns the value of a literal; strings know their positions."""
-        if isinstance(node.value, str):
-            return self._literal(node, node.value, ())
+        """Returns the value of a literal; strings, of bytes too, know their positions."""
+        if isinstance(node.value, str | bytes):
+            return self._literal(node, text_in(node.value), ())
         return evaluate_constant(interpreter, node, scopes)
 
     def evaluate_f_string(
@@ -223,6 +223,11 @@ def _spelled(field: ast.FormattedValue, value: Value) -> str | None:
     if isinstance(value, float):
         return repr(value)
     return decimal(value) if isinstance(value, int) else None
+
+
+def text_in(value: str | bytes) -> str:
+    """Returns the characters of a literal."""
+    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def _places(home: str, path: str) -> Iterator[str]:

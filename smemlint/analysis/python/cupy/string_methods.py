@@ -31,7 +31,7 @@ def method(owner: str | PartialText, name: str, arguments: list[Value], named: S
             return lines(text, keeps_ends=bool(arguments and arguments[0]))
         case "split" if texts == ["\n"]:
             return lines(text, keeps_ends=False)
-        case "encode":
+        case "encode" | "decode":
             return text
         case "upper" | "lower" | "title":
             return MappedText.at(getattr(str(text), name)(), text.place(0))
