@@ -202,7 +202,7 @@ class _Climb:
     def _run(self, function: Function, *, has_no_caller: bool = False) -> list[Launch]:
         is_alone = has_no_caller or self._is_instantiated(function)
         has_no_caller = is_alone and self._is_of_template(function)
-        launching = (self._launching | self._beside) - {function.name}
+        launching = self._host.without_itself(function, self._launching | self._beside)
         name = self._kernel.name
         run = self._search.run(self._units, function, launching, name, has_no_caller=has_no_caller)
         if self._search.link_writers(self._units, run.kept):
@@ -274,7 +274,8 @@ class _Climb:
         )
 
     def _open_parameters(self, function: Function) -> OpenParameters:
-        launching, host = self._launching - {function.name}, self._host
+        host = self._host
+        launching = host.without_itself(function, self._launching)
         flows = self._search.flows(host)
         variables = written_variables(self._units)
         return open_parameters(function, self._kernel, launching, host.named, flows, variables)

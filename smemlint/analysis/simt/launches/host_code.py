@@ -118,22 +118,25 @@ class HostCode:
     def callers(self, function: Function) -> list[Function]:
         """Returns the other functions that name a function, and not another one of the name.
 
-        A qualified name means the function of that namespace or class, where there is one; that of
-        a member of an object means a method, and one without means none outside of classes. Of an
-        `operator()`, they are those that name its class and call an object.
+        A qualified name means the function of that namespace or class, where there is one, that of
+        a member of an object a method, and one without the method of the own class, if it has one,
+        and none of another. Of an `operator()`, they are those that name its class and call an
+        object.
         """
         if function in self._callers:
             return self._callers[function]
         name, scope = function.name, function.scope
         units = HostCode(u for u in self._units if u.may_mean(function))
         others = {f.scope[-1] for f in self.named(name) if f.scope} - {*scope}
-        is_method = function.record not in (None, name)
+        if function.record is None:
+            others.add(".")
+        having_another = {f.record for f in self.named(name)} - {function.record}
+        if function.record not in (None, name):
+            having_another.add(None)
 
         def may_mean(caller: Function) -> bool:
-            others_of_it = others | {"."} if function.record is None else others
-            if is_method and caller.record is None:
-                others_of_it = others_of_it | {""}
-            return not caller.qualifiers(name) <= others_of_it
+            unmeant = others | {""} if caller.record in having_another else others
+            return not caller.qualifiers(name) <= unmeant
 
         found = [f for f in units.naming(name) if f is not function]
         if name != "operator()":
@@ -219,12 +222,16 @@ class HostCode:
         worklist = list(functions)
         while worklist:
             function = worklist.pop()
-            new = (function.words & self.launching) - found - {function.name}
+            new = self.without_itself(function, function.words & self.launching) - found
             if not function.words.isdisjoint(self._called_classes):
                 new |= {"operator()"} - found
             found |= new
             worklist += (f for name in new for f in self.named(name))
         return frozenset(found)
+
+    def without_itself(self, function: Function, names: frozenset[str]) -> frozenset[str]:
+        """Returns names of functions without that of one, unless others have its name, too."""
+        return names - {function.name} if len(self.named(function.name)) < 2 else names
 
     def launching_beside(self, functions: Iterable[Function]) -> frozenset[str]:
         """Returns the names of functions that launch and stand beside these, as few do.

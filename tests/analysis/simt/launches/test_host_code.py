@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import facts_of
 
 from smemlint.analysis.simt.launches.host_code import HostCode, UnitHostCode
 from smemlint.frontend.cuda.unit import LoadOptions, load_unit
@@ -64,3 +65,37 @@ def test_what_only_shares_the_name_does_not(body: str):
 def test_methods_call_methods_without_naming_the_object():
     text = "struct Base : Runner { void twice() { run(); run(); } };"
     assert launching(text) == {"twice"}
+
+
+def test_an_unqualified_name_in_a_class_means_the_method_of_the_class():
+    text = (
+        LAUNCHERS
+        + """
+    struct Other { void run() {} void again() { run(); } };
+    template <class R> void run(R r) { r.run(); }
+    int main() { run(Runner{nullptr}); }
+    """
+    )
+    unit = load_unit("a.cu", text, LoadOptions())
+    host = HostCode([UnitHostCode(unit)])
+    callers = {f.scope: {c.name for c in host.callers(f)} for f in host.named("run")}
+    assert callers == {("Runner",): {"run"}, ("Other",): {"again", "run"}, (): {"main"}}
+
+
+def test_a_function_launches_through_a_method_of_its_own_name():
+    text = """
+    template <class K> __global__ void kernel() {
+      __shared__ float s[1024];
+      s[threadIdx.x * K::stride] = 1;
+    }
+    template <class K> struct Adapter {
+      int run() { kernel<K><<<1, K::threads>>>(); return 0; }
+      template <class S> int run(S stream) { return run(); }
+    };
+    struct Two { static constexpr int stride = 2, threads = 64; };
+    template <class A> int run(int n) { A adapter; return adapter.run(n); }
+    int main() { return run<Adapter<Two>>(3); }
+    """
+    (kernel,) = facts_of(text).kernels
+    assert kernel.instance.block == (64, 1, 1)
+    assert [(a.ways, a.certainty.is_decided) for a in kernel.accesses] == [(2.0, True)]
