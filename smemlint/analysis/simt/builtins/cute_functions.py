@@ -29,6 +29,7 @@ from smemlint.analysis.simt.cute.values import (
     value_of,
 )
 from smemlint.analysis.simt.domain.ctypes import (
+    RecordType,
     StaticType,
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable
@@ -76,8 +77,11 @@ def call_function(
 
 
 def _is_class(ev: Evaluator, prefix: str) -> bool:
+    """Returns whether a qualifier is a class of the unit, or stands for one."""
     name = split_qualified(prefix)[1].partition("<")[0]
-    return bool(name and ev.state.unit.records.get(name))
+    if not name or ev.state.unit.records.get(name):
+        return bool(name)
+    return isinstance(ev.types.spelled(prefix), RecordType)
 
 
 def _has_own(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall) -> bool:

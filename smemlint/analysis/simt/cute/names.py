@@ -6,6 +6,15 @@ from smemlint.analysis.simt.domain.values import AffineInt
 
 STATIC_INTEGERS = frozenset(("Int", "C", "constant", "integral_constant"))
 """Class templates whose last argument is the value of all objects."""
+CLASS_TEMPLATES = STATIC_INTEGERS | frozenset(
+    ("tuple", "Shape", "Stride", "Layout", "ComposedLayout", "Swizzle", "Copy_Atom", "TiledCopy")
+)
+"""Class templates, and aliases of such, that no class of a user's is an instance of."""
+NARROW_BITS = {
+    "uint1_t": 1, "uint1b_t": 1, "int2b_t": 2, "uint2b_t": 2, "int4b_t": 4, "uint4b_t": 4,
+    "float_e2m1_t": 4, "float_e2m3_t": 6, "float_e3m2_t": 6,
+}  # fmt: skip
+"""Types of CUTLASS's that fill no byte, whose elements no pointer of C++ points to."""
 _ENUMERATORS = {"Major": {"K": 0, "MN": 1}}
 
 

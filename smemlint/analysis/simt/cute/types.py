@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from smemlint.analysis.simt.cute.names import STATIC_INTEGERS
+from smemlint.analysis.simt.cute.names import NARROW_BITS, STATIC_INTEGERS
 from smemlint.analysis.simt.cute.run_time import STATIC
 from smemlint.analysis.simt.cute.user_traits import user_copy_op, user_mma_op
 from smemlint.analysis.simt.cute.values import (
@@ -31,9 +31,8 @@ Maker = Callable[[Evaluator, tuple[str, ...]], Value | None]
 
 
 _NUMBER = re.compile(r"_(\d{1,18})")
-_BITS = {
-    "uint128_t": 128, "uint1_t": 1, "uint1b_t": 1, "int4b_t": 4, "uint4b_t": 4, "int2b_t": 2,
-    "uint2b_t": 2, "float_e2m1_t": 4, "tfloat32_t": 32, "bfloat16_t": 16, "half_t": 16,
+_BITS = NARROW_BITS | {
+    "uint128_t": 128, "tfloat32_t": 32, "bfloat16_t": 16, "half_t": 16,
     "float_e4m3_t": 8, "float_e5m2_t": 8, "float_ue8m0_t": 8, "float_ue4m3_t": 8,
 }  # fmt: skip
 _WORDS = {

@@ -132,7 +132,7 @@ class AccessSummary:
         self._instance = instance
         self._assumptions = tuple(assumptions)
         self._arch = arch
-        self._sites: dict[tuple[Span, AccessKind, str], _Site] = {}
+        self._sites: dict[tuple[Span, AccessKind, str, int], _Site] = {}
         self._traces = 0
         self._of_cub: dict[ir.Node, bool] = {}
         self._columns: Mapping[str, tuple[int, int]] = {}
@@ -161,7 +161,7 @@ class AccessSummary:
     def _site(self, event: Event) -> _Site:
         span = self._unit.span(event.node)
         name = event.object.name if event.object is not None else ""
-        key = (span, event.kind, name)
+        key = (span, event.kind, name, event.matrices)
         if key not in self._sites:
             array = event.object.shared if event.object is not None else None
             text = " ".join(self._unit.text(span).split())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from smemlint.analysis.simt.builtins.cute_types import cute_type
 from smemlint.analysis.simt.calls.operands import operand_of
+from smemlint.analysis.simt.cute.names import NARROW_BITS
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I64,
@@ -288,6 +289,10 @@ def _resolve_alias(
             resolution.unfinished.add(id(declaration))
             continue  # an alias that names itself means another of that name
         scope = template_scope(ev, declaration.template, arguments, declaration.scope)
+        is_of_class = bool(declaration.scope) and declaration.scope[-1] in state.unit.records
+        if arguments and is_of_class and state.place == declaration.scope:
+            own = (item for known in state.frame.scopes for item in known.items())
+            scope = {**{k: v for k, v in own if not isinstance(v, Variable)}, **scope}
         key = (declaration, bindings_text(scope))
         aliases = resolution.cache.aliases
         if key not in aliases:
@@ -297,6 +302,9 @@ def _resolve_alias(
                 aliases[key] = ev.types.resolve(node)
         found = aliases[key]
         is_unread = isinstance(found, UnreadTemplate) and last not in state.unit.records
-        if not is_opaque(found) or isinstance(found, TupleType) or is_unread:
+        is_kept = isinstance(found, TupleType) or (
+            isinstance(found, OpaqueType) and split_qualified(found.spelling)[1] in NARROW_BITS
+        )
+        if not is_opaque(found) or is_kept or is_unread:
             return found
     return None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence, Set
 from typing import TypeAlias, cast
 
-from smemlint.analysis.simt.cute.names import STATIC_INTEGERS
+from smemlint.analysis.simt.cute.names import CLASS_TEMPLATES, STATIC_INTEGERS
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
@@ -75,6 +75,8 @@ def same_argument(one: Argument, other: Argument) -> bool | None:
 def class_arguments(ev: Evaluator, ctype: RecordType) -> list[Argument] | None:
     """Returns the template arguments of a class; None where its template was not read."""
     record = cast("Record | None", ctype.record)
+    if record is None and ctype.name in ("tuple", "pair"):
+        return [member.type for member in ctype.members]
     if record is None or not all(p.name for p in record.template):
         return None
     names: tuple[str, ...] = tuple(f"{p.name}..." if p.is_pack else p.name for p in record.template)
@@ -197,12 +199,14 @@ class Match:
             members = [_member_of(argument, member) for member in ("engine_type", "layout_type")]
             return self.all_of(patterns, members)
         if name != getattr(argument, "name", ""):
-            return False if is_read else None
+            is_users = isinstance(argument, RecordType) and argument.record is not None
+            return False if is_read or (is_users and name in CLASS_TEMPLATES) else None
         given = class_arguments(self._ev, argument) if isinstance(argument, RecordType) else None
         if given is None or not isinstance(argument, RecordType):
             return None
-        has_pack = any(p.is_pack for p in cast("Record", argument.record).template)
-        return self.all_of(patterns, given if has_pack else given[: len(patterns)])
+        record = cast("Record | None", argument.record)
+        is_whole = record is None or any(p.is_pack for p in record.template)
+        return self.all_of(patterns, given if is_whole else given[: len(patterns)])
 
 
 def _member_of(owner: StaticType, name: str) -> StaticType | None:

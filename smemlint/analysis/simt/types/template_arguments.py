@@ -184,18 +184,22 @@ def _closed_argument(ev: Evaluator, spelling: str) -> str:
 def split_qualified(spelling: str) -> tuple[str, str]:
     """Returns `A<x::y>::B` as `("A<x::y>", "B")`, `::B` as `("::", "B")`.
 
-    The last `::` outside brackets is the one that counts.
+    The last `::` outside brackets is the one that counts. Angles without a partner between the same
+    brackets are operators: `A<(N < 4)>`.
     """
-    depth = 0
+    closing: list[str] = []
     for i in range(len(spelling) - 1, 0 if spelling != ROOT else 1, -1):
         c = spelling[i]
         if c in "<>" and (spelling.startswith("=", i + 1) or spelling.startswith("->", i - 1)):
             continue  # an operator: `N <= 4`, `p->q`
         if c in ">)]":
-            depth += 1
-        elif c in "<([":
-            depth -= 1
-        elif depth == 0 and spelling.startswith("::", i - 1):
+            closing.append(c)
+        elif c in "([":
+            while closing and closing.pop() == ">":
+                pass
+        elif c == "<" and closing[-1:] == [">"]:
+            closing.pop()
+        elif not closing and spelling.startswith("::", i - 1):
             return spelling[: i - 1] or ROOT, spelling[i + 1 :]
     return "", spelling
 
