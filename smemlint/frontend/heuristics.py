@@ -47,7 +47,8 @@ _GEMM_WORDS = (
     ("GemmUniversalAdapter", "Sm90TmaWarpSpecializedAdapter"),
     ("GemmUniversalAdapter", "CollectiveBuilder", "epilogue::TmaWarpSpecialized"),
     ("GemmUniversalAdapter", "CollectiveBuilder", "epilogue::PtrArrayTmaWarpSpecialized"),
-    ("GemmUniversalAdapter", "CollectiveBuilder", "arch::Sm100"),
+    ("GemmUniversalAdapter", "CollectiveBuilder", "arch::Sm1"),
+    ("ConvUniversalAdapter", "CollectiveBuilder", "arch::Sm1"),
 )
 """A text that makes a kernel of CUTLASS's whose epilogue goes through shared memory has these."""
 _SHARED_TENSOR = pattern("smem|shared", re.IGNORECASE)

@@ -1,10 +1,12 @@
-"""GEMMs that CUTLASS's `CollectiveBuilder` makes for sm_90 and sm_100, without its headers.
+"""GEMMs that CUTLASS's `CollectiveBuilder` makes for sm_90, sm_100 and sm_120, without its headers.
 
 The figures of sm_90 are those that CuTe's own headers give for the same layouts and copies
 (`fixtures/cute/copies.xz`): an element of 32 bits with contiguous rows takes twice its ideal. What
 the four warps of an epilogue of sm_100 touch was logged by CUTLASS 4.7's own builder and CuTe's own
 `copy`, compiled with g++ 12 as `tests/oracle/record_cute_copies.py` does, for one tile of the
 epilogue (the tile beside each row); a block has as many as divide its own. None has a conflict.
+Instructions of sm_120 are those of SASS (CUTLASS 4.7, nvcc 13.5, sm_120a) of examples 87b and 79a,
+of which a warp executes those of one tile of the mainloop and of one of the epilogue.
 """
 
 from __future__ import annotations
@@ -28,8 +30,7 @@ using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
     cutlass::arch::ARCH, cutlass::arch::CLASS, Tile, Cluster, EPI, float, float, SOURCE, TAG, 4,
     OUTPUT, TAG, 4, cutlass::epilogue::STORE>::CollectiveOp;
 using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
-    cutlass::arch::ARCH, cutlass::arch::CLASS, OPERAND, cutlass::layout::RowMajor, 8, half,
-    cutlass::layout::ColumnMajor, 8, float, Tile, Cluster,
+    cutlass::arch::ARCH, cutlass::arch::CLASS, OPERAND, OF_A, 8, OTHER, OF_B, 8, float, Tile, Cluster,
     cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(
         sizeof(typename Epilogue::SharedStorage))>,
     cutlass::gemm::SCHEDULE>::CollectiveOp;
@@ -42,7 +43,7 @@ int main() {
   return gemm.run() == 0;
 }
 """
-EPILOGUE, KERNEL = 11, 20
+EPILOGUE, KERNEL = 11, 19
 """Lines of the builder and of the kernel."""
 AUTO = {
     "STORE": "collective::EpilogueScheduleAuto",
@@ -59,6 +60,9 @@ SM90 = {
     "SOURCE": "void",
     "OUTPUT": "float",
     "OPERAND": "half",
+    "OTHER": "half",
+    "OF_A": "cutlass::layout::RowMajor",
+    "OF_B": "cutlass::layout::ColumnMajor",
     "STORE": "TmaWarpSpecializedCooperative",
     "SCHEDULE": "KernelTmaWarpSpecializedCooperative",
 }
@@ -163,6 +167,88 @@ def test_an_epilogue_of_sm_100_is_priced_where_the_kernel_is_made(parts, expecte
     }
     assert found == expected
     assert all(a.certainty.is_decided and a.ways == 1.0 for a in kernel.accesses)
+
+
+@pytest.mark.parametrize("schedule", ["Blockwise2Sm", "2SmFastFP32Smem", "2SmMixedInput"])
+def test_warps_that_scale_split_or_convert_stand_beside_an_epilogue_of_sm_100(schedule):
+    parts = {
+        "SCHEDULE": f"KernelTmaWarpSpecialized{schedule}Sm100",
+        "STORE": "TmaWarpSpecialized2Sm",
+    }
+    (kernel,) = facts_with(SM100 | parts).kernels
+    assert kernel.instance.block == (384, 1, 1)
+    found = {(str(a.kind), a.width_bytes, a.instructions) for a in kernel.accesses}
+    assert found == {("store", 16, 8 * 16), ("load", 16, 8 * 16)}  # 128x16
+    assert all(a.ways == 1.0 for a in kernel.accesses)
+
+
+def test_a_convolution_of_sm_100_has_the_epilogue_of_a_gemm():
+    conv = GEMM.replace("gemm/collective", "conv/collective")
+    conv = conv.replace("gemm/device/gemm_u", "conv/device/conv_u")
+    conv = conv.replace("gemm/kernel/gemm_u", "conv/kernel/conv_u")
+    conv = conv.replace("cutlass::gemm::", "cutlass::conv::").replace("GemmU", "ConvU")
+    conv = conv.replace("CLASS, OPERAND", "CLASS, cutlass::conv::Operator::kFprop, OPERAND")
+    tag = {"TAG": "cutlass::layout::TensorNHWC"}
+    for name, part in (SM100 | ALONE | HALF | tag | {"TILE": "_128, _128, Shape<_64>"}).items():
+        conv = conv.replace(name, part)
+    (kernel,) = facts_of(conv).kernels
+    assert {a.span.line for a in kernel.accesses} == {KERNEL}
+    found = {(str(a.kind), a.width_bytes, a.instructions, a.ways) for a in kernel.accesses}
+    assert found == {("store", 16, 4 * 16, 1.0), ("load", 16, 4 * 16, 1.0)}  # 128x32
+
+
+SM120 = (
+    SM90
+    | AUTO
+    | {
+        "ARCH": "Sm120",
+        "TILE": "_128, _128, _128",
+        "SOURCE": "cutlass::bfloat16_t",
+        "OUTPUT": "cutlass::bfloat16_t",
+        "OPERAND": "cutlass::float_e4m3_t",
+        "OTHER": "cutlass::float_e4m3_t",
+    }
+)
+SCALES = "decltype(cutlass::detail::Sm120BlockwiseScaleConfig<1, 128, 128>::deduce_layoutSF"
+BLOCKWISE = {
+    "OF_A": f"cute::tuple<cutlass::layout::RowMajor, {SCALES}A())>",
+    "OF_B": f"cute::tuple<cutlass::layout::ColumnMajor, {SCALES}B())>",
+}
+FOUR_BITS = {
+    "CLASS": "OpClassBlockScaledTensorOp",
+    "OPERAND": "cutlass::nv_float4_t<Narrow>",
+    "OTHER": "cutlass::nv_float4_t<cutlass::float_e2m1_t>",
+    "using half =": "using Narrow = cutlass::float_e2m1_t; using half =",
+}
+WARP = 8 * 24, 8 * 16
+"""Instructions of eight warps: ldmatrix of A and B; stmatrix of D, and ldmatrix of C."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [  # kind, width, instructions of a block, wavefronts, ideal
+        ({}, {("ldmatrix", 16, WARP[0], 4.0, 4.0)}),
+        (BLOCKWISE, {("ldmatrix", 16, WARP[0], 4.0, 4.0), ("load", 4, 8 * 5, 1.0, 1.0),
+                     ("async_copy", 4, 5, 1.0, 1.0)}),
+        (BLOCKWISE | {"SCHEDULE": "KernelScheduleSm120Blockwise"},
+         {("ldmatrix", 16, WARP[0], 4.0, 4.0), ("load", 4, 8 * 5, 1.0, 1.0),
+          ("async_copy", 4, 5, 1.0, 1.0)}),
+        # Rows r and r + 8 of A's factors, 128 bytes apart, meet in a bank; four of B are 16 bytes.
+        (FOUR_BITS, {("ldmatrix", 16, 8 * 12, 4.0, 4.0), ("load", 16, 8 * (4 + 4), 2.0, 1.5)}),
+        ({"OTHER": "cutlass::float_e2m1_t"}, {("ldmatrix", 16, WARP[0], 4.0, 4.0)}),
+    ],
+)  # fmt: skip
+def test_a_gemm_of_sm_120_is_priced_where_the_kernel_is_made(parts, expected):
+    (kernel,) = facts_with(SM120 | parts).kernels
+    assert kernel.instance.block == (384, 1, 1)
+    found = {
+        (str(a.kind), a.width_bytes, a.instructions, a.wavefronts.mean, a.ideal.mean)
+        for a in kernel.accesses
+    }
+    epilogue = {(kind, 16, WARP[1], 2.0, 2.0) for kind in ("ldmatrix", "stmatrix")}
+    assert found == expected | epilogue
+    assert {a.span.line for a in kernel.accesses} == {KERNEL}
+    assert all(a.certainty.is_decided for a in kernel.accesses)
 
 
 @pytest.mark.parametrize(

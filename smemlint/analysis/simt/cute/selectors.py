@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import function
+from smemlint.analysis.simt.cute.tensors import register_tensor
+from smemlint.analysis.simt.cute.tiled import mma_of
 from smemlint.analysis.simt.cute.types import static_argument, static_number
 from smemlint.analysis.simt.domain.ctypes import OpaqueType
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Value
@@ -164,3 +166,17 @@ def _extent(mode: IntTuple) -> int:
     if not isinstance(size, int):
         raise cute.CuteError("a tile that is known only at run time")
     return size
+
+
+@function("get_layoutSFA_TV", "get_layoutSFB_TV")
+def _scale_factor_thread_value(call: Call) -> Value:
+    operand: cute.Operand = "A" if "SFA" in call.name else "B"
+    return Cute(cute.scale_factor_thread_value(mma_of(call, 0), operand))
+
+
+@function("partition_fragment_SFA", "partition_fragment_SFB")
+def _scale_factor_fragment(call: Call) -> Value:
+    operand: cute.Operand = "A" if "SFA" in call.name else "B"
+    factors = call.tensor(0)
+    layout = cute.scale_factor_fragment(mma_of(call, 1), factors, 0, operand)
+    return Cute(register_tensor(factors.bits, layout))

@@ -61,12 +61,12 @@ def _make_tiled_copy_impl(call: Call) -> Value:
 @function("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C")
 def _make_tiled_copy_for(call: Call) -> Value:
     operand: Literal["A", "B", "C"] = call.name[-1]  # type: ignore[assignment]
-    return Cute(cute.make_tiled_copy_for(_atom(call), _mma(call, 1), operand))
+    return Cute(cute.make_tiled_copy_for(_atom(call), mma_of(call, 1), operand))
 
 
 @function("make_tiled_copy_C_atom")
 def _make_tiled_copy_c_atom(call: Call) -> Value:
-    return Cute(cute.make_tiled_copy_c_atom(_atom(call), _mma(call, 1)))
+    return Cute(cute.make_tiled_copy_c_atom(_atom(call), mma_of(call, 1)))
 
 
 @function("make_tiled_copy_S", "make_tiled_copy_D")
@@ -93,7 +93,7 @@ def _make_tiled_mma(call: Call) -> Value:
     return tiled_mma(values, call.convert)
 
 
-def _mma(call: Call, index: int) -> cute.TiledMma:
+def mma_of(call: Call, index: int) -> cute.TiledMma:
     """Returns an argument that must be an MMA; a thread's slice of one is one, too.
 
     Raises:
@@ -109,7 +109,7 @@ def _mma(call: Call, index: int) -> cute.TiledMma:
 
 @function("partition_fragment_C", "partition_shape_C")
 def _partition_fragment_c(call: Call) -> Value:
-    mma = _mma(call, 0)
+    mma = mma_of(call, 0)
     shape = call.convert.int_tuple(call.values[1])
     whole = cute.make_register_tensor(mma.op.element_bits("C") or 32, cute.Layout(shape))
     part = mma.partition(whole, 0, "C")
@@ -236,7 +236,7 @@ def _cooperative_gemm(call: Call) -> Value:
     Raises:
         CuteError: an argument is not known, or whether C is loaded.
     """
-    mma, thread = _mma(call, 1), call.convert.integer(call.values[0])
+    mma, thread = mma_of(call, 1), call.convert.integer(call.values[0])
     stores = len(call.values) > 6 and tensor_of(call.values[6]) is not None
     first = 3 if stores else 2
     ops = [_copy_op(call, first + (8 if stores else 5) + k) for k in range(4)]

@@ -21,7 +21,7 @@ namespace cutlass {
 namespace layout {
 struct RowMajor {};
 struct ColumnMajor {};
-template <class Tag> struct LayoutTranspose {};
+TENSORStemplate <class Tag> struct LayoutTranspose {};
 template <> struct LayoutTranspose<RowMajor> { using type = ColumnMajor; };
 template <> struct LayoutTranspose<ColumnMajor> { using type = RowMajor; };
 }
@@ -39,12 +39,24 @@ template <> struct OutputStride<cutlass::layout::ColumnMajor> {
   using type = cute::Stride<cute::_1, long, long>;
   static constexpr bool is_row_major = false;
 };
+STRIDES
 template <class Tag> struct OutputStride<Tag*> : OutputStride<Tag> {};
+template <class T> struct Pointee { using type = T; };
+template <class T> struct Pointee<T*> { using type = T; };
+template <int M, int N, int K, int MajorA = 0, int MajorB = 0> struct BlockwiseScaleConfig {
+  template <int Rows>
+  using Factors = cute::Layout<
+      cute::Shape<cute::Shape<cute::Int<Rows>, cute::_1>, cute::Shape<cute::Int<K>, cute::_1>>>;
+  static Factors<M> deduce_layoutSFA() { return {}; }
+  static Factors<N> deduce_layoutSFB() { return {}; }
+};
 template <class Given, class Tile, class D, bool IsCooperative>
 struct EpilogueTile { using type = Given; };
 template <class C> struct HasSource { static constexpr bool value = true; };
 template <> struct HasSource<void> { static constexpr bool value = false; };
 }
+namespace detail {
+SCALES}
 namespace epilogue {
 namespace fusion {
 template <class Output, class Compute, class Source = Output, class Scalar = Compute, int Round = 0>
@@ -77,8 +89,12 @@ struct OutputLayout {
                           cute::Step<cute::_2, cute::_1>>{}));
 };
 template <class Tile, class EpiTile, class C, class StrideC, bool IsRowC, class D, class StrideD,
-          bool IsRowD>
+          bool IsRowD, int Most = 4>
 struct TmaEpilogue {
+  static constexpr int Matrices = CUTE_STATIC_V(cute::size<1>(EpiTile{})) % 16 ? 2 : Most;
+  using OpTile = cute::Shape<cute::_64, cute::Int<4 * Matrices>>;
+  using Smallest = cute::conditional_t<Matrices == 4, cute::SM90_U32x4_STSM_N,
+                                       cute::SM90_U32x2_STSM_N>;
   struct SharedStorage { alignas(128) char bytes[1024]; };
   struct Arguments {};
   struct Params {};
@@ -86,11 +102,11 @@ struct TmaEpilogue {
   __device__ void store(Accumulators& accumulators, Mma mma, int thread, char* bytes) {
     using namespace cute;
     using OpR2S = decltype(cutlass::epilogue::collective::detail::
-                               sm90_get_smem_store_op_for_accumulator<StrideD, D, EpiTile>());
+                               sm90_get_smem_store_op_for_accumulator<StrideD, D, OpTile>());
     Tensor sD = as_position_independent_swizzle_tensor(
         make_tensor(make_smem_ptr(reinterpret_cast<D*>(bytes)),
                     typename OutputLayout<StrideD, D, EpiTile, IsRowD>::type{}));
-    auto atoms = make_tiled_copy_C_atom(Copy_Atom<SM90_U32x4_STSM_N, cutlass::half_t>{}, mma);
+    auto atoms = make_tiled_copy_C_atom(Copy_Atom<Smallest, cutlass::half_t>{}, mma);
     auto r2s = make_tiled_copy_S(Copy_Atom<OpR2S, D>{}, atoms);
     auto thread_r2s = r2s.get_slice(thread);
     Tensor to = thread_r2s.partition_D(sD);
@@ -109,7 +125,7 @@ struct TmaEpilogue {
   __device__ void load(Atoms atoms, Registers rD, int thread, char* bytes) {
     using namespace cute;
     using OpS2R = decltype(cutlass::epilogue::collective::detail::
-                               sm90_get_smem_load_op_for_source<StrideC, C, EpiTile>());
+                               sm90_get_smem_load_op_for_source<StrideC, C, OpTile>());
     Tensor sC = as_position_independent_swizzle_tensor(
         make_tensor(make_smem_ptr(reinterpret_cast<C*>(bytes)),
                     typename OutputLayout<StrideC, C, EpiTile, IsRowC>::type{}));
@@ -200,6 +216,15 @@ struct GemmUniversal<Problem, smemlint::TmaMainloop<Tile, Mma, Atoms, Consumers>
 } }
 }
 """
+_SCALES = """\
+template <int M, int N, int K, int MajorA = 0, int MajorB = 0>
+using SmBlockwiseScaleConfig = smemlint::BlockwiseScaleConfig<M, N, K>;
+template <class Tile> auto sm_trivial_blockwise_scale_config(Tile) {
+  return smemlint::BlockwiseScaleConfig<CUTE_STATIC_V(cute::size<0>(Tile{})),
+                                        CUTE_STATIC_V(cute::size<1>(Tile{})),
+                                        CUTE_STATIC_V(cute::size<2>(Tile{}))>{};
+}
+"""
 _EPILOGUE_BUILDER = """\
 namespace cutlass { namespace epilogue {
 DECLARATIONnamespace collective {
@@ -230,21 +255,25 @@ _EPILOGUES = {
     "PtrArrayTmaWarpSpecializedPingpong": _BY_TMA.format("false"),
     "PtrArrayTmaWarpSpecializedCooperative": _BY_TMA.format("true"),
 }
+_ORDERS = ("NWC", "NHWC", "NDHWC", "KCS", "KCSR", "KCSRT")
+"""Of the tensors that convolutions write: channels are contiguous, as columns of GEMMs are."""
 _SHAPES = {"": (1, 1), "Pingpong": (1, 2), "Cooperative": (2, 2)}
 _OPERANDS = ("", "MixedInput", "FP8FastAccum", "FP8Blockwise")
 
 
-def specialized(builder: str, schedule: str, **parts: str) -> str:
-    """Returns a text for one schedule, which it declares, too, unless any architecture has it."""
-    declaration = "" if schedule.endswith("Auto") else f"struct {schedule} {{}};\n"
+def specialized(builder: str, schedule: str, *, is_new: bool = True, **parts: str) -> str:
+    """Returns a text for one schedule, which it declares, too, where no text before it has it."""
+    is_declared = is_new and not schedule.endswith("Auto")
+    declaration = f"struct {schedule} {{}};\n" if is_declared else ""
     for name, text in {"DECLARATION": declaration, "SCHEDULE": schedule, **parts}.items():
         builder = builder.replace(name, text)
     return builder
 
 
-def epilogue_builder(schedule: str, arch: str, made: str) -> str:
+def epilogue_builder(schedule: str, arch: str, made: str, *, is_new: bool = True) -> str:
     """Returns the builder of an epilogue that has the collective of a base class."""
-    return specialized(_EPILOGUE_BUILDER, schedule, ARCH=arch, MADE=f"smemlint::{made}")
+    parts = {"ARCH": arch, "MADE": f"smemlint::{made}"}
+    return specialized(_EPILOGUE_BUILDER, schedule, is_new=is_new, **parts)
 
 
 def _groups(kind: str, shape: str, operands: str) -> str:
@@ -253,9 +282,28 @@ def _groups(kind: str, shape: str, operands: str) -> str:
     return specialized(_GROUPS, name, ATOMS=str(atoms), CONSUMERS=str(consumers))
 
 
+def _collectives() -> str:
+    parts = {
+        "SCALES": "".join(
+            _SCALES.replace("Sm", f"Sm{arch}").replace("sm_", f"sm{arch}_")
+            for arch in (90, 100, 120)
+        ),
+        "TENSORS": "".join(f"struct Tensor{order} {{}};\n" for order in _ORDERS),
+        "STRIDES": "\n".join(
+            f"template <> struct OutputStride<cutlass::layout::Tensor{order}>"
+            " : OutputStride<cutlass::layout::RowMajor> {};"
+            for order in _ORDERS
+        ),
+    }
+    text = _COLLECTIVES
+    for name, part in parts.items():
+        text = text.replace(name, part)
+    return text
+
+
 BUILDERS = "".join(
     (
-        _COLLECTIVES,
+        _collectives(),
         *(epilogue_builder(name, "Sm90", made) for name, made in _EPILOGUES.items()),
         *(_groups(*parts) for parts in product(("", "PtrArray"), _SHAPES, _OPERANDS)),
     )

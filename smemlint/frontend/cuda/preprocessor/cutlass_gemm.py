@@ -14,7 +14,8 @@ Source: CUTLASS 4.7, `cutlass/gemm/dispatch_policy.hpp`, `gemm/collective/collec
 from __future__ import annotations
 
 from smemlint.frontend.cuda.preprocessor.cutlass_builders import BUILDERS
-from smemlint.frontend.cuda.preprocessor.cutlass_sm100 import SM100_BUILDERS
+from smemlint.frontend.cuda.preprocessor.cutlass_sm100 import CONVOLUTIONS, SM100_BUILDERS
+from smemlint.frontend.cuda.preprocessor.cutlass_sm120 import SM120_BUILDERS
 
 _GEMM = """\
 #pragma once
@@ -127,13 +128,17 @@ struct GemmUniversalAdapter {
 _WHERE = "cutlass/gemm/kernel/gemm_universal.hpp"
 _SAME = f'#pragma once\n#include "{_WHERE}"\n'
 GEMM_TEXTS = {
-    _WHERE: _GEMM + BUILDERS + SM100_BUILDERS,
+    _WHERE: "".join((_GEMM, BUILDERS, SM100_BUILDERS, SM120_BUILDERS, CONVOLUTIONS)),
     **dict.fromkeys(
         (
             "cutlass/gemm/dispatch_policy.hpp",
             "cutlass/gemm/collective/collective_builder.hpp",
             "cutlass/gemm/collective/collective_mma.hpp",
             "cutlass/gemm/device/gemm_universal_adapter.h",
+            "cutlass/conv/collective/collective_builder.hpp",
+            "cutlass/conv/device/conv_universal_adapter.hpp",
+            "cutlass/conv/dispatch_policy.hpp",
+            "cutlass/conv/kernel/conv_universal.hpp",
             "cutlass/epilogue/collective/collective_builder.hpp",
             "cutlass/epilogue/collective/collective_epilogue.hpp",
             "cutlass/epilogue/collective/default_epilogue.hpp",

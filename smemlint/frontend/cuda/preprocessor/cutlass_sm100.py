@@ -2,9 +2,9 @@
 
 Operands reach tcgen05 by descriptors, without lane addresses; four warps load the accumulators from
 tensor memory, write D into shared memory and read C from it, in a layout and by operations that
-follow from the element types, the major mode and the tile. Elements narrower than a byte, sparse
-operands, operands that are converted and schedules that are not listed have no definition: these
-are noted.
+follow from the element types, the major mode and the tile; of convolutions, too. What warps that
+scale, split or convert operands do besides is noted. Elements narrower than a byte, sparse
+operands and schedules that are not listed have no definition.
 
 Source: CUTLASS 4.7, `epilogue/collective/builders/sm100_builder.inl`,
 `epilogue/collective/sm100_epilogue{,_array}_tma_warpspecialized.hpp` and
@@ -121,6 +121,10 @@ struct Sm100TmaEpilogue {
     copy(s2r, thread_s2r.partition_S(sC), thread_s2r.retile_D(rC));
   }
 };
+struct Sm100NoSmemEpilogue : NoSmemEpilogue {
+  __device__ void store(int thread, char* bytes) {}
+};
+struct Sm100NoSmemBuilder { using CollectiveOp = Sm100NoSmemEpilogue; };
 template <class Class, int Ctas, class Tile, class EpiTile, class Accumulator, class C,
           class LayoutC, class D, class LayoutD, bool IsWhole>
 struct Sm100Builder {};
@@ -148,7 +152,8 @@ template <class Class, int M, int Cluster> struct Sm100Auto {
 template <int M, int Cluster> struct Sm100Auto<arch::OpClassBlockScaledTensorOp, M, Cluster> {
   static constexpr int ctas = Cluster % 2 == 0 && M == 256 ? 2 : 1;
 };
-template <bool IsDirect> struct Sm100Mainloop {};
+template <bool IsKnown, int Threads = 256> struct Sm100Mainloop {};
+struct Sm100Transformed { using CollectiveOp = Sm100Mainloop<true, 384>; };
 template <class Class, class A, class B> struct Sm100Operands {};
 template <class A, class B> struct Sm100Operands<arch::OpClassTensorOp, A, B> {
   using CollectiveOp = Sm100Mainloop<sizeof(A) == sizeof(B)>;
@@ -158,14 +163,14 @@ template <class A, class B> struct Sm100Operands<arch::OpClassBlockScaledTensorO
 };
 }
 namespace gemm { namespace kernel {
-template <class Problem, class Epilogue_, class Scheduler>
-struct GemmUniversal<Problem, smemlint::Sm100Mainloop<true>, Epilogue_, Scheduler> {
-  static constexpr int MaxThreadsPerBlock = 256;
+template <class Problem, int Threads, class Epilogue_, class Scheduler>
+struct GemmUniversal<Problem, smemlint::Sm100Mainloop<true, Threads>, Epilogue_, Scheduler> {
+  static constexpr int MaxThreadsPerBlock = Threads;
   static constexpr int MinBlocksPerMultiprocessor = 1;
   struct Arguments {};
   struct Params {};
   __device__ void operator()(Params const& params, char* bytes) {
-    if (threadIdx.x >= 128) {
+    if (threadIdx.x >= Threads - 128) {
       Epilogue_ epilogue;
       epilogue.store(threadIdx.x % 128, bytes);
     }
@@ -181,8 +186,40 @@ template <class Class, class A, class LayoutA, int AlignmentA, class B, class La
           int AlignmentB, class Accumulator, class Tile, class Cluster, class Stages>
 struct CollectiveBuilder<arch::Sm100, Class, A, LayoutA, AlignmentA, B, LayoutB, AlignmentB,
                          Accumulator, Tile, Cluster, Stages, SCHEDULE>
-    : smemlint::Sm100Operands<Class, A, B> {};
+    : smemlint::MADE {};
 } } }
+"""
+_CONVOLUTION = """\
+namespace cutlass { namespace conv {
+enum class Operator { kFprop, kDgrad, kWgrad };
+DECLARED
+namespace collective {
+using gemm::collective::KernelScheduleAuto;
+using gemm::collective::StageCountAuto;
+using gemm::collective::StageCount;
+using gemm::collective::StageCountAutoCarveout;
+template <class Arch, class Class, Operator Way, class A, class LayoutA, int AlignmentA, class B,
+          class LayoutB, int AlignmentB, class Accumulator, class Tile, class Cluster,
+          class Stages, class Schedule>
+struct CollectiveBuilder {};
+BUILDERS
+}
+namespace kernel {
+template <class Problem, class Mainloop, class Epilogue_, class Scheduler = void>
+struct ConvUniversal : gemm::kernel::GemmUniversal<Problem, Mainloop, Epilogue_, Scheduler> {};
+}
+namespace device {
+template <class Kernel> using ConvUniversalAdapter = gemm::device::GemmUniversalAdapter<Kernel>;
+}
+} }
+"""
+_CONVOLUTION_BUILDER = """\
+template <class Class, Operator Way, class A, class LayoutA, int AlignmentA, class B,
+          class LayoutB, int AlignmentB, class Accumulator, class Tile, class Cluster,
+          class Stages>
+struct CollectiveBuilder<arch::Sm100, Class, Way, A, LayoutA, AlignmentA, B, LayoutB, AlignmentB,
+                         Accumulator, Tile, Cluster, Stages, SCHEDULE>
+    : smemlint::Sm100Operands<Class, A, B> {};
 """
 _AUTO = """smemlint::Sm100Auto<Class, CUTE_STATIC_V(cute::size<0>(Tile{})),
                              smemlint::Sm100Cluster<decltype(cute::get<0>(Cluster{}))>::value>::ctas"""
@@ -191,6 +228,12 @@ _EPILOGUES = {
     "EpilogueScheduleAuto": _AUTO,
     **{f"{kind}TmaWarpSpecialized{n}Sm": str(n) for kind in _ALL for n in (1, 2)},
 }
+_NO_SMEM = tuple(
+    f"{kind}{path}NoSmemWarpSpecialized{n}Sm"
+    for kind in _ALL
+    for path in ("", "FastF32", "Blockwise")
+    for n in (1, 2)
+)
 _MADE = """Sm100Builder<Class, {}, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD,
                              smemlint::Sm100Bits<D>::value % 8 == 0 &&
                                  smemlint::Sm100Bits<C>::value % 8 == 0>"""
@@ -204,13 +247,40 @@ _MAINLOOPS = (
         for scaled in _SCALED
     ),
 )
+_TRANSFORMED = (
+    *(f"KernelScheduleSm100{kind}Blockwise" for kind in _ALL),
+    *(
+        f"Kernel{kind}TmaWarpSpecialized{schedule}Sm100"
+        for kind in _ALL
+        for n in (1, 2)
+        for schedule in (
+            *(f"Blockwise{n}Sm", f"{n}SmFastFP32", f"{n}SmFastFP32Smem"),
+            *(f"{n}SmMixedInput", f"{n}SmMixedInputSmem"),
+        )
+    ),
+)
+"""Of mainloops whose other warps scale, split or convert operands: these are not modelled."""
+_CONVOLUTIONS = tuple(f"KernelImplicitTmaWarpSpecialized{n}SmSm100" for n in (1, 2))
+
+
+def _convolutions() -> str:
+    names = ("KernelScheduleAuto", *_CONVOLUTIONS)
+    builders = (_CONVOLUTION_BUILDER.replace("SCHEDULE", name) for name in names)
+    declared = "".join(f"struct {name} {{}};\n" for name in _CONVOLUTIONS)
+    return _CONVOLUTION.replace("BUILDERS", "".join(builders)).replace("DECLARED", declared)
 
 
 SM100_BUILDERS = "".join(
     (
         _EPILOGUE,
         *(epilogue_builder(name, "Sm100", _MADE.format(n)) for name, n in _EPILOGUES.items()),
-        *(specialized(_MAINLOOP_BUILDER, name) for name in _MAINLOOPS),
+        *(epilogue_builder(name, "Sm100", "Sm100NoSmemBuilder") for name in _NO_SMEM),
+        *(
+            specialized(_MAINLOOP_BUILDER, name, MADE="Sm100Operands<Class, A, B>")
+            for name in _MAINLOOPS
+        ),
+        *(specialized(_MAINLOOP_BUILDER, name, MADE="Sm100Transformed") for name in _TRANSFORMED),
     )
 )
+CONVOLUTIONS = _convolutions()
 """Read behind what is defined for sm_90."""
