@@ -171,6 +171,32 @@ def test_a_text_that_nothing_known_compiles_is_analysed_as_it_stands(code, call)
     assert [note.span.line for note in template.not_analysed] == [4]
 
 
+@pytest.mark.parametrize(
+    ("module", "get"),
+    [
+        ("from cuda import cuda as driver", "error, k = driver.cuModuleGetFunction(m, b'k')"),
+        ("from cuda.bindings import driver", "k = check(driver.cuModuleGetFunction(m, b'k'))"),
+    ],
+)
+def test_a_launch_by_the_driver_is_one_of_the_kernel_of_its_name(module, get) -> None:
+    text = (
+        f"{module}\nfrom cuda.bindings import nvrtc\n{_TEXT.replace('STEP', '4')}"
+        "def check(result):\n    if result[0].value:\n        raise RuntimeError(result[0])\n"
+        "    return result[1] if len(result) == 2 else result[1:]\n"
+        "program = check(nvrtc.nvrtcCreateProgram(str.encode(TEXT), b'k.cu', 0, [], []))\n"
+        f"def run(m, stream, args):\n    {get}\n"
+        "    driver.cuLaunchKernel(k, 2, 1, 1, 32, 4, 1, 0, stream, args, 0)\n"
+    )
+    assert _stores(text) == {(5, 4.0, (32, 4, 1))}
+    assert _notes(text) == []
+
+
+def test_modules_of_early_versions_of_cupy_are_compiled() -> None:
+    text = f"import cupy\n{_TEXT}m = cupy.cuda.compile_with_cache(TEXT, ('-DSTEP=4',))\n"
+    text += "m.get_function('k')(grid=(1,), block=(64,), args=[o])\n"
+    assert _stores(text) == {(4, 4.0, (64, 1, 1))}
+
+
 def test_a_text_that_nothing_compiles_and_is_no_kernel_of_cuda_is_said() -> None:
     prose = f"TEXT = '''Make it fast:\n```cuda\n{_KERNEL}```\n'''\n"
     assert _notes(f"import model\n{prose}x = model.ask(TEXT)\n") == [(2, "not-reached")]

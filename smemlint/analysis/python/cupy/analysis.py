@@ -157,7 +157,8 @@ class _File:
             return Facts()
         span = self._text.span(literal)
         name = f"{self._text.path}#{span.line}.{span.column}.cu"
-        facts = Embedded(text, span, name, {}, (), below=self._text.below).facts(self._settings)
+        calls = [c for c in dict.fromkeys(self._files.named_calls) if f"{c.kernel}(" in text]
+        facts = Embedded(text, span, name, {}, calls, below=self._text.below).facts(self._settings)
         return facts if facts.kernels else Facts()
 
     def _uncompiled(self) -> list[ast.expr]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from smemlint.analysis.python.cupy.embedded_cuda import KernelCall
 from smemlint.analysis.python.cupy.makers import is_of_maker
 from smemlint.analysis.python.cupy.model import CupyModel, OpenFile, RawText
 from smemlint.analysis.python.cupy.partial_texts import (
@@ -261,7 +262,7 @@ class Files:
     """The file that is interpreted, those that it imports from, and those that it opens.
 
     Attributes:
-        raws, snippets, written: see `model.Program`.
+        raws, snippets, written, named_calls: see `model.Program`.
         dependencies: files that were read or looked for, the first one left out.
         steps_in_imports: of functions of other files, since somebody resets it.
     """
@@ -270,6 +271,7 @@ class Files:
         self.raws: dict[tuple[str, int, int, str], RawText] = {}
         self.snippets: list[tuple[ast.Call, str]] = []
         self.written: dict[str, str] = {}
+        self.named_calls: list[KernelCall] = []
         self.dependencies: dict[str, None] = {}
         self.steps_in_imports = 0
         self._modules: dict[str, _Module | None] = {}

@@ -1,8 +1,8 @@
 """Calls that hand CUDA text to a compiler, and how the kernels that come back are launched.
 
 Sources: CuPy 14 (`RawKernel`, `RawModule`), PyCUDA 2025.1 (pycuda/compiler.py, pycuda/driver.py),
-PyTorch 2.9 (torch/utils/cpp_extension.py, torch/cuda/__init__.py), cuda.core 0.4 and IPython's
-`%%writefile` and nvcc4jupyter's `%%cu`, which export as `get_ipython().run_cell_magic(..)`.
+PyTorch 2.9 (torch/utils/cpp_extension.py, torch/cuda/__init__.py), cuda.core 0.4, the driver in
+cuda.bindings 13 (`cuModuleGetFunction`, `cuLaunchKernel`) and IPython's `%%writefile` and nvcc4jupyter's `%%cu`, which export as `get_ipython().run_cell_magic(..)`.
 """
 
 from __future__ import annotations
@@ -84,6 +84,9 @@ _PYCUDA = Maker(
 MAKERS = {
     "RawKernel": Maker(Parameter("code", 0), Parameter("options", 2), Product.KERNEL),
     "RawModule": Maker(Parameter("code", 0), Parameter("options")),
+    "compile_with_cache": Maker(
+        Parameter("source", 0), Parameter("options", 1), package="cupy.cuda"
+    ),
     "SourceModule": _PYCUDA,
     "DynamicSourceModule": _PYCUDA,
     "load_inline": Maker(
@@ -166,6 +169,12 @@ def launch_config(given: BoundArguments) -> LaunchConfig:
     return LaunchConfig(
         given.get(0, "grid", 1), given.get(2, "block", 1), given.get(3, "shmem_size", 0)
     )
+
+
+def driver_launch(given: BoundArguments) -> PythonLaunch:
+    """Returns the launch that `cuLaunchKernel(kernel, x, y, z, x, y, z, shared, ..)` is."""
+    numbers = (*given.positional[1:8], *[UNKNOWN] * 7)
+    return PythonLaunch(numbers[:3], numbers[3:6], numbers[6], ())
 
 
 def launch_of(convention: Convention, given: BoundArguments) -> PythonLaunch:

@@ -20,6 +20,7 @@ from smemlint.analysis.python.cupy.makers import (
     PythonLaunch,
     cell_of_cuda,
     defines_of,
+    driver_launch,
     launch_config,
     launch_of,
     prepared_launch,
@@ -125,6 +126,13 @@ class Kernel(ModelValue):
 
 
 @dataclass(frozen=True, slots=True)
+class NamedKernel(ModelValue):
+    """A kernel of a module that the CUDA driver was given, whose text is not known."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Choice(ModelValue):
     """One of several texts: which one depends on the path."""
 
@@ -158,11 +166,13 @@ class Program(Protocol):
         raws: the texts that were made, by the place of the call and what is in them.
         snippets: calls that were given pieces of a kernel, with what is known of these.
         written: the files that cells of a notebook write, by the path that they give.
+        named_calls: launches of kernels of which no more than the names is known.
     """
 
     raws: dict[tuple[str, int, int, str], RawText]
     snippets: list[tuple[ast.Call, str]]
     written: dict[str, str]
+    named_calls: list[KernelCall]
 
     def call(self, caller: PythonText, name: Symbol, arguments: list[Value], named: Scope) -> Value:
         """Returns the result of a function of another file; not known where that is missing."""
@@ -197,6 +207,8 @@ class CupyModel(LibraryModel):
             if name == "LaunchConfig":
                 return launch_config(given)
             return self._launch_configured(arguments, node)
+        if name in ("cuModuleGetFunction", "cuLaunchKernel") and callee.path.startswith("cuda."):
+            return self._of_driver(name, given, node)
         if name in generated_kernels.NAMES:
             self._generate(generated_kernels.kernel_of(name, arguments, named), named, node)
             return UNKNOWN
@@ -301,23 +313,29 @@ class CupyModel(LibraryModel):
             span = text_of(node, self._text).span(node)
             raw.calls.append(KernelCall(pieces.name, (None,), (pieces.block,), 0, (), span))
 
+    def _of_driver(self, name: str, given: BoundArguments, node: ast.Call) -> Value:
+        """Returns what a function of the CUDA driver gives: an error, and the kernel of a name."""
+        kernel = given.get(1 if name == "cuModuleGetFunction" else 0, "name")
+        if isinstance(kernel, NamedKernel):
+            launch = driver_launch(given)
+            self._program.named_calls += self._calls([kernel.name], launch, node)
+        return (UNKNOWN, NamedKernel(str(kernel))) if isinstance(kernel, str) else UNKNOWN
+
     def _launch(
         self, raw: RawText, known: str | None, launch: PythonLaunch, node: ast.Call
     ) -> None:
+        raw.calls += self._calls(raw.names if known is None else (known,), launch, node)
+
+    def _calls(
+        self, names: Sequence[str], launch: PythonLaunch, node: ast.Call
+    ) -> list[KernelCall]:
+        """Returns a launch of each of the kernels; none where nothing of the block is known."""
         block, grid = _extents(launch.block), _extents(launch.grid)
         if block is None or not any(block):
-            return
-        raw.calls += (
-            KernelCall(
-                name,
-                grid or (None,),
-                block,
-                launch.shared if isinstance(launch.shared, int) else None,
-                tuple(map(_integer, launch.arguments)),
-                text_of(node, self._text).span(node),
-            )
-            for name in (raw.names if known is None else (known,))
-        )
+            return []
+        shared = launch.shared if isinstance(launch.shared, int) else None
+        passed, span = tuple(map(_integer, launch.arguments)), text_of(node, self._text).span(node)
+        return [KernelCall(n, grid or (None,), block, shared, passed, span) for n in names]
 
     def _launch_configured(self, arguments: list[Value], node: ast.Call) -> Value:
         """Records launches by `launch(stream, config, kernel, *args)` of cuda.core."""
