@@ -2,7 +2,8 @@
 
 Sources: CuPy 14 (`RawKernel`, `RawModule`), PyCUDA 2025.1 (pycuda/compiler.py, pycuda/driver.py),
 PyTorch 2.9 (torch/utils/cpp_extension.py, torch/cuda/__init__.py), cuda.core 0.4, the driver in
-cuda.bindings 13 (`cuModuleGetFunction`, `cuLaunchKernel`) and IPython's `%%writefile` and nvcc4jupyter's `%%cu`, which export as `get_ipython().run_cell_magic(..)`.
+cuda.bindings 13 (`cuModuleGetFunction`, `cuLaunchKernel`) and IPython's `%%writefile` and
+nvcc4jupyter's `%%cu`, which export as `get_ipython().run_cell_magic(..)`.
 """
 
 from __future__ import annotations
