@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.ctypes import ArrayType, CType, RecordType
-from smemlint.analysis.simt.domain.lanes import Lanes
+from smemlint.analysis.simt.domain.intervals import lower, upper
 from smemlint.analysis.simt.domain.trace import Event
-from smemlint.analysis.simt.domain.values import BEHIND_KEY, AffineInt, Symbol
+from smemlint.analysis.simt.domain.values import BEHIND_KEY, AffineInt
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 
@@ -23,7 +21,8 @@ def within_array(event: Event) -> Event:
     """Returns an event without the threads that would leave its array under a divergent condition.
 
     Of `if (threadIdx.x < count) x = sums[threadIdx.x * BLOCK];` with `sums[BLOCK * 7]` at most
-    seven threads are in a program that is right, whatever `count` is. Where no thread stays
+    seven threads are in a program that is right, whatever `count` is. A thread stays where any
+    value of the unknowns in its index lets it be inside. Where no thread stays
     inside, it is the index that was not understood, and the event is left as it is. An array that
     is a member of a structure ends before the structure does.
     """
@@ -41,39 +40,12 @@ def within_array(event: Event) -> Event:
     if not end:
         return event
     end -= event.width - event.spare
-    moved = [(s, c) for s, c in offset.terms if s.key != behind]
-    if moved and not _fits_in_once(event, moved, begin, start, end):
-        return event
+    unknown = AffineInt(0, terms=tuple((s, c) for s, c in offset.terms if s.key != behind))
+    start, end = start - upper(unknown), end - lower(unknown)
     inside = event.mask & (begin >= start) & (begin <= end)
     if not inside.any() or np.array_equal(inside, event.mask):
         return event
     return replace(event, mask=inside)
-
-
-def _fits_in_once(
-    event: Event,
-    terms: Sequence[tuple[Symbol, Lanes]],
-    begin: NDArray[np.int64],
-    start: int,
-    end: int,
-) -> bool:
-    """Returns whether an unknown is 0 where any thread stays inside, as a loop's counter may be.
-
-    Of `for (i = 0; i < n; i += blockDim.x) if (i + t < n) s->cache[i + t] = p[i + t];` only the
-    first iteration gets to an array of fewer elements than there are threads.
-
-    Args:
-        event: an access.
-        terms: the unknowns of its offset.
-        begin: what is known of it, for each thread.
-        start: the first byte at which an access may begin.
-        end: the last one.
-    """
-    steps = [c * s.multiple for s, c in terms if isinstance(c, int)]
-    if len(steps) < len(terms) or not event.mask.any():
-        return False
-    lanes = begin[event.mask]
-    return gcd(*steps) > max(end - int(lanes.min()), int(lanes.max()) - start)
 
 
 def _indexed_member(

@@ -28,6 +28,9 @@ void run(const float *in, float *out, int n) { sums<<<1, 256>>>(in, out, n); }
         ("if (tid < count) out[tid] = s[tid * 2];", 2, 8),  # all 256 threads are inside
         ("if (tid < count) out[tid] = s[tid * 16];", 16, 4),  # 112 of them are
         ("if (tid < count) out[tid] = s[(tid + 9) * 256];", 32, 8),  # none is: not understood
+        ("if (tid < count) out[tid] = s[tid * 256 + (count & 7)];", 7, 1),  # wherever in a row
+        ("if (tid < count) out[tid] = s[tid * 256 - (count & 7)];", 8, 1),
+        ("if (tid < count) out[tid] = s[tid * 256 + count];", 32, 8),  # it may be negative
         ("if (count > 7) out[tid] = s[tid * 256];", 32, 8),  # all threads take it or none
         ("out[tid] = s[tid * 256];", 32, 8),  # a mistake, which SML401 reports
         ("int row = tid / 32; if (row >= count) return; out[tid] = s[tid * 256];", 32, 8),
