@@ -61,8 +61,10 @@ def direction(kind: str) -> str:
     return "async_copy" if kind == "async_copy" else "store" if kind in STORES else "load"
 
 
-Lines = dict[tuple[str, int, str], LineFigures]
-"""Figures by file, line and direction."""
+Key = tuple[str, int, str]
+"""File, line and direction."""
+Lines = dict[Key, LineFigures]
+"""Figures by line."""
 Rows = dict[Instance, Lines]
 """Figures by instance and line."""
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from tests.oracle.compiled.analysis import LineFigures, Lines, Rows
+import numpy as np
+
+from tests.oracle.compiled.analysis import Key, LineFigures, Lines, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from tests.oracle.compiled.instances import Instance
 
@@ -33,6 +38,7 @@ class Verdict(StrEnum):
 
 
 WRONG = (Verdict.FALSE_ALARM, Verdict.MISSED, Verdict.WRONG_FIGURE)
+_MAY_MOVE = (*WRONG, Verdict.NOT_SEEN, Verdict.ELIMINATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,33 +81,44 @@ def differences(analysis: Rows, oracle: Rows) -> Iterator[Difference]:
     """
     for instance, lines in oracle.items():
         ours = analysis.get(instance, {})
-        same = {way for way in ("load", "store") if _same_in_all(ours, lines, way)}
+        moved = {key for way in ("load", "store") for key in _moved(ours, lines, way)}
         for key in sorted({*lines, *ours}):
             mine, theirs = ours.get(key), lines.get(key)
             verdict = _verdict(mine, theirs)
-            if verdict in WRONG and key[2] in same:
+            if verdict in _MAY_MOVE and key in moved:
                 verdict = Verdict.OTHER_LINES
             yield Difference(instance, *key, verdict, mine, theirs)
 
 
-def _same_in_all(ours: Lines, theirs: Lines, way: str) -> bool:
-    """Whether both count the same over all lines that both decide, or over all that either does.
+def _moved(ours: Lines, theirs: Lines, way: str) -> set[Key]:
+    """Returns the lines whose instructions both see, but on other lines.
 
-    Where ptxas merges blocks, an instruction takes the line of one of them, or of a declaration.
+    Where ptxas merges blocks or moves a load out of a loop, an instruction takes the line of another
+    one, or of a declaration. So all that both sides decide is the same, over all lines or over those
+    that both have; or one side has on one line what the other has on another one, and no more.
     """
-    mine, real = (
-        {key: line.wavefronts for key, line in lines.items() if key[2] == way and line.is_decided}
-        for lines in (ours, theirs)
-    )
-    both = mine.keys() & real.keys()
-    return _are_near(mine.values(), real.values()) or _are_near(
-        [mine[key] for key in both], [real[key] for key in both]
-    )
+    lines = [{k: line for k, line in side.items() if k[2] == way} for side in (ours, theirs)]
+    keys = {*lines[0], *lines[1]}
+    decided = {k for k in keys if all(k not in side or side[k].is_decided for side in lines)}
+    apart = {k: _figures(lines[0].get(k)) - _figures(lines[1].get(k)) for k in decided}
+    for same in (decided, lines[0].keys() & lines[1].keys() & decided):
+        total = sum((_figures(lines[1].get(k)) for k in same), start=np.zeros(3))
+        if _are_near(sum((apart[k] for k in same), start=np.zeros(3)), total):
+            return same
+    found: set[Key] = set()
+    for one, other in combinations(sorted(k for k in decided if apart[k].any()), 2):
+        if found.isdisjoint((one, other)) and _are_near(apart[one] + apart[other], apart[one]):
+            found |= {one, other}
+    return found
 
 
-def _are_near(mine: Iterable[float], real: Iterable[float]) -> bool:
-    total = sum(real)
-    return abs(sum(mine) - total) <= TOLERANCE * total
+def _figures(line: LineFigures | None) -> NDArray[np.float64]:
+    """Returns what is compared of a line: its wavefronts, their ideal and its instructions."""
+    return np.array((line.wavefronts, line.ideal, line.instructions) if line else (0, 0, 0), float)
+
+
+def _are_near(difference: NDArray[np.float64], real: NDArray[np.float64]) -> bool:
+    return bool((np.abs(difference) <= TOLERANCE * np.abs(real)).all())
 
 
 def _verdict(ours: LineFigures | None, theirs: LineFigures | None) -> Verdict:
