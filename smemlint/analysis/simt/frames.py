@@ -211,6 +211,7 @@ class LoopPlan:
             bytes of the slot that they may share.
         may_part: a block may have fewer iterations than `unroll_factor`.
         is_counted: it runs as often as a variable says.
+        is_from_constant: it begins to count at a constant.
         may_wrap: LLVM cannot count its iterations, and leaves it a loop.
         surely_runs: it does so at least once.
         is_staggered: threads of one warp left it in different iterations.
@@ -225,6 +226,7 @@ class LoopPlan:
     may_fuse: Mapping[ir.Node, int] = field(default_factory=dict)
     may_part: bool = False
     is_counted: bool = False
+    is_from_constant: bool = False
     may_wrap: bool = False
     surely_runs: bool = False
     tried: int | None = None

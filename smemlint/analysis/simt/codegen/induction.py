@@ -122,8 +122,7 @@ def mark_run_time_pointers(
         is_second: an iteration was run before that one.
     """
     together, surely = (unrolled(1, c, pragma, is_constant=False) for c in (cost, 4 * cost // 3))
-    parted = any(isinstance(item, Fence) and item.kind == "barrier" for item in items)
-    if len(trip.terms) != 1 or together == 1 or parted or holds_loops(items):
+    if len(trip.terms) != 1 or together == 1 or holds_loops(items):
         return
     ((symbol, each),) = trip.terms
     for run in _runs(items, {symbol.key}).values():

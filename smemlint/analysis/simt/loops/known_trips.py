@@ -154,7 +154,8 @@ def execute_iterations(
         known = plan.pointers if plan is not None else {}
         if not done:
             known.clear()
-        shared = 1 if plan is None or plan.is_counted else together
+        is_open = plan is None or (plan.is_counted and not plan.is_from_constant)
+        shared = 1 if is_open else together
         count, trips = len(run.starts), foreseen or len(run.starts)
         is_left = together == 1 and is_left_by_llvm(count, loop.cost)
         if is_close(together, trips, loop.cost * trips // count):

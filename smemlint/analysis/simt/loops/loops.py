@@ -134,6 +134,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     mark = state.sums.mark()
     state.memory.begin()
     planned = set(state.loop_plans)
+    is_from_constant = begins_at_constant(ev, node, parts.step)
     trial = execute_iterations(ev, parts, None, {}, tried, foreseen)
     trips, together = trial.count, trial.together
     was_cut_short = trips == tried and not trial.is_general
@@ -144,6 +145,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     plan = state.loop_plans[node] = LoopPlan(
         together,
         is_counted=not trial.is_constant,
+        is_from_constant=is_from_constant,
         may_wrap=not trial.is_constant and may_wrap(ev, node, parts.step),
         surely_runs=runs,
         constant=foreseen if trial.is_constant else None,

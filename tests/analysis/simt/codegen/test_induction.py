@@ -202,3 +202,16 @@ def test_four_iterations_of_a_loop_that_run_time_ends_have_a_pointer(loop, place
     found = accesses_of(text.replace("BODY", body).replace("ALIGN", ""))
     own = [a for a in found if a.kind is AccessKind.LOAD and a.instructions]
     assert {a.width_bytes if a.certainty is Certainty.ASSUMED else None for a in own} == {width}
+
+
+@pytest.mark.parametrize("start", [0, 1, 2])
+@pytest.mark.parametrize("last", ["", "__syncwarp();", "__syncthreads();", "x += in[k];"])
+@pytest.mark.parametrize("launch", ["", "void f(float *p) { k<<<1, 256>>>(p, p, 10); }"])
+def test_so_has_one_whose_number_a_launch_tells_and_one_with_a_barrier(start, last, launch):
+    """SASS of nvcc 13.5.37: two LDS from 1 on, an LDS.64 from 0 and 2 on."""
+    text = KERNEL.replace("int k = 0;", f"int k = {start};").replace("#pragma unroll 1", "")
+    body = "x += s[2 * t + 64 * k] * s[2 * t + 64 * k + 1]; " + last
+    found = accesses_of(text.replace("BODY", body).replace("ALIGN", "") + launch)
+    own = [a for a in found if a.kind is AccessKind.LOAD and a.instructions]
+    width = {(a.width_bytes, a.certainty) for a in own}
+    assert width == {(4 if start == 1 else 8, Certainty.ASSUMED)}
