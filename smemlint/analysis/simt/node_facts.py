@@ -12,17 +12,8 @@ from smemlint.analysis.simt.codegen.branches.branches_of_iterations import (
 )
 from smemlint.analysis.simt.codegen.branches.same_conditions import branches_that_go_on
 from smemlint.analysis.simt.codegen.dead_values import dead_values
-from smemlint.analysis.simt.codegen.narrowing import (
-    MembersRead,
-    filled_by_members,
-    members_of_parameter,
-    members_read,
-)
-from smemlint.analysis.simt.codegen.parts_read import (
-    PartsRead,
-    parts_of_parameter,
-    parts_read,
-)
+from smemlint.analysis.simt.codegen.filled_members import filled_by_members
+from smemlint.analysis.simt.codegen.parts_read import PartsRead, parts_of_parameter, parts_read
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads, sunk_operand
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names
@@ -38,7 +29,6 @@ class NodeFacts:
     """What was read off the nodes of a unit so far.
 
     Attributes:
-        members_read: of expressions that load a variable, the members that are read of it.
         parts_read: of expressions that variables are loaded with, what is read of these.
         unread: loads whose value nothing hangs on.
         undefined: loads that are added to a variable that is never given a value, and its name.
@@ -53,7 +43,6 @@ class NodeFacts:
         chosen_stores: of branches, the store that both ways make of other values.
     """
 
-    members_read: dict[ir.Node, MembersRead | None] = field(default_factory=dict)
     parts_read: dict[ir.Node, PartsRead | None] = field(default_factory=dict)
     unread: set[ir.Node] = field(default_factory=set)
     undefined: dict[ir.Node, str] = field(default_factory=dict)
@@ -71,9 +60,7 @@ class NodeFacts:
         default_factory=dict
     )
     _takers: dict[ir.Node, tuple[ir.Compound, str]] = field(default_factory=dict)
-    _taken: dict[tuple[ir.Node, str], tuple[MembersRead | None, PartsRead | None]] = field(
-        default_factory=dict
-    )
+    _taken: dict[tuple[ir.Node, str], PartsRead | None] = field(default_factory=dict)
     _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     _texts: dict[ir.Node, str] = field(default_factory=dict)
@@ -83,7 +70,6 @@ class NodeFacts:
         if block in self._blocks:
             return
         self._blocks.add(block)
-        self.members_read.update(members_read(block))
         self.parts_read.update(parts_read(block))
         self.filled.update(filled_by_members(block))
         self.sunk.update(sunk_loads(block, self._names))
@@ -118,13 +104,13 @@ class NodeFacts:
         """
         self._takers[load] = body, name
 
-    def read_of(self, load: ir.Node) -> tuple[MembersRead | None, PartsRead | None]:
+    def read_of(self, load: ir.Node) -> PartsRead | None:
         """Returns what is read of a variable, or by a function, that a load gives its value."""
         taker = self._takers.get(load)
         if taker is None:
-            return self.members_read.get(load), self.parts_read.get(load)
+            return self.parts_read.get(load)
         if taker not in self._taken:
-            self._taken[taker] = members_of_parameter(*taker), parts_of_parameter(*taker)
+            self._taken[taker] = parts_of_parameter(*taker)
         return self._taken[taker]
 
     def mod_ref(self, statement: ir.Node) -> ModRef | None:

@@ -290,10 +290,6 @@ def record_access(
             ir.names_place(source) or isinstance(source, ir.Cast | ir.TernaryOp)
         ):
             extra["line_node"] = source
-        if kind is AccessKind.LOAD and not place.volatile:
-            read, is_open = pieces_read(ev, place.type, node)
-            pieces = read or pieces
-            extra["may_part"] = is_open
         if has_padding(place.type):
             if kind is AccessKind.STORE and source in ev.state.node_facts.filled:
                 pieces = list(scalars_of(place.type))
@@ -302,19 +298,22 @@ def record_access(
                 may_part = not is_copy or _has_constructor(ev, place.type)
                 extra["may_part"] = may_part or extra.get("may_part", False)
     if kind is AccessKind.LOAD and not place.volatile:
+        read, is_open = pieces_read(ev, place.type, node)
+        pieces = read or pieces
+        extra["may_part"] = is_open or extra.get("may_part", False)
         facts = ev.state.node_facts
         if node in facts.unread:
             extra["issued"] = 0
         elif node in facts.undefined and not any(loop.is_run_time for loop in ev.state.loops):
             offset = _added_to_nothing(facts.undefined[node])
     is_extended = kind is AccessKind.LOAD and _may_be_extended(place.type)
+    word = extra.get("word", 0)
     if len(pieces) > 1:
         extra["whole"] = width
     for at, size in pieces:
-        if is_extended and size == 2:
-            extra["extends"] = None
-        else:
-            extra.pop("extends", None)
+        is_short = is_extended and size == 2
+        is_pair = is_short and (at, size) not in scalars_of(place.type)
+        extra.update(extends=None if is_short else False, word=1 if is_pair else word)
         moved = (
             offset
             if isinstance(offset, Unknown)

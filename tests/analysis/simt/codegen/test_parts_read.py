@@ -134,3 +134,67 @@ def test_a_variable_that_is_referred_to_or_may_be_assigned_stays_one(first):
     found = accesses_of(KERNEL.replace("BODY", "float4 v = s[t ^ 1]; " + first))
     read = [a for a in found if a.kind is AccessKind.LOAD]
     assert not any(a.certainty.is_decided for a in read if a.width_bytes < 16)
+
+
+WINDOW = """
+  float raw[8] = {};
+  *(float4 *)raw = s[t ^ 1];
+  *(float4 *)(raw + 4) = in[t];
+  float x[8];
+  #pragma unroll
+  for (int i = 0; i < 2 * 4; ++i) x[i] = 2 * raw[i];
+  constexpr int width = WIDTH;
+  for (int i = 0; i < 4; i++)
+    for (int w = 0; w < width; w++) out[threadIdx.x + i] += x[4 + i - (width - w - 1)];
+"""
+
+
+@pytest.mark.parametrize(("width", "loads"), [(2, (1, 4)), (3, (1, 8)), (4, (1, 16))])
+def test_what_is_copied_to_another_array_is_read_as_far_as_that_one(width, loads):
+    """Mamba's causal_conv1d: the last one, two or three of four elements; LDS, .64, .128."""
+    body = WINDOW.replace("constexpr int width = WIDTH;", "").replace("width", str(width))
+    found = accesses_of(KERNEL.replace("BODY", body))
+    [load] = [a for a in found if a.kind is AccessKind.LOAD]
+    assert (load.instructions // 8, load.width_bytes) == loads
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "int k = 0; while (k < n) { out[t + k] = f[k]; k++; }",
+        "int k = 0; do { out[t + k] = f[k]; } while (++k < n);",
+        "for (int i = 0; i < n; i++) out[t + i] = f[i & 3];",
+        "float x[4]; for (int i = 0; i < 4; i++) x[i] = f[i]; out[t] = x[n];",
+        "float x[4]; for (int i = 0; i < 4; i++) x[i] = f[3 - i]; out[t] = x[0] + x[1] + x[2];",
+        "#pragma unroll 1\n for (int i = 0; i < 2; i++) out[t + i] = f[i];",
+    ],
+)
+def test_what_an_index_leaves_open_is_all(read):
+    assert _widths(ARRAY + read) == {16}
+
+
+LONG = KERNEL.replace("float4", "unsigned long long").replace("t ^ 1", "3 * t")
+
+
+@pytest.mark.parametrize(
+    ("body", "width"),
+    [
+        ("unsigned long long v = s[3 * t]; out[t] = (int)v;", 4),
+        ("unsigned long long v = s[3 * t]; out[t] = (unsigned)(v >> 32);", 4),
+        ("unsigned long long v = s[3 * t]; out[t] = (int)(v & 0xffff) + (short)v;", 4),
+        ("unsigned long long v = s[3 * t]; unsigned lo = v, hi = v >> 32; out[t] = hi;", 4),
+        ("unsigned v = s[3 * t]; out[t] = v;", 4),
+        ("out[t] = (int)(s[3 * t] >> 40);", 4),
+        ("unsigned long long v = s[3 * t]; out[t] = (int)v + (int)(v >> 32);", 8),
+        ("unsigned long long v = s[3 * t]; out[t] = (int)(v >> 8);", 8),
+        ("unsigned long long v = s[3 * t]; out[t] = (v >> 32) * 2;", 8),
+        ("unsigned long long v = s[3 * t]; out[t] = (float)v;", 8),
+        ("unsigned long long v = s[3 * t]; out[t] = (bool)v;", 8),
+        ("bool v = s[3 * t]; out[t] = v;", 8),
+    ],
+)
+def test_of_a_number_of_64_bits_the_word_that_is_read_is_loaded(body, width):
+    """SASS of nvcc 13.5.37, sm_90: one LDS or LDS.64; 24 bytes apart words have conflicts."""
+    [load] = [a for a in accesses_of(LONG.replace("BODY", body)) if a.kind is AccessKind.LOAD]
+    assert (load.width_bytes, load.instructions) == (width, 8)
+    assert load.wavefronts.mean == 2

@@ -10,6 +10,8 @@ struct Shorts { short a, b, c, d; };
 struct __align__(8) Aligned { short a, b, c, d; };
 struct Mixed { short a, b; int c; };
 struct Bytes { unsigned char a, b, c, d; };
+struct Pair { unsigned char a, b; short c; };
+struct Three { int a; char b, c, d; double e; };
 struct Tail { int a; unsigned char b, c; };
 """
 KERNEL = """
@@ -42,6 +44,9 @@ void f(float *o) {{ k<<<1, 128>>>(o); }}
         ("Tail", "ab", [4, 1]),
         ("Tail", "abc", [4, 2]),
         ("Tail", "bc", [2]),
+        ("Pair", "abc", [2, 2]),
+        ("Pair", "ac", [1, 2]),
+        ("Three", "bcde", [4, 8]),
         ("Bytes", "abcd", [1, 1, 1, 1]),
         ("Shorts", "b", [2]),
         ("Shorts", "ac", [2, 2]),

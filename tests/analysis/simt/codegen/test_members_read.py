@@ -45,7 +45,6 @@ def test_members(kind, read, found, form):
 @pytest.mark.parametrize(
     "body",
     [
-        "float4 v = ((float4 *)s)[t]; float4 w = v; g[t] = w.x;",
         "float4 v = ((float4 *)s)[t]; auto f = [&] { return v; }; g[t] = v.x + f().w;",
         "volatile float4 v = ((volatile float4 *)s)[t]; g[t] = v.x + v.y + v.z + v.w;",
     ],
