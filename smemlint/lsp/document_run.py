@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from smemlint.analysis.program.memo import Memo
 from smemlint.config.settings import Configuration
@@ -80,6 +81,7 @@ class DocumentRun:
         self._kept = memory.results_of(path)
         self._done: Mapping[str, UnitResult] = {}
         self._shown: tuple[Finding, ...] = ()
+        self._misses = memory.misses
         self._request = Request(
             sources,
             configuration,
@@ -171,11 +173,31 @@ class DocumentRun:
         findings = tuple(run_rules(facts, self._settings_of))
         self._show_so_far([UnitResult(findings, sites_of(facts.kernels), facts=facts)])
 
+    @cached_property
+    def _before(self) -> list[Finding]:
+        return self._kept.before_the_edit()
+
     def _show_so_far(self, under_way: Sequence[UnitResult]) -> None:
-        """Calls `partial` where there is more to show than it was called with before."""
-        if self._partial is None:
+        """Calls `partial` where there is more to show than it was called with before.
+
+        Of accesses that no kernel came to yet, what was found before the edit is shown; where no
+        kernel was evaluated, the rest is known, too, and all of it is shown in a moment.
+        """
+        if self._partial is None or self._memory.misses == self._misses:
             return
-        run = RunResult(merge([*self._done.values(), *under_way]), (), self._with_pragmas)
+        self._misses = self._memory.misses
+        results = [*self._done.values(), *under_way]
+        kernels = [kernel for result in results for kernel in result.facts.kernels]
+        reached = {(k.instance.kernel, access.span) for k in kernels for access in k.accesses}
+        before = UnitResult(
+            tuple(
+                finding
+                for finding in self._before
+                if (access := finding.access) is None
+                or (access.instance.kernel, access.span) not in reached
+            )
+        )
+        run = RunResult(merge([*results, before]), (), self._with_pragmas)
         analysis = self._analysis(run)
         if analysis.findings != self._shown:
             self._shown = analysis.findings

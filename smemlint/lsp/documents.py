@@ -26,7 +26,7 @@ class Document:
         uri: as the client spells it.
         worker: that analyses it.
         analyse: starts an analysis of the current text; called in the worker, with what takes
-            results that are not complete, or None where nobody waits for those.
+            results that are not complete.
         found: called with what is known, first without fixes, then with them.
         failed: called with what went wrong.
         shown: shows that an analysis is under way.
@@ -36,7 +36,7 @@ class Document:
         self,
         uri: str,
         worker: Worker,
-        analyse: Callable[[Callable[[Analysis], None] | None], Iterator[Analysis]],
+        analyse: Callable[[Callable[[Analysis], None]], Iterator[Analysis]],
         found: Callable[[Analysis], None],
         failed: Callable[[Exception], None],
         shown: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -104,14 +104,12 @@ class Document:
         finally:
             version.first.cancel()
 
-    def _partial(self, version: _Version) -> Callable[[Analysis], None] | None:
-        """Returns what shows the first results of a document of which nothing is shown so far."""
-        if self._is_known:
-            return None
+    def _partial(self, version: _Version) -> Callable[[Analysis], None]:
+        """Returns what shows the first results; where nothing is shown so far, none are no news."""
         loop = asyncio.get_running_loop()
 
         def partial(analysis: Analysis) -> None:
-            if analysis.findings:
+            if analysis.findings or self._is_known:
                 loop.call_soon_threadsafe(self._tell, version, analysis)
 
         return partial

@@ -110,6 +110,7 @@ class IncrementalMemo:
 
     Attributes:
         hits: kernel instances that were not evaluated, since their facts were known.
+        misses: those that were.
         evaluating: called with each instance that is about to be evaluated.
     """
 
@@ -119,7 +120,7 @@ class IncrementalMemo:
         self.units: LruCache[_Loaded] = LruCache(MAX_UNIT_CHARACTERS, _Loaded.characters)
         self.results: dict[str, KeptResults] = {}
         self.evaluating: Callable[[Instance], None] = lambda instance: None
-        self.hits = 0
+        self.hits = self.misses = 0
         self._names: set[str] = set()
 
     def results_of(self, path: str) -> KeptResults:
@@ -216,6 +217,7 @@ class _Known:
                 again = _Kernel(facts, task.assumptions, context, known.arguments)
                 self._memory.kernels.keep(key, again)
                 return facts
+        self._memory.misses += 1
         self._memory.evaluating(task.instance)
         asked: list[Sequence[Passed]] = []
 

@@ -7,22 +7,29 @@ and the rules are run on them again; fixes move along.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 
 from smemlint.analysis.simt.analyze import Project
 from smemlint.config.settings import Settings
 from smemlint.driver.invalidation import is_valid
-from smemlint.driver.results import RunResult, UnitResult
+from smemlint.driver.results import RunResult, UnitResult, merge
 from smemlint.driver.run import Evaluation
-from smemlint.facts import sites_of
+from smemlint.facts import Facts, sites_of
 from smemlint.finding import Finding
 from smemlint.frontend.heuristics import may_matter_in_a_comment
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
-from smemlint.lsp.relocate import Relocation
-from smemlint.lsp.token_text import CannotMove, Movement, TokenText, VisibleText
+from smemlint.lsp.relocate import Relocation, Tree
+from smemlint.lsp.token_text import (
+    CannotMove,
+    Movement,
+    TokenText,
+    VisibleText,
+    around_the_edit,
+)
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, is_python_path
 from smemlint.sources.source import Source
 
@@ -100,6 +107,23 @@ class KeptResults:
         found = self._moved(kept, text, valid)
         self.is_complete = kept.has_fixes and all(path in found for path in tasks)
         return found
+
+    def before_the_edit(self) -> list[Finding]:
+        """Returns what was found before the document was edited, but what the edit touched."""
+        kept = self._kept
+        if kept is None or self._path not in kept.sources:
+            return []
+        old, new = kept.sources[self._path].text, self._now[self._path].text
+        movement = around_the_edit(kept.text.places, old, self.tokens_of(new).places, new)
+        relocation, facts = Relocation(movement), merge(list(kept.results.values())).facts
+
+        def moved(values: Iterable[Tree]) -> Iterator[Tree]:
+            for value in values:
+                with suppress(CannotMove):
+                    yield relocation.moved(value)
+
+        left = Facts(tuple(moved(facts.kernels)), tuple(moved(facts.not_analysed)))
+        return run_rules(left, self._settings_of)
 
     def _text(self) -> VisibleText:
         return VisibleText.all_of(self.tokens_of(self._now[self._path].text))

@@ -174,9 +174,7 @@ class Server(LanguageServer):
             label = "smemlint: all fixes"
             self.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, label))
 
-    def _analyses(
-        self, path: str, partial: Callable[[Analysis], None] | None
-    ) -> Iterator[Analysis]:
+    def _analyses(self, path: str, partial: Callable[[Analysis], None]) -> Iterator[Analysis]:
         from smemlint.lsp.document_run import analyses  # with numpy: a client waits for the start
 
         return analyses(path, *self._run_of(path), partial)

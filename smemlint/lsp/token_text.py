@@ -124,6 +124,32 @@ class VisibleText:
         return VisibleText.of(text, [(0, len(text.marks))])
 
 
+def around_the_edit(before: TokenPlaces, old: str, now: TokenPlaces, new: str) -> Movement:
+    """Returns where the tokens are that stand in front of what was edited, and those behind it.
+
+    Args:
+        before: places of the tokens before the edit.
+        old: their text.
+        now: their places since.
+        new: their text.
+    """
+    was, become = _spelled(before, old), _spelled(now, new)
+    shorter = min(len(was), len(become))
+    front = next((i for i in range(shorter) if was[i] != become[i]), shorter)
+    rest = shorter - front
+    back = next((i for i in range(rest) if was[-1 - i] != become[-1 - i]), rest)
+
+    def ends(places: TokenPlaces) -> VisibleText:
+        count = len(places.starts)
+        return VisibleText(places, ((0, front), (count - back, count)), b"")
+
+    return Movement(ends(before), ends(now))
+
+
+def _spelled(places: TokenPlaces, text: str) -> list[str]:
+    return [text[start:stop] for start, stop in zip(places.starts, places.stops, strict=True)]
+
+
 class Movement:
     """From places of a text to those of the same tokens in another.
 

@@ -298,3 +298,36 @@ def test_first_kernels_are_shown_before_the_last_is_evaluated():
     first = next(analyses("k.cu", [source], Configuration(isolated=True), memory, partial))
     assert shown == [(1, {"s"}), (2, {"s", "t"})]
     assert len(first.accesses) == 2
+
+
+def test_what_an_edit_leaves_alone_is_shown_with_the_first_kernel_that_it_changes():
+    shown: list[list[int]] = []
+    memory, evaluated = noting()
+
+    def run(text: str) -> Analysis:
+        def partial(analysis: Analysis) -> None:
+            shown.append([f.span.line for f in analysis.findings])
+
+        source = Source("k.cu", text)
+        return next(analyses("k.cu", [source], Configuration(isolated=True), memory, partial))
+
+    run(TWO)
+    del shown[:], evaluated[:]
+    edited = TWO.replace("  out[threadIdx.x] = s", "  ;\n  out[threadIdx.x] = s")
+    assert [f.span.line for f in run(edited).findings] == [6, 10]
+    assert shown == [[6, 10]] and evaluated == ["rows"]
+    del shown[:], evaluated[:]
+    healed = edited.replace("PAD 0", "PAD 1")
+    assert [f.span.line for f in run(healed).findings] == [10]
+    assert shown[0] == shown[-1] == [10] and evaluated == ["rows", "columns"]
+
+
+def test_nothing_is_shown_before_the_rest_where_nothing_is_evaluated():
+    shown: list[Analysis] = []
+    memory, evaluated = noting()
+    other = TWO.replace("[1];", "[2];")
+    for text in (TWO, other, TWO):
+        del shown[:], evaluated[:]
+        source = Source("k.cu", text)
+        next(analyses("k.cu", [source], Configuration(isolated=True), memory, shown.append))
+    assert not shown and not evaluated
