@@ -20,7 +20,7 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.lsp.token_text import TokenText, VisibleText
 from smemlint.sources.pragmas import MARK
 
-_COUNTS_OUTSIDE = re.compile(rf"{MARK}|[Ss]wizzle|(?<![a-z])cute")
+_COUNTS_OUTSIDE = re.compile(rf"{MARK}|\bSwizzle\b|(?<![a-z])cute")
 """What a body may hold that counts outside of it: pragmas, what units are asked for."""
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(\w*)", re.M)
 _OPENS = frozenset(("if", "ifdef", "ifndef"))

@@ -14,7 +14,14 @@ from typing import cast
 
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.simt.analyze import DIRECT
-from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, PointerType, VoidType
+from smemlint.analysis.simt.domain.ctypes import (
+    CType,
+    FloatType,
+    IntType,
+    PointerType,
+    RecordType,
+    VoidType,
+)
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed, evaluate_kernel
 from smemlint.analysis.simt.launches.host_runs import HostRun, launches_of
@@ -385,6 +392,8 @@ def _is_plain_value(value: object) -> bool:
         return value.constant is not None
     if isinstance(value, PointerType):
         return _is_plain_value(value.target)
+    if isinstance(value, RecordType):
+        return value.record is None  # a vector
     return isinstance(value, (IntType, FloatType, VoidType))
 
 

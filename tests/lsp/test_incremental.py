@@ -331,3 +331,22 @@ def test_nothing_is_shown_before_the_rest_where_nothing_is_evaluated():
         source = Source("k.cu", text)
         next(analyses("k.cu", [source], Configuration(isolated=True), memory, shown.append))
     assert not shown and not evaluated
+
+
+VECTORS = """\
+template <typename V> __global__ void rows(V *out) {
+  __shared__ V s[1024];
+  out[threadIdx.x] = s[threadIdx.x * 32];
+}
+static void swizzle(float4 *out) {
+  int swizzled = 1;
+  rows<float4><<<1, 32>>>(out);
+}
+"""
+
+
+def test_host_code_does_not_concern_kernels_of_vectors_whatever_its_names_are():
+    memory, evaluated = noting()
+    before = found(VECTORS, memory)
+    text = VECTORS.replace("swizzled = 1", "swizzled = 2")
+    assert found(text, memory) == before and evaluated == ["rows"]
