@@ -457,3 +457,39 @@ def test_elements_are_those_of_the_arrays_that_all_launches_pass(host, size, tmp
     (access,) = accesses(facts)
     assert access.array.element_bytes == size
     assert access.certainty is (Certainty.ASSUMED if size else Certainty.UNKNOWN)
+
+
+FACTORY = (
+    HEAD
+    + """
+def build(tile, step=1):
+    last = tile - 1
+    @cuda.jit
+    def kernel(a, o):
+        s = cuda.shared.array((tile, tile), float32)
+        t = cuda.threadIdx.x
+        s[t, last] = a[t]
+        cuda.syncthreads()
+        o[t] = s[0, t * step]
+    return kernel
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("calls", "wavefronts"),
+    [
+        ("build(32)[1, 32](a, o)", [32, 1]),
+        ("N = 16\nmade = build(N, step=2)\nmade[1, 16](a, o)\nbuild(16, 2)", [8, 1]),
+        ("class Op:\n    def run(self, a, o):\n        build(tile=32)[1, 32](a, o)", [32, 1]),
+        ("build(32)[1, 32](a, o)\nbuild(16)", [0, 0]),  # of two sizes
+        ("build(32)[1, 32](a, o)\nmap(build, sizes)", [0, 0]),
+        ("build(32)[1, 32](a, o)\nops.build(16)", [0, 0]),
+        ("build(*sizes)[1, 32](a, o)", [0, 0]),
+        ("build(size())[1, 32](a, o)", [0, 0]),
+    ],
+)
+def test_what_calls_give_the_function_around_a_kernel(calls, wavefronts, tmp_path):
+    """Of a row for each lane: 32 ways of 32 rows of 32 words, 8 of 16 rows of 16."""
+    found = accesses(facts_of(f"{FACTORY}{calls}\n", tmp_path))
+    assert [a.wavefronts.max if a.wavefronts else 0 for a in found] == wavefronts

@@ -7,17 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
+from typing import TypeAlias
 
 from smemlint.frontend.heuristics import numba_member
 from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.jit.dialects import COORDINATES, DIALECTS, NUMBA, Dialect
-from smemlint.frontend.python.parameters import Parameter, parameters_of
+from smemlint.frontend.python.parameters import Parameter, argument_of, parameters_of
 from smemlint.frontend.python.syntax_walk import is_definition, suites, walk
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_ALIASES
 
 _MODULE = "<module>"
 Body = ast.FunctionDef | ast.Module
+Call: TypeAlias = "tuple[Definition, ast.Call]"
+"""A call, and the definition that it stands in."""
 
 
 @dataclass(eq=False)
@@ -100,11 +103,55 @@ class Definition:
         scope: Definition | None = self
         while scope is not None:
             if any(p.name == name for p in scope.parameters):
-                return None
+                return scope.passed(name) if scope is not self else None
             if name in scope.assigned:
                 return scope.value_of(name)
             scope = scope.outer
         return None
+
+    @property
+    def module(self) -> Definition:
+        """Returns the module's own code."""
+        return self if self.outer is None else self.outer.module
+
+    def host_scopes(self) -> Iterator[Definition]:
+        """Yields the module and the functions of host code in it."""
+        pending = [self.module]
+        while pending:
+            scope = pending.pop()
+            if scope.dialect is None:
+                yield scope
+                pending += scope.inner.values()
+
+    @cached_property
+    def _uses(self) -> tuple[Counter[Definition | str], dict[Definition, list[Call]]]:
+        """Returns how often host code names a definition or a member, and its calls by name."""
+        named, calls = Counter[Definition | str](), dict[Definition, list[Call]]()
+        for scope in self.host_scopes():
+            for node in scope.own_nodes():
+                if isinstance(node, ast.Attribute):
+                    named[node.attr] += 1
+                name = node.func if isinstance(node, ast.Call) else node
+                found = scope.lookup(name.id) if isinstance(name, ast.Name) else None
+                if found is not None and isinstance(node, ast.Call):
+                    calls.setdefault(found, []).append((scope, node))
+                elif found is not None:
+                    named[found] += 1
+        return named, calls
+
+    def passed(self, name: str) -> ast.Constant | None:
+        """Returns the literal that all calls in the file give a parameter; None for all else."""
+        named, calls = self.module._uses
+        own = calls.get(self, [])
+        if name in self.assigned or named[self.name] or named[self] > len(own):
+            return None  # it is used in other ways, too
+        at, default = next((i, p.default) for i, p in enumerate(self.parameters) if p.name == name)
+        given = [(scope, argument_of(call, name, at) or default) for scope, call in own]
+        values = [scope.resolved(value) if value is not None else None for scope, value in given]
+        literals = {v.value: v for v in values if isinstance(v, ast.Constant)}
+        is_known = len(literals) == 1 and all(isinstance(v, ast.Constant) for v in values)
+        is_known &= not any(_hides_arguments(call) for _, call in own)
+        return next(iter(literals.values())) if is_known else None
 
     def value_of(self, name: str) -> ast.expr | None:
         """Returns what the body gives a name, once or each time the same literal; else None."""
@@ -120,7 +167,7 @@ class Definition:
 
     def module_assigns(self, name: str) -> bool:
         """Returns whether the module around it gives the name a value."""
-        return name in self.assigned if self.outer is None else self.outer.module_assigns(name)
+        return name in self.module.assigned
 
     @cached_property
     def is_stub(self) -> bool:
@@ -221,6 +268,13 @@ def _stands_in(node: ast.AST) -> bool:
     caught = node.type if isinstance(node, ast.ExceptHandler) else None
     names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
     return any(dotted(n) in ("ImportError", "ModuleNotFoundError") for n in names)
+
+
+def _hides_arguments(call: ast.Call) -> bool:
+    """Returns whether a call has `*args` or `**kwargs`."""
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(
+        keyword.arg is None for keyword in call.keywords
+    )
 
 
 def _says_device(call: ast.Call) -> bool:

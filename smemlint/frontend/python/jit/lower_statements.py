@@ -130,6 +130,8 @@ class _FunctionLowering:
         scope = self.definition.outer
         is_beside = self.definition.imports is not None  # the unit's constants are not its own
         while scope is not None and (is_beside or scope.outer is not None):
+            if any(p.name == name for p in scope.parameters):
+                return scope.passed(name), scope
             if name in scope.assigned:
                 values = scope.assigned[name]
                 return (values[0], scope) if len(values) == 1 else (None, None)

@@ -38,24 +38,11 @@ def passed_element_type(definition: Definition, parameter: str, imports: Imports
         return None
     found = {
         _element_type(argument, scope, imports) if argument is not None else None
-        for scope in _host_scopes(definition)
+        for scope in definition.host_scopes()
         for launch in _launches(definition, scope)
         for argument in (argument_of(launch, parameter, names.index(parameter)),)
     }
     return found.pop() if len(found) == 1 else None
-
-
-def _host_scopes(definition: Definition) -> Iterator[Definition]:
-    """Yields the module and the functions of host code in it."""
-    host = definition
-    while host.outer is not None:
-        host = host.outer
-    pending = [host]
-    while pending:
-        scope = pending.pop()
-        if scope.dialect is None:
-            yield scope
-            pending += scope.inner.values()
 
 
 def _launches(kernel: Definition, scope: Definition) -> Iterator[ast.Call]:
