@@ -480,7 +480,8 @@ def build(tile, step=1):
     ("calls", "wavefronts"),
     [
         ("build(32)[1, 32](a, o)", [32, 1]),
-        ("N = 16\nmade = build(N, step=2)\nmade[1, 16](a, o)\nbuild(16, 2)", [8, 1]),
+        ("N = 16\nkernel = build(N, step=2)\nkernel[1, 16](a, o)\nbuild(16, 2)", [8, 1]),
+        ("made = build(16, step=2)\nmade[1, 16](a, o)", [8, 1]),
         ("class Op:\n    def run(self, a, o):\n        build(tile=32)[1, 32](a, o)", [32, 1]),
         ("build(32)[1, 32](a, o)\nbuild(16)", [0, 0]),  # of two sizes
         ("build(32)[1, 32](a, o)\nmap(build, sizes)", [0, 0]),

@@ -199,7 +199,7 @@ class Definitions:
         for found in self.all:
             if found.dialect is None and _is_given_its_library(found):
                 found.dialect = NUMBA
-        counts = Counter(d.name for d in self.all)
+        counts = Counter([*(d.name for d in self.all), *self.host.assigned])
         for number, found in enumerate(self.all):
             found.unique = found.name if counts[found.name] == 1 else f"{found.name}@{number}"
         self.all.append(self.host)
