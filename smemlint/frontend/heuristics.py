@@ -113,6 +113,18 @@ def gives_elements(method: str) -> bool:
     return method.lower().endswith(("data", "ptr"))
 
 
+def accessor_class(method: str) -> str:
+    """Returns the class that a method of PyTorch's tensors gives; empty for other methods.
+
+    `x.packed_accessor32<float, 2>()` is a `PackedTensorAccessor32<float, 2>`, and so on.
+    """
+    found = re.fullmatch(r"(generic_)?(packed_)?accessor(32|64)?", method)
+    if found is None:
+        return ""
+    generic, packed, bits = found.groups(default="")
+    return f"{generic[:-1].title()}{packed[:-1].title()}TensorAccessor{bits}"
+
+
 def is_warp_size(name: str) -> bool:
     """Returns whether a constant or function is the number of a warp's lanes: `raft::WarpSize`."""
     word = name.rsplit("::", 1)[-1].replace("_", "").lower()

@@ -15,6 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.is_extent: (("extent", "stride", "size"), ("thread_rank", "begin", "resize")),
     heuristics.gives_elements: (("data_ptr", "mutable_data", "dptr"), ("size", "cast", "pointers")),
+    heuristics.accessor_class: (
+        ("packed_accessor32", "accessor", "generic_packed_accessor"), ("accessors", "my_accessor32"),
+    ),
     heuristics.is_warp_size: (
         ("warp_size", "raft::WarpSize", "WARP_SIZE", "kWarpSize"), ("warps", "BlockSize", "warp"),
     ),

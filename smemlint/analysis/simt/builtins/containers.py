@@ -43,7 +43,7 @@ from smemlint.analysis.simt.interpreter.lvalues import part_of
 from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import gives_elements
+from smemlint.frontend.heuristics import accessor_class, gives_elements
 from smemlint.lazy_patterns import pattern
 from smemlint.limits.budgets import MAX_LIST_ELEMENTS
 from smemlint.reasons import ReasonCode
@@ -202,7 +202,15 @@ def _element(ev: Evaluator, size: int | None, method: str, node: ir.FuncCall) ->
 def elements_of_unread(
     ev: Evaluator, method: str, arguments: Sequence[str], node: ir.FuncCall
 ) -> Pointer | None:
-    """Returns what `tensor.data_ptr<T>()` of an unread class points to; None of other methods."""
+    """Returns what `tensor.data_ptr<T>()` of an unread class points to; None of other methods.
+
+    `tensor.packed_accessor32<T, 2>()` gives a reference to an object of a class template.
+    """
+    accessor = accessor_class(method) if arguments else ""
+    ctype = type_argument(ev, f"{accessor}<{', '.join(arguments)}>") if accessor else None
+    if ctype is not None:
+        obj = Object("accessor", ctype, Space.LOCAL, ev.state.key(node, "accessor"))
+        return Pointer(obj, offset_of(0), ctype, is_reference=True)
     if len(arguments) != 1 or not gives_elements(method):
         return None
     return _pointer_to(ev, type_argument(ev, arguments[0]), node)

@@ -37,6 +37,20 @@ def test_a_pointer_of_an_accessor_keeps_its_type_in_a_variable():
     assert element(host) == ["short"]
 
 
+@pytest.mark.parametrize("bits", ["", "32", "64"])
+def test_accessors_of_tensors_are_of_a_class_template(bits):
+    kernel = f"""template <int N, typename T>
+    __global__ void k(const at::PackedTensorAccessor{bits}<T, 2, at::RestrictPtrTraits> x) {{
+      __shared__ T s[N];
+      s[threadIdx.x] = x[0][threadIdx.x];
+    }}"""
+    argument = f"x.packed_accessor{bits}<S, 2, at::RestrictPtrTraits>()"
+    host = f"""template <typename S> void f(at::Tensor x) {{ k<64><<<1, 64>>>({argument}); }}
+    void g(at::Tensor x) {{ f<double>(x); }}"""
+    [analysed] = facts_of(kernel + host).kernels
+    assert analysed.instance.template == (("N", "64"), ("T", "double"))
+
+
 @pytest.mark.parametrize("parameter", ["Image image", "const Image& image", "Image* p"])
 @pytest.mark.parametrize(
     ("argument", "expected"),
