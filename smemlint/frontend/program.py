@@ -156,6 +156,10 @@ class Function(Protocol):
         """Names that the body calls and that may be of objects: parameters, variables, members."""
         ...
 
+    def template_ids(self, name: str) -> Iterator[TemplateId]:
+        """Returns the template-ids of a name in the body, in order."""
+        ...
+
     def qualifiers(self, name: str) -> frozenset[str]:
         """Returns what stands before `::` in front of a name in the body.
 

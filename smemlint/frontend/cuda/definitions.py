@@ -18,16 +18,18 @@ from smemlint.frontend.cuda.scanner.definitions import (
     FoundFunction,
     FoundRecord,
 )
+from smemlint.frontend.cuda.scanner.template_ids import angle_positions, template_ids
 from smemlint.frontend.heuristics import names_device, names_host, names_kernel
 from smemlint.frontend.program import Enclosing
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from smemlint.facts import Span
     from smemlint.frontend import ir
     from smemlint.frontend.cuda.parser.spans import SpanTable
+    from smemlint.frontend.cuda.scanner.template_ids import TemplateId
     from smemlint.frontend.program import ParsedFunction, TemplateParameter
 
 _Found = TypeVar("_Found", FoundRecord, FoundDeclaration)
@@ -165,6 +167,11 @@ class CudaFunction:
                 if body[i + 1].text == "(" and token.text != "]" and _may_make(maker):
                     found.add(maker.text)
         return frozenset(found)
+
+    def template_ids(self, name: str) -> Iterator[TemplateId]:
+        """Returns the template-ids of a name in the body, in order."""
+        body = self.pieces.body
+        return template_ids(body, angle_positions(body).get(name, ()))
 
     def qualifiers(self, name: str) -> frozenset[str]:
         """Returns what a name in the body stands behind: see `program.Function`."""

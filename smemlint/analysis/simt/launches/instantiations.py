@@ -2,7 +2,8 @@
 
 `template void launch<float>(..);` and `template void launch(float *);` instantiate it, and
 `{"v2", launch<float>}` takes its address: who calls it, and with which types, need not be seen
-anywhere. `template class Solver<float>;` instantiates all methods of a class.
+anywhere. `template class Solver<float>;` instantiates all methods of a class. What a template
+writes, `return (void*)kernel<T, 8>;`, has the arguments that it is instantiated with.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Instantiations(NamedTuple):
 
 
 def written_instantiations(
-    ev: Evaluator, units: Iterable[Unit], function: Function
+    ev: Evaluator, units: Sequence[Unit], function: Function
 ) -> Instantiations:
     """Returns the bindings of a function's template parameters that some unit spells, each once.
 
@@ -65,8 +66,27 @@ def written_instantiations(
                 explicit.setdefault(key, scope)
             elif is_known(scope, function):
                 found.setdefault(key[0], scope)
+    if function.is_kernel and not explicit:
+        found.update(_written_in_templates(ev, units, function))
     scopes = list((explicit or found).values())
     return Instantiations(scopes[:MAX_INSTANTIATIONS], max(len(scopes) - MAX_INSTANTIATIONS, 0))
+
+
+def _written_in_templates(
+    ev: Evaluator, units: Sequence[Unit], kernel: Function
+) -> Iterator[tuple[object, Scope]]:
+    """Yields the bindings of a kernel that templates spell, for each of their own bindings."""
+    for unit in units:
+        for holder in unit.functions:
+            if kernel.name not in holder.words or not is_of_template(units, holder):
+                continue
+            for outer in written_instantiations(ev, units, holder).scopes:
+                with ev.state.within(holder.name, outer, holder.scope):
+                    for written in holder.template_ids(kernel.name):
+                        args = written.arguments
+                        scope = template_scope(ev, kernel.template, args, kernel.scope)
+                        if is_known(scope, kernel):
+                            yield scope_text(scope, kernel), scope
 
 
 def _parameters(owner: RecordType) -> Sequence[TemplateParameter]:

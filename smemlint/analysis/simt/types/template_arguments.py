@@ -192,6 +192,8 @@ def split_qualified(spelling: str) -> tuple[str, str]:
         c = spelling[i]
         if c in "<>" and (spelling.startswith("=", i + 1) or spelling.startswith("->", i - 1)):
             continue  # an operator: `N <= 4`, `p->q`
+        if c == "<" and "<<" in spelling[i - 1 : i + 2]:
+            continue  # `N << 1`
         if c in ">)]":
             closing.append(c)
         elif c in "([":
