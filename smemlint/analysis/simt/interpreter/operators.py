@@ -74,6 +74,9 @@ from smemlint.analysis.simt.types.specializations import takes
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode, outcome
 
+_OF_CONDITIONS = {"&": "&&", "|": "||"}
+"""What operators of bits are of conditions, but that both sides are evaluated."""
+
 
 @locates(ir.UnaryOp)
 def locate_unary(ev: Evaluator, node: ir.UnaryOp) -> LValue | Unknown:
@@ -191,6 +194,10 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
         found = call_operator(ev, node.op, [(node.left, left), (node.right, right)], node)
         if found is not None:
             return operated(ev, found, node)
+        if node.op in _OF_CONDITIONS and _is_condition(node):
+            sides = to_condition(left), to_condition(right)
+            if any(isinstance(side, Unknown) for side in sides):
+                return _both(_OF_CONDITIONS[node.op], *sides)
         if node.op not in COMPARISONS:
             left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
     if node.op in ("+", "-", "^"):
@@ -229,7 +236,11 @@ def _is_condition(node: ir.Node) -> bool:
         node = node.expr
     if isinstance(node, ir.UnaryOp):
         return node.op == "!"
-    return isinstance(node, ir.BinaryOp) and node.op in (*COMPARISONS, "&&", "||")
+    if not isinstance(node, ir.BinaryOp):
+        return False
+    if node.op in _OF_CONDITIONS:
+        return _is_condition(node.left) and _is_condition(node.right)
+    return node.op in (*COMPARISONS, "&&", "||")
 
 
 def _static_truth(value: Value) -> bool | None:
@@ -270,6 +281,12 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
         return AffineInt(
             both.base, BOOL, (), unseen[0] if unseen and both.constant is not None else None
         )
+    return _both(node.op, left, right)
+
+
+def _both(op: str, left: AffineInt | Unknown, right: AffineInt | Unknown) -> Value:
+    """Returns `left && right` or `left || right` of conditions of which one is not known."""
+    short = 0 if op == "&&" else 1
     for known, other in ((left, right), (right, left)):
         if isinstance(known, AffineInt) and known.constant is not None:
             return number(short, BOOL) if (known.constant != 0) == bool(short) else other
@@ -277,7 +294,7 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     assert isinstance(unknown, Unknown)
     if left.is_uniform and right.is_uniform:
         texts = [_condition_text(side) for side in (left, right)]
-        condition = f"({node.op} {digest(' '.join(texts).encode())})" if all(texts) else ""
+        condition = f"({op} {digest(' '.join(texts).encode())})" if all(texts) else ""
         return Unknown(unknown.reason, unknown.is_data, is_uniform=True, condition=condition)
     is_data = any(isinstance(v, Unknown) and v.is_data for v in (left, right))
     confines = any(
@@ -285,7 +302,7 @@ def _evaluate_logical(ev: Evaluator, node: ir.BinaryOp) -> Value:
     )
     may_hold, holds = truth_bounds(left)
     other_may, other_does = truth_bounds(right)
-    combine = np.logical_and if node.op == "&&" else np.logical_or
+    combine = np.logical_and if op == "&&" else np.logical_or
     return lane_predicate(
         Unknown(unknown.reason, is_data, confines=confines),
         combine(may_hold, other_may),
