@@ -103,6 +103,10 @@ class PythonFunction:
         """None: what stands behind a dot may be a function of a module."""
         return frozenset()
 
+    def template_ids(self, name: str) -> Iterator[TemplateId]:
+        """Yields none: Python has no templates."""
+        yield from ()
+
     def qualifiers(self, name: str) -> frozenset[str]:
         """Returns no namespace: modules are none."""
         return frozenset(("",))
