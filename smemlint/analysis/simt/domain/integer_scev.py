@@ -73,8 +73,15 @@ def _is_flipped(a: AffineInt, b: AffineInt) -> bool:
 
 
 def chosen_scev(a: AffineInt, b: AffineInt, result: AffineInt) -> Scev:
-    """Returns the form of `condition ? a : b` by lane: an atom, divisible by what divides both."""
-    return atom(result.identity(), min(_divisor(a), _divisor(b)), is_divergent=True)
+    """Returns the form of `condition ? a : b` by lane: an atom, divisible by what divides both.
+
+    Of `4 * t` and `8 * t` LLVM makes a shift by 2 or 3, which ptxas sees nothing of: open.
+    """
+    form = atom(result.identity(), min(_divisor(a), _divisor(b)), is_divergent=True)
+    (x, *more), (y, *others) = (scev_of(n).terms or (("", 0),) for n in (a, b))
+    if more or others or x[0] != y[0] or x == y:
+        return form
+    return replace(form, ptxas_alignment=1, is_open=True)
 
 
 _COMPARED = "(compared "

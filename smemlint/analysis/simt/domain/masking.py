@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.unknown_offset import one_or_other
 from smemlint.analysis.simt.domain.values import (
@@ -154,10 +155,22 @@ def _selected(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
     )
 
 
+def chosen(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
+    """Returns thread by thread `a` where `mask`, else `b`, which the compiler sees both."""
+    return _with_form(a, b, select(mask, a, b))
+
+
+def _with_form(a: Value, b: Value, result: Value) -> Value:
+    is_number = isinstance(a, AffineInt) and isinstance(b, AffineInt)
+    if is_number and isinstance(result, AffineInt) and result is not a:
+        result.form = chosen_scev(a, b, result)  # type: ignore[arg-type]
+    return result
+
+
 def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     """Returns what a variable holds after the threads of `mask` wrote over it."""
     before = under_mask(None, old)
-    result = _selected(mask, value, before)
+    result = _with_form(value, before, _selected(mask, value, before))
     if not isinstance(result, Unknown):
         return result
     kept: Value | None = None

@@ -11,8 +11,8 @@ from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
-from smemlint.analysis.simt.domain.integer_scev import chosen_scev, is_seen
-from smemlint.analysis.simt.domain.masking import is_staggered, select, truth_bounds
+from smemlint.analysis.simt.domain.integer_scev import is_seen
+from smemlint.analysis.simt.domain.masking import chosen, is_staggered, truth_bounds
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Unknown,
@@ -218,12 +218,4 @@ def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:
         return b if b is not None else Unknown.because(ReasonCode.NO_VALUE, "nothing is evaluated")
     if b is None:
         return a
-    result = select(where, a, b)
-    if (
-        isinstance(a, AffineInt)
-        and isinstance(b, AffineInt)
-        and isinstance(result, AffineInt)
-        and result is not a
-    ):
-        result.form = chosen_scev(a, b, result)
-    return result
+    return chosen(where, a, b)
