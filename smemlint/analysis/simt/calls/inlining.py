@@ -19,7 +19,7 @@ from smemlint.analysis.simt.calls.pure_calls import value_without_running
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
 from smemlint.analysis.simt.domain.ctypes import CType, OpaqueType, RecordType, VoidType
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Scope, is_reference
-from smemlint.analysis.simt.domain.masking import select
+from smemlint.analysis.simt.domain.masking import chosen
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     FloatValue,
@@ -348,7 +348,7 @@ def returned_value(ev: Evaluator, frame: Frame, ctype: CType, node: ir.Node) -> 
     if certain:
         value = certain[-1][1]
         for mask, other in reversed(certain[:-1]):
-            value = select(mask, other, value)
+            value = chosen(mask, other, value)
     else:
         value, _ = openly.pop()
     for (other, condition), statements in zip(openly, frame.deciding, strict=False):

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from conftest import accesses_of
 
-KERNEL = """__global__ void k(const float *p, float *o) {
+KERNEL = """__device__ int f(int w, int l) {
+  if (w & 1) return 128 + 4 * l;
+  if (w == 2) return 64;
+  return 4 * w;
+}
+__global__ void k(const float *p, float *o) {
   __shared__ float s[8192];
   const int t = threadIdx.x, l = t & 31, w = t / 32;
   float v[4];
@@ -29,6 +34,7 @@ void run(float *o) { k<<<1, 512>>>(o, o); }
         "int h = 0; if (w & 1) h = 128; g += h;",
         "if (w & 1) g += 128 + 4 * w;",
         "if (w & 1) g = 4 * w;",
+        "g += f(w, l);",
         "if (w & 1) g |= 128;",
         "if (w & 1) g = 128; else g = 64;",
         "if (t > 300) return; g += 128;",
