@@ -9,6 +9,7 @@ from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import preprocess
 
 KERNEL = "__global__ void %s(float *o) { __shared__ float t[32]; o[0] = t[threadIdx.x]; }"
+DEFINED = "#ifdef OPEN\n#define WAY 1\n#define GPU\n#else\n#define WAY 0\n#endif\n"
 A, B = KERNEL % "a", KERNEL % "b"
 
 
@@ -27,6 +28,8 @@ def unread(text: str, **options: object) -> list[tuple[int, int]]:
         (f"#ifdef X\nint x;\n#endif\n#ifndef X\n{A}\n#endif", [(5, 17)]),
         ("#if X\nint x;\n#else\nvoid f() { __shared__ int s[2]; }\n#endif", [(4, 12)]),
         (f"#if X\nint x;\n#else\n#if Y\n{A}\n#else\n{B}\n#endif\n#endif", [(5, 17), (7, 17)]),
+        (f"{DEFINED}#ifdef GPU\n{A}\n#endif", [(8, 17)]),
+        (f"{DEFINED}#if WAY == 2\n{A}\n#elif defined(GPU)\n{B}\n#endif", [(10, 17)]),
     ],
 )
 def test_kernels_of_other_builds_are_named(text, places):
@@ -39,6 +42,8 @@ def test_kernels_of_other_builds_are_named(text, places):
         f"#if X\n{A}\n#endif",  # read
         f"#if X\n{A}\n#else\nint x;\n#endif",
         f"#if 0\n{A}\n#endif",  # no build reads it
+        f"{DEFINED}#undef GPU\n#ifdef GPU\n{A}\n#endif",
+        f"{DEFINED}#define GPU\n#ifdef GPU\n{A}\n#endif",
         f"#ifdef __HIP__\n{A}\n#else\n{B}\n#endif",
         f"#if __CUDA_ARCH__ >= 800\n{B}\n#else\n{A}\n#endif",
         f"#define X 1\n#if X\n{A}\n#else\n{B}\n#endif",

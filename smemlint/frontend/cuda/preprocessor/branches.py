@@ -47,6 +47,7 @@ class BranchChoice:
         self._own_names: set[str] = set()
         self._feature_names: set[str] = set()
         self._not_chosen: set[str] = set()
+        self._passed: set[str] = set()
         self.headers_are_missing = False
 
     def enter(self, prepared: PreparedFile) -> None:
@@ -60,6 +61,15 @@ class BranchChoice:
 
     def choose(self, prepared: PreparedFile, k: int) -> tuple[int, tuple[str, ...]]:
         """Returns the branch of the chain at `k` to read, -1 for none, and what it assumes."""
+        chosen, assumed = self._choose(prepared, k)
+        branch = k
+        while assumed and branch < prepared.directives[k].end:
+            if branch != chosen:
+                self._passed.update(prepared.defined_in(prepared.branch(branch)))
+            branch = prepared.directives[branch].next
+        return chosen, assumed
+
+    def _choose(self, prepared: PreparedFile, k: int) -> tuple[int, tuple[str, ...]]:
         directives = prepared.directives
         end = directives[k].end
         against: list[str] = []  # conditions that an assumption made false
@@ -93,6 +103,14 @@ class BranchChoice:
     def condition(self, prepared: PreparedFile, k: int) -> Condition:
         """Returns the condition of a directive under the macros so far."""
         return prepared.condition(k, self._is_defined, self._expand)
+
+    def condition_of_any_build(self, prepared: PreparedFile, k: int) -> Condition:
+        """Returns a condition where branches that define macros may be read that were passed."""
+        return prepared.condition(k, self._is_defined_in_any_build, self._expand)
+
+    def _is_defined_in_any_build(self, name: str) -> bool | None:
+        is_open = name in self._passed - self._undefined and name not in self._macros
+        return None if is_open else self._is_defined(name)
 
     def text(self, prepared: PreparedFile, k: int) -> str:
         """Returns the condition of a directive as it is written."""

@@ -384,7 +384,7 @@ class _Run:
         chosen, conditions = self._branches.choose(prepared, k)
         unread = UnreadBranches(
             prepared,
-            partial(self._branches.condition, prepared),
+            partial(self._branches.condition_of_any_build, prepared),
             partial(self._branches.text, prepared),
         )
         for token, text in unread.beside(chosen, k):
