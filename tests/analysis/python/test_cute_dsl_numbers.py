@@ -169,6 +169,7 @@ SWIZZLED = (
         ("BFloat16", 8, PLAIN, 4, (16, 1)),
         ("Uint8", 16, PLAIN, 4, (16, 1)),
         ("Float32", 16, PLAIN, 16, (16, 4)),
+        ("Float16", 8, PLAIN.replace(", 1024", ""), 4, (16, 1)),
         ("BFloat16", 16, SWIZZLED, 64, (2, 4)),
         ("Float32", 16, SWIZZLED, 64, (4, 4)),
     ],
@@ -176,7 +177,7 @@ SWIZZLED = (
 def test_elements_merge_as_llvm_merges_them(tmp_path, dtype, count, layout, instructions, expected):
     """Instructions of four warps in the SASS of nvidia-cutlass-dsl 4.8.1 (sm_120a, sm_90a).
 
-    Those of a swizzled tensor never merge, as each address is an exclusive-or of its own.
+    All of shared memory is aligned to 1024 bytes, whatever an allocation asks for. Those of a swizzled tensor never merge, as each address is an exclusive-or of its own.
     """
     program = ELEMENTS.replace("DTYPE", dtype).replace("COUNT", str(count))
     found = facts_of(program.replace("LAYOUT", layout), tmp_path)
@@ -232,6 +233,8 @@ cute.compile(run, cute.runtime.make_fake_compact_tensor(cutlass.Float32, (4096,)
         ("for i in range(2):\n        for j in range(2): s[4 * tx + 2 * i + j] = 1.0", (16, 1)),
         ("for i in range(4): s[4 * tx + i] = 1.0\n    for i in range(4): a[i] = 1.0", (16, 1)),
         ("if a[0] > 1.0:\n        for i in range(4): s[4 * tx + i] = 1.0", (16, 1)),
+        ("for i in range(4): s[4 * tx + i] = 1.0\n    s[4 * tx + 512] = 1.0", (4, 4)),
+        ("a[tx] = a[tx + 1]\n    for i in range(4): s[4 * tx + i] = 1.0", (4, 4)),
         (f"for i in range(2): {EACH}s[128 * i + 4 * tx + j] = 1.0", (4, 4)),
         (f"for i in range(16): {EACH}s[128 * i + 4 * tx + j] = 1.0", (16, 1)),
         (f"t = {ROWS}\n    for i in range(4): {EACH}x = t[i, tx, j]", (16, 1)),
@@ -249,9 +252,17 @@ def test_iterations_of_a_loop_of_the_compiled_code_merge_in_larger_kernels(
     assert {(width, n) for _, width, n in ways(found)} == {expected}
 
 
+def test_iterations_behind_an_access_of_shared_memory_merge(tmp_path):
+    """The loop alone is four STS: the first use of where shared memory begins lies in it."""
+    body = "    s[tx] = 1.0\n    for i in range(4): s[4 * tx + i + 512] = 1.0"
+    found = facts_of(LOOPS.replace("BODY", body), tmp_path)
+    assert [(width, n) for _, width, n in ways(found)] == [(4, 1), (16, 1)]
+
+
 @pytest.mark.parametrize(
     "body",
     [
+        "for i in cutlass.range(32): x = s[64 * tx + i]",
         "for i in cutlass.range(cutlass.Int32(a[0])): x = s[64 * tx + i]",
         "i = cutlass.Int32(0)\n    while i < a[0]:\n        x = s[64 * tx + i]\n        i += 1",
         "row = cute.make_tensor(s.iterator + tx // 2 * 64, 4)\n    for i in range(4): x = row[i]",

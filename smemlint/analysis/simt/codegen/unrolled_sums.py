@@ -1,8 +1,9 @@
 """Loops of the compiled code that LLVM fully unrolls before it looks for neighbours.
 
 A short loop over `range` becomes straight-line code, in which neighbours merge as everywhere, but
-in a kernel without another loop and branch sums with the loop's number stay as they were computed
-(nvidia-cutlass-dsl 4.8.1 and its ptxas, sm_90a, some 250 kernels of our own):
+in a kernel without another loop, a branch and an access of shared memory in front of it sums with
+the loop's number stay as they were computed (nvidia-cutlass-dsl 4.8.1 and its ptxas, sm_90a, some
+350 kernels of our own):
 
 - `s[4 * tx + i]`, `t[tx, i]` and, in `t[i, 4 * tx + j]`, the j of a loop inside are no neighbours:
   LDS and STS by element, though a `range_constexpr` in its place gives LDS.128.
@@ -30,7 +31,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 
-FEW_ACCESSES = 32
+_FEW_ACCESSES = 32
 """Up to which LLVM unrolls a loop early."""
 _MANY_ACCESSES = 48
 """From which on it does that late."""
@@ -46,7 +47,8 @@ class CompiledLoops:
     Attributes:
         depth: how many loops that are executed iteration by iteration are around the statement.
         count: of the loops so far.
-        is_large: there is a branch on a number of run time, or a load of global memory in a loop.
+        is_large: there is a branch on a number of run time, a load of global memory in a loop, or
+            an access of shared memory in front of one.
         hidden: offsets of accesses whose neighbours LLVM finds as it does in straight-line code
             only, with their form there.
         open: those of which it may.
@@ -62,6 +64,7 @@ class CompiledLoops:
     def unrolled(self, trace: Trace) -> Iterator[None]:
         """Executes the iterations of a loop."""
         begin, hidden = len(trace.items), len(self.hidden)
+        self.is_large |= not self.depth and trace.events > 0
         self.depth += 1
         try:
             yield
@@ -70,9 +73,9 @@ class CompiledLoops:
             count = sum(isinstance(item, Event) for item in trace.items[begin:])
             if count >= _MANY_ACCESSES:
                 _restore(self.hidden[hidden:])
-            elif count > FEW_ACCESSES:
+            elif count > _FEW_ACCESSES:
                 self.open += self.hidden[hidden:]
-            if count > FEW_ACCESSES:
+            if count > _FEW_ACCESSES:
                 del self.hidden[hidden:]
 
     def leave_open(self, offset: AffineInt) -> None:

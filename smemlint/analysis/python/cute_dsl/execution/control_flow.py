@@ -31,10 +31,7 @@ from smemlint.analysis.python.interpreter.values import (
     is_known,
 )
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
-from smemlint.analysis.simt.codegen.unrolled_sums import (
-    FEW_ACCESSES,
-    iteration_number,
-)
+from smemlint.analysis.simt.codegen.unrolled_sums import iteration_number
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -388,7 +385,7 @@ class ControlFlow:
                 if trace is not None and is_dry:
                     trace.unmute()
                 else:
-                    self._mark_neighbours(interpreter, node, items, begin, scopes)
+                    self._mark_neighbours(interpreter, node, begin, scopes)
                 replace_scope(scope, widen(self.run, before, scope))
                 self.run.changes.widen(changes, partial(widen, self.run))
                 if trace is not None:
@@ -399,7 +396,6 @@ class ControlFlow:
         self,
         interpreter: Interpreter,
         node: ast.For | ast.While,
-        items: Value,
         begin: int,
         scopes: Scopes,
     ) -> None:
@@ -408,7 +404,6 @@ class ControlFlow:
         Args:
             interpreter: evaluates how the loop is to be unrolled.
             node: the loop.
-            items: its range.
             begin: the first of its accesses in the trace.
             scopes: where it stands.
         """
@@ -422,9 +417,6 @@ class ControlFlow:
             return
         iteration = kernel.trace.items[begin:]
         events = [item for item in iteration if isinstance(item, Event)]
-        trips = items.count if isinstance(items, LoopRange) else None
-        if trips is not None and trips * len(events) <= FEW_ACCESSES:
-            return
         offsets = (event.offset for event in events if isinstance(event.offset, AffineInt))
         moved = {s: None for offset in offsets for s, _ in offset.terms if s.name == "iteration"}
         for symbol in moved:

@@ -120,7 +120,7 @@ def range_of(arguments: list[Value], *, is_unrolled: bool) -> Value:
         found = range(*known)
         if len(found) <= (MAX_DSL_UNROLLED_ON_REQUEST if is_unrolled else MAX_DSL_UNROLLED):
             return found
-        return LoopRange(found.start, found.step, len(found))
+        return LoopRange(found.start, found.step)
     start = arguments[0] if len(arguments) > 1 else 0
     return LoopRange(start, arguments[2] if len(arguments) > 2 else 1)
 

@@ -26,6 +26,7 @@ from smemlint.analysis.simt.codegen.unrolled_sums import CompiledLoops
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I32, FloatType
+from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Space
 from smemlint.facts import LayoutUse, SharedArray, Span
@@ -285,9 +286,11 @@ class Execution:
         """
         kernel = self.kernel
         assert kernel is not None
-        element = max(dtype.bits // 8, 1)
+        element, begin = max(dtype.bits // 8, 1), at.constant
+        if begin is not None:  # of memory that is aligned to 1024 bytes, which the compiler knows
+            alignment = max(alignment, power_of_two(begin))
         shared = SharedArray(
-            name, self.span_of(node), dtype.name, element, (), at.constant or 0, None, alignment
+            name, self.span_of(node), dtype.name, element, (), begin or 0, None, alignment
         )
         key = f"{name}@{len(kernel.arrays)}"
         created = Object(name, FloatType(dtype.name, element), Space.SHARED, key, shared=shared)

@@ -125,12 +125,10 @@ class LoopRange(ModelValue):
 
     Attributes:
         start, step: of its numbers.
-        count: how many these are; None where that is not known.
     """
 
     start: Value
     step: Value
-    count: int | None = None
 
 
 # ---- payloads
