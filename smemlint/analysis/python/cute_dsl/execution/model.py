@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution import members, numbers
-from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
+from smemlint.analysis.python.cute_dsl.execution.libraries.torch import (
     TorchTensor,
     dtype_named,
     torch_attribute,

@@ -32,14 +32,15 @@ from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
 from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F401
     blackwell,
     block_scaled,
+    command_lines,
+    dlpack,
     hopper,
-    host,
     llvm,
     mixed_input,
     quack,
     runtime,
+    torch,
 )
-from smemlint.analysis.python.cute_dsl.execution.libraries.host import Parser, TorchTensor
 from smemlint.analysis.python.cute_dsl.execution.python_functions import (
     call_builtin,
     is_enumeration,
@@ -152,7 +153,7 @@ class Program:
 
     run: Execution
     overrides: dict[str, Value] = field(default_factory=dict)
-    parsers: list[Parser] = field(default_factory=list)
+    parsers: list[command_lines.Parser] = field(default_factory=list)
 
     def evaluate_call(self, interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> Value:
         """Returns the result of a call."""
@@ -249,8 +250,8 @@ class Program:
 
     def _passed(self, value: Value) -> Value:
         """Returns an argument of a compiled function, of a tensor of PyTorch its own view."""
-        if isinstance(value, TorchTensor) and value.dtype is not None:
-            return host.global_tensor(self.run, value, value.dtype, is_dynamic=True)
+        if isinstance(value, torch.TorchTensor) and value.dtype is not None:
+            return dlpack.global_tensor(self.run, value, value.dtype, is_dynamic=True)
         return value
 
     def _completed(
@@ -322,10 +323,10 @@ class Program:
         if name == "SimpleNamespace":
             return Namespace(dict(named))
         if name == "ArgumentParser":
-            self.parsers.append(Parser())
+            self.parsers.append(command_lines.Parser())
             return self.parsers[-1]
         if path.startswith("torch."):
-            return host.torch_call(self._call(name, None, arguments, named, node), name)
+            return torch.torch_call(self._call(name, None, arguments, named, node), name)
         if path.startswith(_LIBRARIES):
             return self._library(interpreter, callee, arguments, named, node)
         self._leave(name, arguments, named, node)
@@ -422,10 +423,10 @@ class Program:
                 if name in ("launch", "smem_usage"):
                     return self._launch(interpreter, owner, named, arguments, node)
                 return UNKNOWN
-            case Parser():
-                return host.parser_method(call, self.overrides)
-            case TorchTensor():
-                return host.torch_method(call)
+            case command_lines.Parser():
+                return command_lines.parser_method(call, self.overrides)
+            case torch.TorchTensor():
+                return torch.torch_method(call)
             case Opaque():
                 return Opaque(f"{owner.name}.{name}()")
             case Class() if name == "apply" and _is_autograd_function(owner):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function
-from smemlint.analysis.python.cute_dsl.execution.libraries.host import (
+from smemlint.analysis.python.cute_dsl.execution.libraries.dlpack import (
     ALIGNMENT,
     declared_alignment,
     packed_strides,

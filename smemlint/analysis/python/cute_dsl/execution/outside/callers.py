@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from smemlint.analysis.python.cute_dsl.execution.libraries.host import dtype_named
+from smemlint.analysis.python.cute_dsl.execution.libraries.torch import dtype_named
 from smemlint.analysis.python.cute_dsl.execution.modules import ImportedFiles
 from smemlint.analysis.python.importers import module_of
 from smemlint.analysis.python.interpreter.values import Value

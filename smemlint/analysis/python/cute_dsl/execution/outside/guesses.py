@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from smemlint.analysis.python.cute_dsl.execution.libraries.host import ALIGNMENT, dtype_named
+from smemlint.analysis.python.cute_dsl.execution.libraries.dlpack import ALIGNMENT
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
+from smemlint.analysis.python.cute_dsl.execution.libraries.torch import dtype_named
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
