@@ -9,7 +9,7 @@ from printed_layouts import offsets, printed
 from smemlint.analysis.python.cute_dsl.execution import program  # noqa: F401  # registers
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, Call
 from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import COLUMN, ROW
-from smemlint.analysis.python.cute_dsl.execution.libraries.host import dtype_named
+from smemlint.analysis.python.cute_dsl.execution.libraries.torch import dtype_named
 from smemlint.analysis.python.cute_dsl.execution.values import Cute
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import Instance

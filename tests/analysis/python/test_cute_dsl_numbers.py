@@ -330,6 +330,57 @@ def test_numbers_of_the_host_are_bounded_and_alike_for_all_threads(
     assert (access.ways if access.certainty.is_decided else None) == expected
 
 
+BEHIND = """
+class Scale:
+    def __init__(self, rows):
+        self.rows = rows
+
+    @cute.jit
+    def __call__(self):
+        self.kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        first = smem.allocate_tensor(cutlass.Float32, cute.make_layout(self.rows))
+        s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((64, 4), stride=(4, 1)))
+        for j in cutlass.range_constexpr(COUNT):
+            s[31 - tx, j] = s[31 - tx, j] * 2.0
+
+CALL
+"""
+LOAD, STORE = AccessKind.LOAD, AccessKind.STORE
+
+
+@pytest.mark.parametrize(
+    ("rows", "count", "expected"),
+    [
+        ("32", 4, {(LOAD, 16, 1), (STORE, 16, 1)}),
+        ("33", 4, {(LOAD, 4, 4), (LOAD, 8, 2), (STORE, 4, 4), (STORE, 8, 2)}),
+        ("33", 2, {(LOAD, 4, 4), (STORE, 4, 4)}),
+        ("rows", 1, {(LOAD, 4, 4), (STORE, 4, 4)}),
+        ("rows", 2, None),
+    ],
+)
+def test_neighbours_merge_by_where_their_array_begins(rows, count, expected, tmp_path):
+    """Behind 33 words the middle two of four are in one LDS.64; behind `rows` that is open.
+
+    nvidia-cutlass-dsl 4.8.1, sm_90a: all of shared memory begins at a multiple of 1,024 bytes.
+    """
+    is_known = rows.isdigit()
+    call = f"cute.compile(Scale({rows}))" if is_known else "def run(rows):\n    Scale(rows)()"
+    text = BEHIND.replace("COUNT", str(count)).replace("CALL", call)
+    (kernel,) = facts_of(text, tmp_path).kernels
+    if expected is None:
+        assert {a.certainty for a in kernel.accesses} == {Certainty.SAMPLED}
+    else:
+        found = {
+            (a.kind, p.width, p.wavefronts / p.ideal) for a in kernel.accesses for p in a.patterns
+        }
+        assert found == expected
+
+
 RETURNED = """
 class Returned:
     def __init__(self, pitch):

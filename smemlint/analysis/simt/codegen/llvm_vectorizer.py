@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import groupby
 
@@ -81,6 +81,7 @@ def vectorized(items: Iterable[Event | Fence]) -> Iterator[Event | Fence]:
 
 def _vectorized_block(block: list[Event]) -> list[Event]:
     mark_neighbours(block)
+    _mark_unplaced(block)
     if not any(_slot_size(e) for e in block):
         return block
     fusion = _Fusion()
@@ -88,6 +89,28 @@ def _vectorized_block(block: list[Event]) -> list[Event]:
         fusion.add(event)
     fusion.end()
     return sorted(fusion.out, key=lambda e: e.sequence)
+
+
+def _mark_unplaced(block: Sequence[Event]) -> None:
+    """Marks neighbours in an array that begins where the compiler knows: it may be aligned more.
+
+    nvidia-cutlass-dsl 4.8.1, sm_90a: `s[t, 0] *= 2; s[t, 1] *= 2` of an array of 4-byte alignment
+    behind another one is LDS.64 and STS.64 where the compiled sizes put it at a multiple of 8.
+    """
+    runs: dict[tuple[object, ...], dict[int, list[Event]]] = {}
+    for event in block:
+        offset = event.offset
+        if _is_fixed(event) or event.kind not in _FUSIBLE or not isinstance(offset, AffineInt):
+            continue
+        if any(symbol.is_known_to_compiler for symbol, _ in offset.terms):
+            run, position = run_and_position(event, offset)
+            runs.setdefault((event.kind, *run), {}).setdefault(position, []).append(event)
+    for neighbours in runs.values():
+        for position, events in neighbours.items():
+            width = events[0].width
+            if position + width in neighbours or position - width in neighbours:
+                for event in events:
+                    event.may_fuse = max(event.may_fuse, min(_PAIR * width, WIDEST_ACCESS))
 
 
 def _slot_size(event: Event) -> int:
@@ -367,4 +390,6 @@ def _cut_off(chain: _Chain, event: Event) -> _Chain:
 
 def _promised_alignment(obj: Object) -> int:
     """Returns the alignment that is declared, in bytes; 16 for dynamic shared memory."""
-    return obj.shared.alignment if obj.shared is not None and obj.origin is None else 0
+    if obj.shared is None or obj.origin is not None:
+        return 0
+    return WIDEST_ACCESS if obj.shared.is_dynamic else obj.shared.alignment

@@ -192,8 +192,7 @@ def facts_of(
         )
         summary.add(events)
     else:
-        bases = {id(a): a.shared.base for a in kernel.arrays if a.shared is not None}
-        summary.add(merged(kernel.trace, bases))
+        summary.add(merged(kernel.trace, {}))
     notes = [
         NotAnalysed(span, kernel.name, reason, array.shared if array is not None else None)
         for (span, reason), array in kernel.notes.items()

@@ -26,9 +26,8 @@ from smemlint.analysis.simt.codegen.unrolled_sums import CompiledLoops
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I32, FloatType
-from smemlint.analysis.simt.domain.scev import power_of_two
 from smemlint.analysis.simt.domain.trace import Trace
-from smemlint.analysis.simt.domain.values import AffineInt, Object, Space
+from smemlint.analysis.simt.domain.values import BEHIND_KEY, AffineInt, Object, Space
 from smemlint.facts import LayoutUse, SharedArray, Span
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
@@ -182,10 +181,12 @@ class Execution:
 
     # ---- numbers
 
-    def fresh(self, name: str, *, multiple: int = 1, nonnegative: bool = True) -> AffineInt:
-        """Returns a new unknown that all threads share."""
+    def fresh(
+        self, name: str, *, multiple: int = 1, nonnegative: bool = True, kind: str = ""
+    ) -> AffineInt:
+        """Returns a new unknown that all threads share; its key says what `kind` it is of."""
         self._fresh += 1
-        key = f"{name}#{self._fresh}"
+        key = f"{kind}{name}#{self._fresh}"
         return self.domain.symbol(key, name, I32, multiple=multiple, nonnegative=nonnegative)
 
     def number_of(self, value: Unknown) -> AffineInt:
@@ -262,7 +263,7 @@ class Execution:
         kernel = self.kernel
         assert kernel is not None
         if kernel.next_byte is None:
-            at = self.fresh(f"start of {name}" if name else "start", multiple=alignment)
+            at = self.start_of(name, alignment)
         else:
             start = -(-kernel.next_byte // alignment) * alignment
             at = AffineInt(start, I32)
@@ -271,6 +272,11 @@ class Execution:
         if kernel.next_byte is not None:
             kernel.next_byte = kernel.next_byte + size if size is not None else None
         return array, at
+
+    def start_of(self, name: str, alignment: int) -> AffineInt:
+        """Returns the unknown byte, which the compiler knows, at which an array begins."""
+        text = f"start of {name}" if name else "start"
+        return self.fresh(text, multiple=alignment, kind=BEHIND_KEY)
 
     def array(
         self, name: str, dtype: DType, at: AffineInt, alignment: int, node: ast.AST
@@ -286,11 +292,17 @@ class Execution:
         """
         kernel = self.kernel
         assert kernel is not None
-        element, begin = max(dtype.bits // 8, 1), at.constant
-        if begin is not None:  # of memory that is aligned to 1024 bytes, which the compiler knows
-            alignment = max(alignment, power_of_two(begin))
+        element, base = max(dtype.bits // 8, 1), at.constant or 0
         shared = SharedArray(
-            name, self.span_of(node), dtype.name, element, (), begin or 0, None, alignment
+            name,
+            self.span_of(node),
+            dtype.name,
+            element,
+            (),
+            base,
+            None,
+            alignment,
+            is_dynamic=True,
         )
         key = f"{name}@{len(kernel.arrays)}"
         created = Object(name, FloatType(dtype.name, element), Space.SHARED, key, shared=shared)

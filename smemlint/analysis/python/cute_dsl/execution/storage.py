@@ -169,7 +169,7 @@ def field_of(run: Execution, storage: Storage, name: str) -> Value | None:
     if offset is not None:
         at = run.domain.add(storage.at, offset_of(offset))
     else:
-        at = run.fresh(f"start of {name}", multiple=alignment)
+        at = run.start_of(name, alignment)
     if field.struct is not None:
         return Cute(Storage(field.struct, at, alignment, storage.node))
     base = at.constant or 0

@@ -31,7 +31,6 @@ from smemlint.limits.budgets import MAX_ARRAY_BYTES
 from smemlint.reasons import Reason, ReasonCode
 
 _ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
-"""Never merged with others by the compiler."""
 _WIDEST = 16
 """Bytes of one instruction: NVVM splits the 32 that `autovec_copy` moves at once."""
 _COLLECTIVE = (AccessKind.LDMATRIX, AccessKind.STMATRIX)
@@ -148,7 +147,7 @@ def emit(
             width,
             offset,
             kernel.mask,
-            volatile=instruction is not None and instruction.op in _ASSEMBLY,
+            volatile=instruction is not None and _is_final(instruction, width),
             matrices=instruction.matrices if instruction is not None else 0,
             layout=origin.use,
             depends_on_data=kernel.data_branches > 0,
@@ -156,6 +155,11 @@ def emit(
             **extra,  # type: ignore[arg-type]
         )
     )
+
+
+def _is_final(instruction: Instruction, width: int) -> bool:
+    """Returns whether LLVM merges an access no more: a vector is split behind its search."""
+    return instruction.op in _ASSEMBLY or width < min(instruction.width, _WIDEST)
 
 
 def emit_undecided(
