@@ -221,3 +221,23 @@ int main(int n, char **) { Runner r; r.go(nullptr, n); }
 """
     )
     assert [(a.width_bytes, a.ways) for a in accesses_of(text)] == [(8, 16.0)]
+
+
+def test_the_methods_of_barriers_are_known_where_their_header_is_not_named():
+    text = """#include <cute/tensor.hpp>
+using Bar = cutlass::arch::ClusterTransactionBarrier;
+__global__ void k(float *o) {
+  __shared__ uint64_t words[2];
+  __shared__ cutlass::arch::ClusterBarrier own;
+  Bar::init(&words[0], 1);
+  Bar::arrive_and_expect_tx(&words[0], 64);
+  own.init(1);
+  own.wait(0);
+  __shared__ float x[64];
+  x[threadIdx.x * (sizeof(Bar) / 4)] = o[0];
+}
+void go(float *o) { k<<<1, 32>>>(o); }
+"""
+    (kernel,) = facts_of(text).kernels
+    assert [(str(a.kind), a.ways) for a in kernel.accesses] == [("store", 2.0)]
+    assert not kernel.not_analysed

@@ -87,9 +87,6 @@ def _vectors() -> dict[str, CType]:
     table["dim3"] = RecordType("dim3", dim3, 12, 4)
     table["cudaLaunchConfig_t"] = _launch_config(table["dim3"])
     table["cudaKernelNodeParams"] = _node_of_graph(table["dim3"])
-    for name in ("ClusterBarrier", "ClusterTransactionBarrier"):  # CUTLASS 4.7, arch/barrier.h
-        word = (Member("barrier_", U64, 0),)
-        table[name] = RecordType(name, word, 8, 8, statics={"ValueType": U64})
     for name in ("CUtensorMap", "TmaDescriptor"):
         table[name] = RecordType(name, (Member("opaque", ArrayType(U64, 16), 0),), 128, 64)
     return table

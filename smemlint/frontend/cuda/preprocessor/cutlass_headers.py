@@ -55,6 +55,7 @@ struct ClusterLaunchParams {
 _CONSTANTS = """\
 #pragma once
 #include "cutlass/arch/arch.h"
+#include "cutlass/arch/barrier.h"
 namespace cutlass {
 static const int NumThreadsPerWarp = 32;
 static const int NumThreadsPerWarpGroup = 128;
@@ -72,10 +73,9 @@ _ARCHITECTURES = "#pragma once\nnamespace cutlass {{ namespace arch {{\n{}\n}} }
 )
 _BARRIER = """\
 #pragma once
-#include "cutlass/cutlass.h"
 namespace cutlass { namespace arch {
 struct ClusterBarrier {
-  using ValueType = unsigned long long;
+  using ValueType = uint64_t;
   ValueType barrier_;
   void init(unsigned arrivals) const {}
   bool test_wait(unsigned phase, unsigned pred = 1) const {}
@@ -128,7 +128,7 @@ struct PipelineRing {
   using PipelineState = cutlass::PipelineState<Stages_>;
   using FullBarrier = cutlass::arch::ClusterBarrier;
   using EmptyBarrier = cutlass::arch::ClusterBarrier;
-  using ProducerBarrierType = unsigned long long;
+  using ProducerBarrierType = uint64_t;
   using ConsumerBarrierType = unsigned long long;
   enum class ThreadCategory { NonParticipant, Producer, Consumer, ProducerConsumer };
   struct SharedStorage {
