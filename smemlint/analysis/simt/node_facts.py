@@ -113,11 +113,16 @@ class NodeFacts:
             self._taken[taker] = parts_of_parameter(*taker)
         return self._taken[taker]
 
-    def mod_ref(self, statement: ir.Node) -> ModRef | None:
-        """Returns what a statement may change and names; None where its text does not tell."""
+    def mod_ref(self, statement: ir.Node, *, with_elements: bool = False) -> ModRef | None:
+        """Returns what a statement may change and names; None where its text does not tell.
+
+        Of what it calls to assign to an element, it does not: only who asks what each of them is
+        may do without.
+        """
         if statement not in self._mod_refs:
             self._mod_refs[statement] = mod_ref_of(statement)
-        return self._mod_refs[statement]
+        found = self._mod_refs[statement]
+        return found if with_elements or found is None or not found.elements else None
 
     def keyword_type(self, type_: ir.Node) -> CType | None:
         """Returns the type that only keywords spell; None for all that names have a part in."""

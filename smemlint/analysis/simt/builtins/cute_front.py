@@ -5,7 +5,7 @@ Only then what CuTe's functions and layouts do is loaded: half of all that evalu
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.builtins.cute_types import uses_cute
+from smemlint.analysis.simt.builtins.cute_types import is_cute_name, uses_cute
 from smemlint.analysis.simt.domain.ctypes import OpaqueType, RecordType, StaticType, array_member
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.values import Cute, Pointer, Space, Unknown, Value
@@ -13,6 +13,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 
 _ELEMENTS = frozenset(("data", "begin"))
+_EXTENTS = frozenset(("size", "rank"))
 
 
 def call_cute(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall) -> Value | None:
@@ -102,6 +103,23 @@ def tensor_or_layout_named(ev: Evaluator, node: ir.Node) -> Value | None:
         return None
     value = ev.evaluate(node)  # it may have been assigned anew
     return value if _is_tensor_or_layout(value) else None
+
+
+def holds_registers(ev: Evaluator, name: str) -> bool:
+    """Returns whether a name is that of a tensor in registers, whose elements are not followed."""
+    binding = ev.state.lookup(name)
+    type_ = binding.type if isinstance(binding, Variable) else None
+    target = getattr(type_, "target", type_)
+    if not isinstance(target, StaticType) or not _is_tensor_or_layout(target.value):
+        return False
+    from smemlint.analysis.simt.builtins.cute_functions import is_of_registers
+
+    return is_of_registers(target.value)
+
+
+def is_extent(ev: Evaluator, name: str) -> bool:
+    """Returns whether a function is one of CuTe's that only counts: `size<0>(t)`."""
+    return name.removeprefix("cute::") in _EXTENTS and is_cute_name(ev, name)
 
 
 def _is_tensor_or_layout(value: object) -> bool:

@@ -17,7 +17,7 @@ from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.identity import coordinate_at
 from smemlint.analysis.simt.cute.methods import call_method
 from smemlint.analysis.simt.cute.run_time import to_engine, traced
-from smemlint.analysis.simt.cute.tensors import data_of
+from smemlint.analysis.simt.cute.tensors import REGISTERS, data_of
 from smemlint.analysis.simt.cute.tiled import ALGORITHMS
 from smemlint.analysis.simt.cute.values import (
     Converter,
@@ -288,6 +288,13 @@ def _sliced(ev: Evaluator, payload: Any, arguments: tuple[Value, ...]) -> Value:
         layout, _ = cute.slice_layout(payload.layout, coordinate)
         return Cute(cute.SmemAtom(payload.swizzle, layout.plain))
     return Cute(cute.slice_layout(payload, coordinate)[0])
+
+
+def is_of_registers(value: object) -> bool:
+    """Returns whether a value is a tensor in registers."""
+    tensor = tensor_of(value) if isinstance(value, Cute) else None
+    origin = tensor.origin if tensor is not None else None
+    return isinstance(origin, Origin) and origin.pointer.object.key == REGISTERS
 
 
 def is_tensor_or_layout(value: Cute) -> bool:

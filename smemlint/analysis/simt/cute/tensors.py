@@ -89,10 +89,14 @@ def _view(obj: Object, use: LayoutUse) -> Object:
     )
 
 
+REGISTERS = "registers"
+"""Name and key of what all tensors in registers point into."""
+
+
 def register_tensor(bits: int, layout: cute.Layout, element: CType | None = None) -> cute.Tensor:
     """Returns a tensor in registers; what its elements hold is not followed."""
     ctype = element if element is not None else FloatType("register", max(bits // 8, 1))
-    obj = Object("registers", ctype, Space.GLOBAL, "registers")
+    obj = Object(REGISTERS, ctype, Space.GLOBAL, REGISTERS)
     origin = Origin(Pointer(obj, offset_of(0), ctype))
     return replace(cute.make_register_tensor(bits, layout), origin=origin)
 

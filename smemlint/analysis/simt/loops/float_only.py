@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smemlint.analysis.simt.builtins.cute_front import holds_registers, is_extent
 from smemlint.analysis.simt.builtins.math_functions import pure_functions
 from smemlint.analysis.simt.builtins.table import BUILTINS
 from smemlint.analysis.simt.calls.candidates import takes_by_value
@@ -45,8 +46,10 @@ _CONSTANTS = (*CTYPES, AffineInt, FloatValue)
 
 def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
     """Returns whether the loop only computes floating-point numbers, off shared memory."""
-    effects = ev.state.node_facts.mod_ref(node)
+    effects = ev.state.node_facts.mod_ref(node, with_elements=True)
     if effects is None or not effects.is_arithmetic:
+        return False
+    if not all(holds_registers(ev, name) for name in effects.elements):
         return False
     if not all(_only_computes(ev, callee) for callee in sorted(effects.callees - pure_functions())):
         return False
@@ -57,6 +60,8 @@ def is_float_only(ev: Evaluator, node: ir.Node) -> bool:
 def _only_computes(ev: Evaluator, callee: str) -> bool:
     """Returns whether each function that a name may mean only computes."""
     name, _ = ev.state.unit.template_arguments(callee)
+    if holds_registers(ev, callee) or is_extent(ev, name):
+        return True
     functions = list(ev.policy.functions(ev, name))
     return (
         ev.policy.tracks_scev  # what host code does otherwise is not read off its text
@@ -100,7 +105,9 @@ def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
         return False
     if obj.space is Space.SHARED or _leads_to_shared(binding.object) or _leads_to_shared(obj):
         return False
-    return not written or obj.space is Space.GLOBAL or is_floating(ctype)
+    return (
+        not written or obj.space is Space.GLOBAL or is_floating(ctype) or holds_registers(ev, name)
+    )
 
 
 def _leads_to_shared(obj: Object) -> bool:
@@ -157,8 +164,10 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
         state.trace.part(SlowPath.BRANCH)  # of LLVM; ptxas may know that it ends
     for around, cost in zip(state.loops, before, strict=True):
         around.cost = cost + (around.cost - cost) * max(trips, 1)
-    effects = state.node_facts.mod_ref(parts.node)
+    effects = state.node_facts.mod_ref(parts.node, with_elements=True)
     for name in _written(ev, effects) if effects is not None else ():
         binding = state.lookup(name)
+        if holds_registers(ev, name):
+            continue
         if isinstance(binding, Variable) and binding.object.default is None:
             binding.object.default = FloatValue(FLOAT)

@@ -69,6 +69,7 @@ class ModRef:
         callees: functions that it calls, where it is arithmetic.
         is_arithmetic: it computes, assigns and calls functions by their names, and does nothing
             else.
+        elements: what it calls to assign to what that gives, as elements of tensors: `t(i, j) = x`.
     """
 
     modified: frozenset[str]
@@ -77,6 +78,7 @@ class ModRef:
     escapes: tuple[Escape, ...]
     callees: frozenset[str]
     is_arithmetic: bool
+    elements: frozenset[str]
 
 
 def mod_ref_of(node: ir.Node) -> ModRef | None:
@@ -96,6 +98,7 @@ def mod_ref_of(node: ir.Node) -> ModRef | None:
         tuple(e for e in dict.fromkeys(reader.escapes) if e.name not in inside),
         frozenset(reader.callees),
         reader.is_arithmetic,
+        frozenset(reader.elements),
     )
 
 
@@ -111,6 +114,7 @@ class _Reader:
         """What pointers and references that are declared inside are set to."""
         self.escapes: list[Escape] = []
         self.callees: set[str] = set()
+        self.elements: set[str] = set()
         self.is_arithmetic = True
 
     def reads(self, node: ir.Node, *, inside_loop: bool) -> bool:
@@ -192,6 +196,10 @@ class _Reader:
         root = root_of(target)
         if root is not None:
             self.modified.add(root)
+            return True
+        if isinstance(target, ir.FuncCall) and isinstance(target.name, ir.ID):
+            self.elements.add(target.name.name)
+            self.modified.add(target.name.name)
             return True
         while isinstance(target, ir.ArrayRef | ir.StructRef | ir.Cast):
             target = target.expr if isinstance(target, ir.Cast) else target.name
