@@ -60,7 +60,7 @@ class Document:
         before, self._changed_at = self._changed_at, loop.time()
         delay = DEBOUNCE if self._changed_at - before < DEBOUNCE else 0.0
         self.close()
-        version = self._version = _Version(loop.create_future())
+        version = self._version = _Version(loop.create_future(), loop.create_future())
         version.task = loop.create_task(self._analysed(version, delay))
 
     def close(self) -> None:
@@ -68,10 +68,14 @@ class Document:
         if self._version is not None:
             self._version.cancel()
 
-    async def known(self) -> Analysis | None:
-        """Returns what is known of the newest version, perhaps without fixes; None if it failed."""
+    async def known(self, *, partly: bool = False) -> Analysis | None:
+        """Returns what is known of the newest version, perhaps without fixes; None if it failed.
+
+        Args:
+            partly: some kernels are enough; what a client asks once, it wants of all.
+        """
         while (version := self._version) is not None:
-            await asyncio.wait([version.first])
+            await asyncio.wait([version.first if partly else version.whole])
             if version is self._version:
                 return version.latest
         return None
@@ -95,6 +99,7 @@ class Document:
             self._is_known = True
             while analysis is not None:
                 self._tell(version, analysis)
+                _settle(version.whole)
                 if not analysis.has_fixes:
                     await version.pause()
                 analysis = await self._worker.run(lambda: next(steps, None))
@@ -103,6 +108,7 @@ class Document:
             self._failed(error)
         finally:
             version.first.cancel()
+            version.whole.cancel()
 
     def _partial(self, version: _Version) -> Callable[[Analysis], None]:
         """Returns what shows the first results; where nothing is shown so far, none are no news."""
@@ -120,21 +126,27 @@ class Document:
             return
         version.latest = replace(analysis, refines=version.latest is not None)
         self._found(version.latest)
-        if not version.first.done():
-            version.first.set_result(None)
+        _settle(version.first)
+
+
+def _settle(answer: asyncio.Future[None]) -> None:
+    if not answer.done():
+        answer.set_result(None)
 
 
 class _Version:
     """One version of a document and what became of it.
 
     Attributes:
-        first: done when the first is known, or nothing ever will be.
+        first: done when something is known, or nothing ever will be.
+        whole: the same of all kernels.
         is_wanted: set when somebody waits for the fixes.
         latest: what is known.
     """
 
-    def __init__(self, first: asyncio.Future[None]) -> None:
+    def __init__(self, first: asyncio.Future[None], whole: asyncio.Future[None]) -> None:
         self.first = first
+        self.whole = whole
         self.is_wanted = asyncio.Event()
         self.latest: Analysis | None = None
         self.task: asyncio.Task[None] | None = None
@@ -144,6 +156,7 @@ class _Version:
         if self.task is not None:
             self.task.cancel()
         self.first.cancel()
+        self.whole.cancel()
 
     async def pause(self) -> None:
         """Waits until somebody asks, or the user has time to read."""

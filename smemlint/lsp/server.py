@@ -115,10 +115,10 @@ class Server(LanguageServer):
         if self.client.asks_again_for_lenses:
             self.workspace_code_lens_refresh(None)
 
-    async def known(self, uri: str) -> Analysis | None:
+    async def known(self, uri: str, *, partly: bool = False) -> Analysis | None:
         """Returns what is known of the newest version of a document, fixes perhaps not included."""
         document = self.documents.get(uri)
-        return await document.known() if document is not None else None
+        return await document.known(partly=partly) if document is not None else None
 
     async def complete(self, uri: str) -> Analysis | None:
         """Returns what is known of the newest version of a document, fixes included."""
@@ -363,11 +363,15 @@ def _answer_requests(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovered(params: types.HoverParams) -> types.Hover | None:
-        analysis = await server.known(params.text_document.uri)
-        if analysis is None:
-            return None
-        places = server.places(analysis)
-        return hover(analysis, places, params.position, is_markdown=server.client.reads_markdown)
+        for partly in (True, False):
+            analysis = await server.known(params.text_document.uri, partly=partly)
+            if analysis is None:
+                return None
+            places, is_markdown = server.places(analysis), server.client.reads_markdown
+            found = hover(analysis, places, params.position, is_markdown=is_markdown)
+            if found is not None:
+                return found
+        return None
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
     async def lensed(params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -390,7 +394,7 @@ def _offer_diagnostics(server: Server) -> None:
         types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False),
     )
     async def pulled(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-        analysis = await server.known(params.text_document.uri)
+        analysis = await server.known(params.text_document.uri, partly=True)
         found = server.diagnostics(params.text_document.uri, analysis)
         return types.RelatedFullDocumentDiagnosticReport(items=found)
 

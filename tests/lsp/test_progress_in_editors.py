@@ -8,7 +8,10 @@ import pytest
 
 pytest.importorskip("pygls", reason="pygls is not installed: pip install 'smemlint[lsp]'")
 
+from smemlint.facts import Facts
 from smemlint.lsp import progress
+from smemlint.lsp.analysis import Analysis
+from smemlint.lsp.documents import Document
 
 
 class _Client:
@@ -55,3 +58,32 @@ def test_what_a_client_sees(monkeypatch, seconds, shown):
     client = _Client()
     asyncio.run(_work(client, seconds))
     assert client.shown == shown
+
+
+class _Worker:
+    """Works at once, and answers a moment later."""
+
+    async def run(self, work):
+        answer = work()
+        await asyncio.sleep(0.01)
+        return answer
+
+
+def test_what_is_asked_once_is_answered_when_all_kernels_are_known():
+    one, all_of_it = (
+        Analysis("k.cu", (object(),), (), Facts(), str, has_fixes=n) for n in (False, True)
+    )
+    told = []
+
+    def analyse(partial):
+        partial(one)
+        yield all_of_it
+
+    async def answers():
+        document = Document("k.cu", _Worker(), analyse, told.append, told.append)
+        document.changed()
+        return await asyncio.gather(document.known(partly=True), document.known())
+
+    partly, whole = asyncio.run(answers())
+    assert (partly.has_fixes, whole.has_fixes) == (False, True)
+    assert [analysis.refines for analysis in told] == [False, True]
