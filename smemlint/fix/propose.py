@@ -234,14 +234,15 @@ class _Repair:
         return spacing_advice(array, usage, spacing) if spacing is not None else ""
 
     def _evaluate(self, facts: Facts, run: Run, most_steps: int) -> None:
-        """Looks for a padding, and without one for another value of the constant that pads."""
+        """Looks for a padding, and without one for another constant where all uses are followed."""
         if self._source is None:
             return
         found = self._declaration = declaration_of(self._source, self._array)
         if found is None:
             return
         self._padded = self._best_padded(self._source, found, facts, run, most_steps)
-        if self._padded is None and not self._is_too_long and isinstance(found, Declarator):
+        is_hopeless = self._padded is not None or self._is_too_long or self._unfollowed
+        if not is_hopeless and isinstance(found, Declarator):
             most_steps = max(most_steps, MAX_TRIAL_STEPS)
             self._trial = self._other_constant(
                 self._source, found, facts, run, most_steps

@@ -96,6 +96,16 @@ def test_another_value_of_a_constant_is_evaluated_where_the_code_computes_rows_i
     assert conflicts(DYNAMIC.format(skew=1)) == []
 
 
+def test_no_other_value_is_named_where_a_use_of_the_array_is_not_followed():
+    """What another function reads with the old rows may conflict with the new ones."""
+    hidden = "__device__ float row(const float *p);\n" + DYNAMIC.format(skew=16).replace(
+        "out[threadIdx.x] =", "out[threadIdx.x] = row(p + threadIdx.y) +"
+    )
+    (found,) = conflicts(hidden)
+    assert (found.access.ways, found.fix) == (16, None)
+    assert "`SKEW`" not in found.help
+
+
 FLAT = """\
 #define PAD 2
 __global__ void k(float *out) {
