@@ -73,7 +73,7 @@ def test_the_counters_are_those_of_the_bank_model(recorded: dict[str, Any]) -> N
 def test_what_was_not_read_has_no_parts() -> None:
     for use, shape, element, layout in (
         ("matrix_a", (16, 16, 16), "tf32", "row_major"),
-        ("matrix_a", (8, 8, 32), "i4", "row_major"),
+        ("matrix_a", (8, 8, 32), "i4", "col_major"),
         ("accumulator", (16, 16, 16), "bf16", "row_major"),
         ("matrix_a", (16, 16, 16), "f16", ""),
     ):

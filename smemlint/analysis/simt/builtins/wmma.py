@@ -19,6 +19,8 @@ from smemlint.reasons import Reason, ReasonCode
 
 _FLOATS = {"half": "f16", "__nv_bfloat16": "bf16", "tf32": "tf32", "float": "f32", "double": "f64"}
 _INTEGERS = {1: "i8", 4: "i32"}
+_PRECISIONS = {"tf32": "tf32", "b1": "b1", "u4": "i4", "s4": "i4"}
+_BYTE = 8
 
 
 @builtin("load_matrix_sync", least=3)
@@ -41,9 +43,9 @@ def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
     if not isinstance(pointer, Pointer) or pointer.object.space is not Space.SHARED:
         return number(0)
     order = _last_word(exprs[3]).removeprefix("mem_") if len(exprs) > 3 else ""
-    found = fragment_of(ev, value, order)
-    parts = parts_of(found[0]) if found is not None else []
-    if found is None or not parts:
+    fragment = fragment_of(ev, value, order)
+    parts = parts_of(fragment) if fragment is not None else []
+    if fragment is None or not parts:
         what = "store_matrix_sync" if is_store else "load_matrix_sync"
         ev.state.note_unfollowed(
             node,
@@ -54,7 +56,7 @@ def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
         )
         return number(0)
     for part in parts:
-        offset = _offset(ev, pointer, pitch, part, found[1])
+        offset = _offset(ev, pointer, pitch, part, fragment.bits)
         kind = AccessKind.STORE if is_store else AccessKind.LOAD
         kind = AccessKind.LDMATRIX if part.matrices else kind
         emit_event(ev, 
@@ -64,10 +66,8 @@ def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
     return number(0)
 
 
-def fragment_of(
-    ev: Evaluator, value: LValue | Unknown, order: str = ""
-) -> tuple[Fragment, int] | None:
-    """Returns a place's fragment and the bytes of an element; None where its type hides it.
+def fragment_of(ev: Evaluator, value: LValue | Unknown, order: str = "") -> Fragment | None:
+    """Returns a place's fragment; None where its type hides it.
 
     Args:
         ev: the evaluator.
@@ -83,14 +83,16 @@ def fragment_of(
     shape = tuple(s.constant for s in sizes if isinstance(s, AffineInt) and s.constant is not None)
     if len(shape) != 3:
         return None
-    is_tf32 = arguments[4].replace(" ", "").endswith("precision::tf32")
-    element = FloatType("tf32", 4) if is_tf32 else type_argument(ev, arguments[4])
-    spelled = _element(element)
-    if element is None or not spelled:
+    scope, _, precision = arguments[4].replace(" ", "").rpartition("::")
+    if scope.endswith("precision"):
+        spelled = _PRECISIONS.get(precision, "")
+    else:
+        spelled = _element(type_argument(ev, arguments[4]))
+    if not spelled:
         return None
     layout = arguments[5].rsplit("::", 1)[-1].strip() if len(arguments) > 5 else order
     use = arguments[0].rsplit("::", 1)[-1].strip()
-    return Fragment(use, (shape[0], shape[1], shape[2]), spelled, layout), element.size
+    return Fragment(use, (shape[0], shape[1], shape[2]), spelled, layout)
 
 
 def _element(element: CType | None) -> str:
@@ -100,9 +102,9 @@ def _element(element: CType | None) -> str:
 
 
 def _offset(
-    ev: Evaluator, pointer: Pointer, pitch: Value, part: Part, size: int
+    ev: Evaluator, pointer: Pointer, pitch: Value, part: Part, bits: int
 ) -> AffineInt | Unknown:
-    """Computes the bytes of each lane: pointer + (line * pitch + place) * size."""
+    """Computes the bytes of each lane: pointer + (line * pitch + place) * bits / 8."""
     if not isinstance(pitch, AffineInt):
         return (
             pitch
@@ -112,14 +114,18 @@ def _offset(
     warps = len(ev.state.geometry.linear) // WARP
     lines = AffineInt(np.tile(part.lines, warps), I64, form=atom("wmma line", is_divergent=True))
     places = AffineInt(
-        np.tile(part.places * size, warps), I64, form=atom("wmma place", is_divergent=True)
+        np.tile(part.places * bits // _BYTE, warps), I64, form=atom("wmma place", is_divergent=True)
     )
-    wide = AffineInt(pitch.base, I64, pitch.terms, pitch.form)
-    along = ev.state.domain.multiply(wide, AffineInt(size, I64))
-    rows = along if isinstance(along, Unknown) else ev.state.domain.multiply(lines, along)
+    domain = ev.state.domain
+    along = domain.multiply(
+        AffineInt(pitch.base, I64, pitch.terms, pitch.form), AffineInt(bits, I64)
+    )
+    if not isinstance(along, Unknown):
+        along = domain.divide(along, AffineInt(_BYTE, I64))
+    rows = along if isinstance(along, Unknown) else domain.multiply(lines, along)
     if isinstance(rows, Unknown):
         return rows
-    return ev.state.domain.add(pointer.offset, ev.state.domain.add(rows, places))
+    return domain.add(pointer.offset, domain.add(rows, places))
 
 
 def _last_word(node: ir.Node) -> str:

@@ -33,6 +33,13 @@ void run({type} *out) {{ k<<<1, 32>>>(out); }}
          "wmma::load_matrix_sync(f, tile, 64)", ("load", 4, 4, 32, 4)),
         ("int", "accumulator, 8, 32, 16, int",
          "wmma::store_matrix_sync(tile, f, 80, wmma::mem_col_major)", ("store", 8, 4, 16, 8)),
+        # Less than a byte (nvcc 13.5, sm_90: LDSM.16.M88 and two STS): the pitch counts elements.
+        ("int", "matrix_a, 8, 8, 128, wmma::experimental::precision::b1, wmma::row_major",
+         "wmma::load_matrix_sync(f, tile, 16 * 32)", ("ldmatrix", 16, 1, 4, 1)),
+        ("int", "matrix_b, 8, 8, 32, wmma::experimental::precision::u4, wmma::col_major",
+         "wmma::load_matrix_sync(f, tile, 20 * 8)", ("ldmatrix", 16, 1, 1, 1)),
+        ("int", "accumulator, 8, 8, 128, int",
+         "wmma::store_matrix_sync(tile, f, 80, wmma::mem_col_major)", ("store", 4, 2, 8, 2)),
     ],
 )  # fmt: skip
 def test_fragments_of_every_type(
