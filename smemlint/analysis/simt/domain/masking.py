@@ -161,10 +161,15 @@ def chosen(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
 
 
 def _with_form(a: Value, b: Value, result: Value) -> Value:
-    is_number = isinstance(a, AffineInt) and isinstance(b, AffineInt)
-    if is_number and isinstance(result, AffineInt) and result is not a:
-        result.form = chosen_scev(a, b, result)  # type: ignore[arg-type]
+    x, y, both = map(_number_of, (a, b, result))
+    if x is not None and y is not None and both is not None and both is not x:
+        both.form = chosen_scev(x, y, both)
     return result
+
+
+def _number_of(value: Value) -> AffineInt | None:
+    number = value.offset if isinstance(value, Pointer) else value
+    return number if isinstance(number, AffineInt) else None
 
 
 def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
@@ -172,6 +177,9 @@ def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     before = under_mask(None, old)
     result = _with_form(value, before, _selected(mask, value, before))
     if not isinstance(result, Unknown):
+        of_all, of_writers = _number_of(result), _number_of(value)
+        if of_all is not None and of_writers is not None and of_all is not of_writers:
+            of_all.written = (mask, of_writers)
         return result
     kept: Value | None = None
     holders = np.zeros_like(mask)
@@ -185,16 +193,19 @@ def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
         kept, holders = (both, holders | mask) if follows_both else (value, mask)
     else:
         holders = holders & ~mask
-    of_all = one_or_other(value, before, result)
+    either = one_or_other(value, before, result)
     if not isinstance(kept, AffineInt | Pointer) or not np.count_nonzero(holders):
-        return of_all
-    return PartialValue(result.reason, result.is_data, value=kept, holders=holders, of_all=of_all)
+        return either
+    return PartialValue(result.reason, result.is_data, value=kept, holders=holders, of_all=either)
 
 
 def under_mask(mask: NDArray[np.bool_] | None, value: Value) -> Value:
     """Returns what those threads see of it; None: all of them."""
     if value.__class__ is AffineInt:
         return value if mask is None else _as_active_see(mask, value)
+    if mask is not None and isinstance(value, Pointer):
+        seen = _as_active_see(mask, value.offset)
+        return value if seen is value.offset else replace(value, offset=seen)
     if not isinstance(value, PartialValue):
         return value
     if mask is not None and not np.count_nonzero(mask & ~value.holders):
@@ -203,10 +214,12 @@ def under_mask(mask: NDArray[np.bool_] | None, value: Value) -> Value:
 
 
 def _as_active_see(mask: NDArray[np.bool_], value: AffineInt) -> AffineInt:
-    """Returns a number whose coefficients are one where those threads share them.
+    """Returns what those threads wrote last, with coefficients that are one where they share them.
 
     What a warp group counts is not counted by the others, whose coefficients are zero.
     """
+    if value.written is not None and not np.count_nonzero(mask & ~value.written[0]):
+        return value.written[1]
     if all(isinstance(c, int) for _, c in value.terms):
         return value
     terms = tuple((s, _shared(mask, c)) for s, c in value.terms)

@@ -110,9 +110,11 @@ class AffineInt:
     Attributes:
         form: how the compiler computes the part that is no compile-time constant; None where it
             follows from base and terms alone (see `scev.scev_of`).
+        written: the threads that wrote a variable last, and the number that these hold: what the
+            compiler computes of it under their condition is computed from that number.
     """
 
-    __slots__ = ("base", "form", "terms", "type")
+    __slots__ = ("base", "form", "terms", "type", "written")
 
     def __init__(
         self,
@@ -125,6 +127,7 @@ class AffineInt:
         self.type = type
         self.terms = terms
         self.form = form
+        self.written: tuple[NDArray[np.bool_], AffineInt] | None = None
 
     @property
     def is_concrete(self) -> bool:

@@ -19,6 +19,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, WARP, Binding, Lazy, LValue, Variable
 from smemlint.analysis.simt.domain.values import (
+    AffineInt,
     CallableValue,
     Object,
     PartialValue,
@@ -152,7 +153,8 @@ def evaluate_name(ev: Evaluator, node: ir.ID) -> Value:
     if binding.__class__ is Variable:
         if binding.type.__class__ in _NUMBERS and binding.object.space is Space.LOCAL:
             value = binding.object.cells.get(0)
-            if value is not None and value.__class__ is not PartialValue:
+            is_written = isinstance(value, AffineInt) and value.written is not None
+            if value is not None and value.__class__ is not PartialValue and not is_written:
                 return value
         return read_lvalue(ev, variable_lvalue(binding), node)
     if isinstance(binding, CTYPES):
