@@ -30,6 +30,8 @@ def unread(text: str, **options: object) -> list[tuple[int, int]]:
         (f"#if X\nint x;\n#else\n#if Y\n{A}\n#else\n{B}\n#endif\n#endif", [(5, 17), (7, 17)]),
         (f"{DEFINED}#ifdef GPU\n{A}\n#endif", [(8, 17)]),
         (f"{DEFINED}#if WAY == 2\n{A}\n#elif defined(GPU)\n{B}\n#endif", [(10, 17)]),
+        (f"// #define X\n#ifdef X\n{A}\n#endif", [(3, 17)]),  # off until somebody edits it
+        (f"//#define X 1\n#if X\n{A}\n#else\n{B}\n#endif", [(3, 17)]),
     ],
 )
 def test_kernels_of_other_builds_are_named(text, places):
@@ -44,6 +46,8 @@ def test_kernels_of_other_builds_are_named(text, places):
         f"#if 0\n{A}\n#endif",  # no build reads it
         f"{DEFINED}#undef GPU\n#ifdef GPU\n{A}\n#endif",
         f"{DEFINED}#define GPU\n#ifdef GPU\n{A}\n#endif",
+        f"//#define X\n#define X\n#ifdef X\n{A}\n#endif",
+        f"// #define WITH_CUDA\n#ifdef WITH_CUDA\n{A}\n#endif",  # the build system's
         f"#ifdef __HIP__\n{A}\n#else\n{B}\n#endif",
         f"#if __CUDA_ARCH__ >= 800\n{B}\n#else\n{A}\n#endif",
         f"#define X 1\n#if X\n{A}\n#else\n{B}\n#endif",

@@ -1,7 +1,8 @@
 """Chooses the branch of each `#if` chain that is read, and names what that assumes.
 
 It is optimistic: a condition that depends on an unknown name is assumed true and the first such
-branch wins, because kernels behind `#ifdef SOME_FEATURE` are to be seen.
+branch wins, because kernels behind `#ifdef SOME_FEATURE` are to be seen. A name whose definition
+stands there as a comment is off until somebody edits the file.
 """
 
 from __future__ import annotations
@@ -51,9 +52,12 @@ class BranchChoice:
         self.headers_are_missing = False
 
     def enter(self, prepared: PreparedFile) -> None:
-        """Takes note of the names that a file defines and switches code with."""
+        """Takes note of the names that a file defines, has switched off, and switches code with."""
         self._own_names |= prepared.own_names
         self._feature_names |= prepared.feature_names
+        for name in prepared.switched_off:
+            if not switches_cuda(name):
+                self._assumptions.assume(("name", f"defined {name}"), False)
 
     def undefine(self, name: str) -> None:
         """Takes note of an `#undef`."""

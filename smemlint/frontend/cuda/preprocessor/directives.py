@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
@@ -22,6 +23,7 @@ from smemlint.limits.budgets import MAX_DIRECTIVES
 
 KERNEL, SHARED = "__global__", "__shared__"
 _CONDITIONALS = ("if", "ifdef", "ifndef")
+_SWITCHED_OFF = re.compile(r"^[ \t]*//+[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -118,6 +120,11 @@ class PreparedFile:
     def own_names(self) -> frozenset[str]:
         """Macros that the file defines somewhere."""
         return frozenset(self.defined_in(range(len(self.directives))))
+
+    @cached_property
+    def switched_off(self) -> frozenset[str]:
+        """Macros whose definitions the file has as comments: `//#define TESTING`."""
+        return frozenset(_SWITCHED_OFF.findall(self.source.text))
 
     def defined_in(self, numbers: range) -> Iterator[str]:
         """Yields the macros that some of the directives define."""
