@@ -57,13 +57,14 @@ class Try(Statement):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Statement):
-    """`for (init; cond; next) stmt`."""
+    """`for (init; cond; next) stmt`; of a `range`, indices are tested for being negative."""
 
     init: DeclList | Expression | None
     cond: Expression | None
     next: Expression | None
     stmt: BlockItem
     pragma: str = ""
+    tests_indices: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -74,7 +74,7 @@ def test_spans_are_those_of_the_python_expressions(tmp_path):
     ("dtype", "size"),
     [
         ("float32", 4), ("np.float64", 8), ("np.int8", 1), ("np.uint16", 2), ("np.bool_", 1),
-        ("np.float16", 2), ("np.int64", 8), ("np.complex64", 0), ("unheard_of", 0),
+        ("np.float16", 2), ("np.int64", 8), ("np.complex64", 8), ("unheard_of", 0),
     ],
 )  # fmt: skip
 def test_element_sizes(dtype, size, tmp_path):

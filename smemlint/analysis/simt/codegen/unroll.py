@@ -19,6 +19,13 @@ So that `for (i < n) v = v / a + b;`, with 6 in all, is fully unrolled up to 67 
 """
 _PARTIAL = 200
 """Iterations of a longer loop are put together up to this size."""
+_OF_RANGE = 6
+"""What Numba's `range` adds to the size of an iteration.
+
+`for k in range(n): m += s[t, k]` is fully unrolled up to n = 39, `m += s[t, k] * b[k, t]` to 31. Of
+48, 56 and 64 iterations of the first ptxas makes LDS.128, of 44 and 60 words: where LLVM leaves a
+loop it is open (numba-cuda 0.30.4, NVVM 13.5.37, sm_90).
+"""
 _PRAGMA = 16384
 """The same under `#pragma unroll` (LLVM's limit on the size of what it asks for)."""
 _SLOT = 4
@@ -118,7 +125,13 @@ def stays_a_loop(pragma: str) -> bool:
 
 
 def unrolled(
-    trips: int, cost: int, pragma: str, *, is_constant: bool, is_countable: bool = True
+    trips: int,
+    cost: int,
+    pragma: str,
+    *,
+    is_constant: bool,
+    is_countable: bool = True,
+    tests_indices: bool = False,
 ) -> int:
     """Returns how many iterations share a basic block, at least 1.
 
@@ -128,8 +141,11 @@ def unrolled(
         pragma: text of the `#pragma` before the loop, e.g. `unroll 4`.
         is_constant: the compiler knows the trip count.
         is_countable: the compiler could compute it at run time, in front of the loop.
+        tests_indices: see `ir.For`; iterations that share a block of a loop fuse nothing.
     """
     trips = max(trips, 1)
+    if tests_indices:
+        return trips if is_constant and _is_fully_unrolled(trips, cost, _OF_RANGE) else 1
     asked = _ASKED.match(pragma)
     if pragma.strip().startswith("nounroll"):
         return 1
@@ -141,7 +157,7 @@ def unrolled(
         return max(
             f for f in range(1, trips + 1) if trips % f == 0 and f * each <= max(_PRAGMA, each)
         )
-    if is_constant and trips * each + 2 <= _FULL:
+    if is_constant and _is_fully_unrolled(trips, cost):
         return trips
     if not is_constant:
         most = RUN_TIME if is_countable else 1
@@ -152,7 +168,12 @@ def unrolled(
     return factor
 
 
-def is_block_settled(trips: int, cost: int, pragma: str) -> bool:
+def _is_fully_unrolled(trips: int, cost: int, more: int = 0, limit: int = _FULL) -> bool:
+    """Returns whether a loop whose iterations are larger by `more` is within a limit."""
+    return trips * (_size(cost, trips) + more) + 2 <= limit
+
+
+def is_block_settled(trips: int, cost: int, pragma: str, *, tests_indices: bool = False) -> bool:
     """Returns whether slots are filled alike whatever the compiler's own count of costs is.
 
     Ours is up to four times nvcc's, and nvcc 13.0.88 has further thresholds: of loops of 48 to 120
@@ -164,7 +185,10 @@ def is_block_settled(trips: int, cost: int, pragma: str) -> bool:
         trips: how many iterations there are, a constant.
         cost: of all of them.
         pragma: text of the `#pragma` before the loop.
+        tests_indices: see `ir.For`.
     """
+    if tests_indices:
+        return _is_fully_unrolled(max(trips, 1), cost, _OF_RANGE, 3 * _FULL // 4)
     each = _size(cost, max(trips, 1))
     if _ASKED.match(pragma) is not None or trips * each + 2 <= _PARTIAL or each > _UNSETTLED:
         return True

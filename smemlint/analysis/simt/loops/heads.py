@@ -10,6 +10,11 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 
 
+def tests_indices(node: ir.Node) -> bool:
+    """Returns whether the program tests the indices in a loop: see `ir.For`."""
+    return isinstance(node, ir.For) and node.tests_indices
+
+
 def may_be_left(body: ir.Node) -> bool:
     """Returns whether control may come from a loop's body to behind the loop."""
     match body:

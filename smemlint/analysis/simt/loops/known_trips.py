@@ -30,7 +30,13 @@ from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
-from smemlint.analysis.simt.loops.heads import counter_of, is_geometric, may_be_left, may_wrap
+from smemlint.analysis.simt.loops.heads import (
+    counter_of,
+    is_geometric,
+    may_be_left,
+    may_wrap,
+    tests_indices,
+)
 from smemlint.analysis.simt.loops.modified import keeps_what_is_followed
 from smemlint.analysis.simt.loops.widening import execute_iteration, execute_widened
 from smemlint.frontend import ir
@@ -230,6 +236,7 @@ def in_one_block(
         parts.node.pragma,
         is_constant=is_constant,
         is_countable=not is_geometric(parts.step) and not may_wrap(ev, parts.node, parts.step),
+        tests_indices=tests_indices(parts.node),
     )
     is_bounded = together > MOST_OF_A_TRIANGLE and not parts.node.pragma
     return 1 if is_bounded and _is_triangle(ev, parts) else together

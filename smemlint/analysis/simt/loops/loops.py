@@ -32,6 +32,7 @@ from smemlint.analysis.simt.loops.heads import (
     may_be_left,
     may_wrap,
     step_of,
+    tests_indices,
 )
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
@@ -202,7 +203,8 @@ def _is_settled(node: ir.Loop, trial: Trips, foreseen: int) -> bool:
         return False
     if not trial.is_constant or not trial.count:
         return True
-    return is_block_settled(foreseen, trial.cost * foreseen // trial.count, node.pragma)
+    cost = trial.cost * foreseen // trial.count
+    return is_block_settled(foreseen, cost, node.pragma, tests_indices=tests_indices(node))
 
 
 def _execute_planned(

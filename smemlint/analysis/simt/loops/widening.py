@@ -37,7 +37,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
-from smemlint.analysis.simt.loops.heads import may_wrap
+from smemlint.analysis.simt.loops.heads import may_wrap, tests_indices
 from smemlint.analysis.simt.state import Forms
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -222,7 +222,8 @@ def _execute_general(
         entry.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
         items = _in_one_block(ev, body, state.trace.items[begin:])
-        pragma = "unroll 1" if may_wrap(ev, node, step) else getattr(node, "pragma", "")
+        is_rolled = tests_indices(node) or may_wrap(ev, node, step)
+        pragma = "unroll 1" if is_rolled else getattr(node, "pragma", "")
         mark_open_fusions(items, trip, cost, pragma, state.trace.scope)
         if not moves_pointers:
             atoms = {symbol.key for symbol, _ in trip.terms}

@@ -122,12 +122,11 @@ def declare_array(lowering: Lowering, name: str, call: ast.Call, node: ast.AST) 
     storage = ["__shared__"] if lowering.member(call.func) in lowering.dialect.shared else []
     if array.is_dynamic:
         storage.append("extern")
-    quals = [] if lowering.dialect.merges_accesses else ["volatile"]
     alignment = argument_of(call, "alignment")
     align = []
     if alignment is not None and integer(alignment) is not None:
         align.append(lowering.expression(alignment))
-    return lowering.make.declare(name, type_, node, storage=storage, quals=quals, align=align)
+    return lowering.make.declare(name, type_, node, storage=storage, align=align)
 
 
 def _array_type(lowering: Lowering, word: str, array: LocalArray) -> ir.Type:

@@ -30,6 +30,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 _UNARY: dict[type[ast.unaryop], str] = {
     ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "!",
 }  # fmt: skip
+_PARTS = {"real": "x", "imag": "y"}  # of a complex number
 _SIZES = frozenset(("shape", "size", "ndim", "strides", "nbytes", "itemsize"))
 
 
@@ -188,6 +189,10 @@ def lower_attribute(lowering: Lowering, node: ast.Attribute) -> ir.Expression:
     if base in COORDINATES and axis in AXES:
         return lowering.make.coordinate(base, axis, node, wide=lowering.wide)
     head = node.value
+    part = _PARTS.get(node.attr)
+    if part is not None and isinstance(head, ast.Subscript):
+        whole = lowering.expression(head)
+        return ir.StructRef(whole, ".", ir.ID(part), at=lowering.make.place(node))
     if isinstance(head, ast.Name) and node.attr in _SIZES:
         return _shape_attribute(lowering, head.id, node)
     named = dotted(node)

@@ -247,7 +247,8 @@ class _FunctionLowering:
             else make.assign(counter, self.values.expression(bounds[2]), node, "+=")
         )
         body, pragma = self.block(node.body, node), _unrolling(call)
-        return (ir.For(init, cond, advance, body, pragma, at=make.place(node)),)
+        tests = self._tests_indices
+        return (ir.For(init, cond, advance, body, pragma, tests, at=make.place(node)),)
 
     def _for_each(self, node: ast.For, target: ast.Name, numbers: list[int]) -> ir.Compound:
         """Returns a loop over numbers that are written out, which an array of its own holds."""
@@ -289,7 +290,13 @@ class _FunctionLowering:
         init = ir.DeclList((make.declare(counter, type_of("int64_t"), at.target, start),))
         condition = make.binary("<", make.name(counter, at.target), stop, at.iter)
         advance = make.unary("p++", make.name(counter, at.target), at)
-        return ir.For(init, condition, advance, body, at=make.place(at))
+        tests = self._tests_indices
+        return ir.For(init, condition, advance, body, tests_indices=tests, at=make.place(at))
+
+    @property
+    def _tests_indices(self) -> bool:
+        dialect = self.values.dialect
+        return dialect is not None and dialect.wraps_negative_indices
 
     def _elements(self, target: ast.expr, value: ir.Expression) -> list[ir.BlockItem]:
         """Gives a target an element, or the targets of a tuple those of a row."""

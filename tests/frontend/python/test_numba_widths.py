@@ -1,0 +1,98 @@
+"""What Numba's NVVM and ptxas make of neighbours, with the test of each index for being negative.
+
+SASS of numba-cuda 0.30.4, NVVM and ptxas 13.5.37, sm_90.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from smemlint.analysis.analyze import analyze
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, AccessKind, Certainty
+from smemlint.sources.source import Source
+
+KERNEL = """
+import numba
+import numpy as np
+from numba import cuda, float32, float64
+@cuda.jit
+def k(a, out):
+    s = cuda.shared.array({shape}, {dtype})
+    t = cuda.threadIdx.x
+    n = a.shape[0]
+{body}
+k[1, 32](a, out)
+"""
+LOADS = "out[t] = {} * 2 + {} * 3"
+
+
+def accesses(tmp_path, shape: str, body: str, dtype: str = "float32") -> list[Access]:
+    path = tmp_path / "k.py"
+    lines = "\n".join(f"    {line}" for line in body.split("\n"))
+    path.write_text(KERNEL.format(shape=shape, dtype=dtype, body=lines))
+    facts, crashed = analyze([Source(str(path))], Settings())
+    assert not crashed
+    return [access for kernel in facts.kernels for access in kernel.accesses]
+
+
+def widths(found: list[Access], kind: AccessKind) -> list[int]:
+    """Returns the bytes of each instruction that is issued, widest first."""
+    chosen = [a for a in found if a.kind is kind]
+    assert all(a.certainty is Certainty.ASSUMED for a in chosen)
+    parts = [p.width for a in chosen for p in a.patterns for _ in range(p.count) if a.instructions]
+    return sorted(parts, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("shape", "first", "second", "expected"),
+    [
+        ("(32, 8)", "s[t, 0]", "s[t, 1]", [8]),
+        ("(32, 8)", "s[t][0]", "s[t][1]", [8]),
+        ("(32, 8)", "s[t, -2]", "s[t, -1]", [8]),
+        ("(32, 8)", "s[31 - t, 2]", "s[31 - t, 3]", [8]),
+        ("(32, 8)", "s[t, 1]", "s[t, 2]", [4, 4]),
+        ("(32, 9)", "s[t, 0]", "s[t, 1]", [4, 4]),
+        ("1024", "s[(t & 31) * 4]", "s[(t & 31) * 4 + 1]", [8]),
+        ("1024", "s[t]", "s[t + 1]", [4, 4]),
+    ],
+)
+def test_neighbours_whose_tests_are_one(shape, first, second, expected, tmp_path):
+    found = accesses(tmp_path, shape, LOADS.format(first, second))
+    assert widths(found, AccessKind.LOAD) == expected
+
+
+@pytest.mark.parametrize("index", ["t * 4{}", "t % 32 * 4{}", "t // 4 * 8{}"])
+def test_tests_that_may_hide_a_neighbour_leave_it_open(index, tmp_path):
+    """The first two are two LDS each, the third is one LDS.64."""
+    pair = (f"s[{index.format(more)}]" for more in ("", " + 1"))
+    found = accesses(tmp_path, "1024", LOADS.format(*pair))
+    assert Certainty.SAMPLED in {a.certainty for a in found if a.kind is AccessKind.LOAD}
+
+
+@pytest.mark.parametrize(
+    ("trips", "expected"), [("8", [16] * 2), ("16", [16] * 4), ("n", [4]), ("6", [8] * 3)]
+)
+def test_iterations_of_a_range(trips, expected, tmp_path):
+    row = 16 if trips in ("8", "16", "n") else 6
+    body = f"for i in range({trips}):\n    s[t, i] = a[i]"
+    found = accesses(tmp_path, f"(32, {row})", body)
+    assert widths(found, AccessKind.STORE)[: len(expected)] == expected
+
+
+def test_a_range_that_llvm_may_leave_a_loop_is_open(tmp_path):
+    body = "m = float32(0)\nfor i in range(48):\n    m += s[t, i]\nout[t] = m"
+    (load,) = accesses(tmp_path, "(32, 48)", body)
+    assert load.certainty is Certainty.SAMPLED
+
+
+@pytest.mark.parametrize(
+    ("dtype", "stored", "loaded"), [("numba.complex64", 8, 4), ("np.complex128", 16, 8)]
+)
+def test_a_complex_number_is_stored_as_one_and_its_parts_are_loaded(
+    dtype, stored, loaded, tmp_path
+):
+    body = "s[t] = complex(a[t], a[t + 1])\ncuda.syncthreads()\nout[t] = s[31 - t].real"
+    found = accesses(tmp_path, "32", body, dtype)
+    assert widths(found, AccessKind.STORE) == [stored]
+    assert widths(found, AccessKind.LOAD) == [loaded]
