@@ -1,9 +1,9 @@
 """Loops of the compiled code that LLVM fully unrolls before it looks for neighbours.
 
 A short loop over `range` becomes straight-line code, in which neighbours merge as everywhere, but
-in a kernel without another loop, a branch and an access of shared memory in front of it sums with
-the loop's number stay as they were computed (nvidia-cutlass-dsl 4.8.1 and its ptxas, sm_90a, some
-350 kernels of our own):
+in a kernel without another loop, a branch and, in front of it, a load of global memory or an access
+of shared memory sums with the loop's number stay as they were computed (nvidia-cutlass-dsl 4.8.1
+and its ptxas, sm_90a, some 350 kernels of our own):
 
 - `s[4 * tx + i]`, `t[tx, i]` and, in `t[i, 4 * tx + j]`, the j of a loop inside are no neighbours:
   LDS and STS by element, though a `range_constexpr` in its place gives LDS.128.
@@ -47,8 +47,8 @@ class CompiledLoops:
     Attributes:
         depth: how many loops that are executed iteration by iteration are around the statement.
         count: of the loops so far.
-        is_large: there is a branch on a number of run time, a load of global memory in a loop, or
-            an access of shared memory in front of one.
+        is_large: there is a branch on a number of run time, a load of global memory in a loop or in
+            front of all, or an access of shared memory in front of one.
         hidden: offsets of accesses whose neighbours LLVM finds as it does in straight-line code
             only, with their form there.
         open: those of which it may.

@@ -44,7 +44,7 @@ def access_element(
         node: the subscript.
     """
     if run.kernel is not None and tensor.space is cute.Space.GLOBAL and kind is AccessKind.LOAD:
-        run.kernel.loops.is_large |= run.kernel.loops.depth > 0
+        run.kernel.loops.is_large |= run.kernel.loops.depth > 0 or not run.kernel.loops.count
     if isinstance(tensor, UnknownTensor):
         if tensor.space is cute.Space.SHARED:
             run.note(node, f"an element of a tensor of shared memory: {tensor.reason}")
