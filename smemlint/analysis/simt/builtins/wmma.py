@@ -20,7 +20,7 @@ from smemlint.reasons import Reason, ReasonCode
 _FLOATS = {"half": "f16", "__nv_bfloat16": "bf16", "tf32": "tf32", "float": "f32", "double": "f64"}
 _INTEGERS = {1: "i8", 4: "i32"}
 _PRECISIONS = {"tf32": "tf32", "b1": "b1", "u4": "i4", "s4": "i4"}
-_BYTE = 8
+_BYTE, _WORD = 8, 32
 
 
 @builtin("load_matrix_sync", least=3)
@@ -120,8 +120,12 @@ def _offset(
     along = domain.multiply(
         AffineInt(pitch.base, I64, pitch.terms, pitch.form), AffineInt(bits, I64)
     )
+    # Of less than a byte a row begins at a word: of 44 four-bit integers five (nvcc 13.5, sm_90).
+    unit = _BYTE if bits >= _BYTE else _WORD
     if not isinstance(along, Unknown):
-        along = domain.divide(along, AffineInt(_BYTE, I64))
+        along = domain.divide(along, AffineInt(unit, I64))
+    if not isinstance(along, Unknown):
+        along = domain.multiply(along, AffineInt(unit // _BYTE, I64))
     rows = along if isinstance(along, Unknown) else domain.multiply(lines, along)
     if isinstance(rows, Unknown):
         return rows

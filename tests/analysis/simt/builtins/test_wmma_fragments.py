@@ -38,6 +38,10 @@ void run({type} *out) {{ k<<<1, 32>>>(out); }}
          "wmma::load_matrix_sync(f, tile, 16 * 32)", ("ldmatrix", 16, 1, 4, 1)),
         ("int", "matrix_b, 8, 8, 32, wmma::experimental::precision::u4, wmma::col_major",
          "wmma::load_matrix_sync(f, tile, 20 * 8)", ("ldmatrix", 16, 1, 1, 1)),
+        ("int", "matrix_a, 8, 8, 128, wmma::experimental::precision::b1, wmma::row_major",
+         "wmma::load_matrix_sync(f, tile, 10)", ("ldmatrix", 16, 1, 1, 1)),  # all rows are one
+        ("int", "matrix_a, 8, 8, 32, wmma::experimental::precision::s4, wmma::row_major",
+         "wmma::load_matrix_sync(f, tile, 20 * 8 + 4)", ("ldmatrix", 16, 1, 1, 1)),
         ("int", "accumulator, 8, 8, 128, int",
          "wmma::store_matrix_sync(tile, f, 80, wmma::mem_col_major)", ("store", 4, 2, 8, 2)),
     ],
