@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
+from smemlint.analysis.simt.codegen.slow_paths import fetch_path
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType, is_opaque
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Variable
 from smemlint.analysis.simt.domain.values import (
@@ -43,6 +44,7 @@ def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall, *, is_used: boo
         node: the call.
         is_used: whether its value is: a function that gives nothing else writes to what it takes.
     """
+    ev.state.trace.part(fetch_path(name))
     takes_places = is_macro_name(name) or is_copy_instruction(name)
     values, is_shared, operands = _given(ev, node.args, takes_places=takes_places)
     if is_shared:

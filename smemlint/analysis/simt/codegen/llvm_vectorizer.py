@@ -190,7 +190,7 @@ class _Fusion:
         self._orders: dict[_Key, _Order] = defaultdict(_Order)
         self._counts: dict[int, Counter[AccessKind]] = defaultdict(Counter)
         self._assembly = 0
-        self._choice = 0
+        self._parted = (0, 0)
 
     def add(self, event: Event) -> None:
         """Takes the next access of the block."""
@@ -204,9 +204,10 @@ class _Fusion:
         if event.splits[SlowPath.ASSEMBLY] != self._assembly:
             self.end()
             self._assembly = event.splits[SlowPath.ASSEMBLY]
-        if event.kind is AccessKind.STORE and event.splits[SlowPath.CHOICE] != self._choice:
+        parted = event.splits[SlowPath.CHOICE], event.splits[SlowPath.FETCH]
+        if event.kind is AccessKind.STORE and parted != self._parted:
             self._end_stores()
-            self._choice = event.splits[SlowPath.CHOICE]
+            self._parted = parted
         size = _slot_size(event)
         key: _Key = ()
         position = 0

@@ -37,6 +37,7 @@ from smemlint.analysis.simt.domain.ctypes import I32, CType, FloatType, RecordTy
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt, Aggregate, FloatValue, Unknown, Value
 from smemlint.hardware.arch import architecture
+from smemlint.lazy_patterns import pattern
 
 _NEW_LLVM = (10, 0)
 """The first compute capability that nvcc 13 compiles with it."""
@@ -55,6 +56,9 @@ class SlowPath(IntEnum):
     """Loads and stores in LLVM; ptxas sees one instruction."""
     CHOICE = 4
     """Surely stores: an arm of a branch that is a block of its own computes a value."""
+    FETCH = 5
+    """Surely stores, in LLVM: four bytes that `tex2D` gives are four STS.U8, four floats one
+    STS.128 (nvcc 13.5.37, sm_90 and sm_100)."""
 
 
 _OF_FLOAT = {
@@ -74,6 +78,7 @@ _FLOATS = {name: path for path, names in _OF_FLOAT.items() for name in names.spl
 _DOUBLES = {name: path for path, names in _OF_DOUBLE.items() for name in names.split()}
 _SUFFIXED = {f"{name}f": path for name, path in _FLOATS.items()}
 
+_FETCH = pattern(r"(?:tex|surf)(?:[123]D|Cubemap)\w*$")
 NAMES = _DOUBLES | _SUFFIXED
 """The paths of functions by their names, those without a suffix taken for functions of double."""
 
@@ -89,6 +94,11 @@ def slow_path(name: str, result: CType | None) -> SlowPath | None:
     if name in _SUFFIXED:
         return _SUFFIXED[name]
     return (_FLOATS if is_float and not name.startswith("__") else _DOUBLES).get(name)
+
+
+def fetch_path(name: str) -> SlowPath | None:
+    """Returns what a function of this name does if it reads a texture or a surface."""
+    return SlowPath.FETCH if _FETCH.match(name) else None
 
 
 def harmless_paths(arch: str) -> frozenset[SlowPath]:

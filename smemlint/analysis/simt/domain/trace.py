@@ -98,7 +98,7 @@ class Event:
     repeats: bool = False
     is_assembly: bool = False
     may_fuse: int = 0
-    splits: tuple[int, ...] = (0, 0, 0, 0, 0)
+    splits: tuple[int, ...] = (0, 0, 0, 0, 0, 0)
     may_part: bool = False
     scope: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
@@ -190,7 +190,7 @@ class Trace:
     harmless: frozenset[int] = frozenset()
     items: list[Event | Fence] = field(default_factory=list)
     events: int = 0
-    splits: list[int] = field(default_factory=lambda: [0, 0, 0, 0, 0])
+    splits: list[int] = field(default_factory=lambda: [0, 0, 0, 0, 0, 0])
     scope: tuple[int, ...] = ()
     loop_starts: dict[ir.Node, int] = field(default_factory=dict)
     ways: dict[ir.Node, tuple[int, ...]] = field(default_factory=dict)
