@@ -8,7 +8,7 @@ from time import process_time
 
 import pytest
 
-from smemlint.analysis.python.cupy.model import PartialText
+from smemlint.analysis.python.cupy.partial_texts import PartialText
 from smemlint.analysis.python.cute_dsl.imported_layouts import find_imported_maker
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.frontend.cuda.build_system.cmake import flags_for

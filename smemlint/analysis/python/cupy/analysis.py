@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from smemlint.analysis.python.cupy.makers import Maker
-    from smemlint.analysis.python.cupy.model import RawText
+    from smemlint.analysis.python.cupy.values import RawText
     from smemlint.analysis.python.interpreter import Interpreter
     from smemlint.analysis.python.interpreter.values import Scope, Value
     from smemlint.config.settings import Settings

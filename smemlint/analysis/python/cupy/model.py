@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from dataclasses import field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy import generated_kernels, string_methods
 from smemlint.analysis.python.cupy.embedded_cuda import KernelCall
@@ -27,18 +26,26 @@ from smemlint.analysis.python.cupy.makers import (
 )
 from smemlint.analysis.python.cupy.partial_texts import OpenPart, PartialText, assembled
 from smemlint.analysis.python.cupy.source_map import MappedText
+from smemlint.analysis.python.cupy.values import (
+    Choice,
+    Kernel,
+    Module,
+    NamedKernel,
+    OpenFile,
+    Program,
+    RawText,
+    Template,
+)
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     Method,
-    ModelValue,
     Symbol,
     Unknown,
     is_known,
 )
 from smemlint.frontend.python.python_source import text_of
-from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_KERNEL_TEXTS, MAX_TEXT
 
 if TYPE_CHECKING:
@@ -59,126 +66,6 @@ _TEMPLATES = {
 _TYPES = _CASTS - {"intp", "int_"} | {
     "float16", "float32", "float64", "complex64", "complex128", "bool_"
 }  # fmt: skip
-
-
-@dataclass(eq=False)
-class RawText:
-    """A text that the GPU compiler gets.
-
-    Attributes:
-        text: with places; None where it is not known.
-        node: the call that it is given to.
-        home: the file of the call.
-        options: of the compiler.
-        names: kernels that it is compiled for, template arguments included.
-        convention: how its kernels are launched.
-        calls: launches of its kernels.
-        is_partial: parts of it are not known.
-    """
-
-    text: MappedText | None
-    node: ast.Call
-    home: PythonText
-    options: tuple[str, ...]
-    names: tuple[str, ...] = ()
-    convention: Convention = Convention.GRID_FIRST
-    calls: list[KernelCall] = field(default_factory=list)
-    is_partial: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Module(ModelValue):
-    """What a compiler makes of a text; of each text that it may be."""
-
-    raws: tuple[RawText, ...]
-
-    def join(self, other: ModelValue) -> Value:
-        """Returns the module of the texts of both."""
-        if not isinstance(other, Module):
-            return UNKNOWN
-        return Module(tuple(dict.fromkeys((*self.raws, *other.raws))))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Kernel(ModelValue):
-    """A kernel, or one of several.
-
-    Attributes:
-        parts: each text with the kernel's name; None where any that it is compiled for may be
-            meant.
-    """
-
-    parts: tuple[tuple[RawText, str | None], ...]
-
-    @staticmethod
-    def of(raws: tuple[RawText, ...], name: Value) -> Kernel:
-        """Returns the kernel of this name in each text."""
-        if isinstance(name, PartialText):
-            return Kernel(tuple((raw, n) for raw in raws for n in raw.names if name.fits(n)))
-        known = str(name) if isinstance(name, str) else None
-        return Kernel(tuple((raw, known) for raw in raws))
-
-    def join(self, other: ModelValue) -> Value:
-        """Returns one of several kernels."""
-        if not isinstance(other, Kernel):
-            return UNKNOWN
-        return Kernel(tuple(dict.fromkeys((*self.parts, *other.parts))))
-
-
-@dataclass(frozen=True, slots=True)
-class NamedKernel(ModelValue):
-    """A kernel of a module that the CUDA driver was given, whose text is not known."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Choice(ModelValue):
-    """One of several texts: which one depends on the path."""
-
-    texts: tuple[MappedText, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenFile(ModelValue):
-    """A file that the program opened, or its path object."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Template(ModelValue):
-    """A template, or what makes templates.
-
-    Attributes:
-        engine: see `string_methods.rendered`.
-        text: of the template; None for an environment of Jinja's.
-    """
-
-    engine: str
-    text: MappedText | None = None
-
-
-class Program(Protocol):
-    """The file that is interpreted, and those that it imports from.
-
-    Attributes:
-        raws: the texts that were made, by the place of the call and what is in them.
-        snippets: calls that were given pieces of a kernel, with what is known of these.
-        written: the files that cells of a notebook write, by the path that they give.
-        named_calls: launches of kernels of which no more than the names is known.
-    """
-
-    raws: dict[tuple[str, int, int, str], RawText]
-    snippets: list[tuple[ast.Call, str]]
-    written: dict[str, str]
-    named_calls: list[KernelCall]
-
-    def call(self, caller: PythonText, name: Symbol, arguments: list[Value], named: Scope) -> Value:
-        """Returns the result of a function of another file; not known where that is missing."""
-
-    def read(self, home: PythonText, path: str) -> MappedText | None:
-        """Returns the text of a file that the code of `home` opens."""
 
 
 class CupyModel(LibraryModel):
