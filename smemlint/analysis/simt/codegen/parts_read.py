@@ -19,6 +19,7 @@ SASS of nvcc 13.0.88, sm_90, -O3, for a load of `float4` from shared memory:
 | `float4 v[2]; v[0] = s[t]; v[1] = s[t + 32];`, `v[0].x + v[1].y` | an LDS each |
 | `float f[8]; *(float4 *)f = s[t]; *(float4 *)(f + 4) = s[t + 32];`, `f[0] + f[5]` | an LDS each |
 | `long long v = s[t];`, `(int)v` or `v >> 32` | LDS |
+| the same, `u = v * 3;`, `u >> 32` | LDS.64 |
 
 Reads count wherever they stand, in loops that do not run and in branches that are not taken, too.
 What is only copied to another variable, or computed for it, is read as far as that one is.
@@ -64,19 +65,20 @@ class Held:
         ctype: as it is declared; None where that is not known.
         reads: places, and the ways on which they are read.
         writes: places.
-        copies: places of which others are made, those others, and of what they are.
+        copies: places of which others are made, those others, of what they are, and whether they
+            have the same bytes: others are computed, of which each may hang on all.
     """
 
     ctype: ir.Node | None = None
     reads: dict[Place, set[_Way]] = field(default_factory=dict)
     writes: list[Place] = field(default_factory=list)
-    copies: list[tuple[Place, Place, Held]] = field(default_factory=list)
+    copies: list[tuple[Place, Place, Held, bool]] = field(default_factory=list)
 
     def with_copies(self) -> list[Held]:
         """Returns this and what is made of it."""
         found, worklist = {self: None}, [self]
         while worklist:
-            new = {made: None for *_, made in worklist.pop().copies if made not in found}
+            new = {made: None for *_, made, _ in worklist.pop().copies if made not in found}
             found |= new
             worklist += new
         return list(found)
@@ -295,13 +297,14 @@ class _Reader:
             self.loads.append((value, PartsRead(place.pruned(), held, way, is_declared)))
         self._make(value, place, held)
 
-    def _make(self, value: ir.Node, place: Place, held: Held) -> None:
+    def _make(self, value: ir.Node, place: Place, held: Held, *, is_same: bool = True) -> None:
         """Takes what a place is made of."""
         source = self._place(value)
         if source is not None:
-            if not place.steps and held.ctype is not None:
+            is_same &= not any(step.is_number and step.ctype is not None for step in source.steps)
+            if is_same and not place.steps and held.ctype is not None:
                 source = source.then(Step(ctype=held.ctype, is_number=True))
-            self.values[source.name].copies.append((source, place, held))
+            self.values[source.name].copies.append((source, place, held, is_same))
             self._visit_indices(value)
             return
         match value:
@@ -313,7 +316,7 @@ class _Reader:
                 self._visit_value(value)
                 return
         for part in parts:
-            self._make(part, place, held)
+            self._make(part, place, held, is_same=False)
 
     def _bind(self, value: ir.Node) -> None:
         """Takes what a reference is bound to: all of a variable but for an array in it."""

@@ -178,7 +178,7 @@ def _read_in(
         if not placed:
             return None
         found += placed
-    for source, made, other in held.copies:
+    for source, made, other, is_same in held.copies:
         ctype = _type_of(ev, other, whole)
         reads = _read(ev, other, ctype, known, depth)
         envs = _counts(ev, (*source.counters, *made.counters))
@@ -188,7 +188,7 @@ def _read_in(
                 return None
             if reads is None or at is None:
                 found.append(of)
-            elif at[1] - at[0] == of[1] - of[0]:
+            elif is_same and at[1] - at[0] == of[1] - of[0]:
                 by = of[0] - at[0]
                 found += [(max(a, at[0]) + by, min(b, at[1]) + by) for a, b in reads]
             elif _is_read((0, at[1] - at[0]), at[0], reads):
@@ -268,6 +268,7 @@ def _bytes(ev: Evaluator, whole: CType, place: Place, counts: Counts) -> Bytes |
         if step.is_number:
             is_last = step is place.steps[-1]  # other arithmetic may undo a shift
             at, left = (0, size) if is_last and step.shift else _of_number(ev, ctype, size, step)
+            ctype = ev.types.resolve(step.ctype) if step.ctype is not None else ctype
         else:
             moved = _step(ev, ctype, step, counts)
             if moved is None:

@@ -191,6 +191,14 @@ LONG = KERNEL.replace("float4", "unsigned long long").replace("t ^ 1", "3 * t")
         ("unsigned long long v = s[3 * t]; out[t] = (float)v;", 8),
         ("unsigned long long v = s[3 * t]; out[t] = (bool)v;", 8),
         ("bool v = s[3 * t]; out[t] = v;", 8),
+        ("unsigned long long v = s[3 * t], u = v; out[t] = (int)(u >> 32);", 4),
+        ("unsigned long long v = s[3 * t], u = v * 3; out[t] = (int)(u >> 32);", 8),
+        ("unsigned long long v = s[3 * t]; unsigned u = (v + 5) >> 32; out[t] = u;", 8),
+        ("unsigned long long v = s[3 * t]; unsigned u = v / 7; out[t] = u;", 8),
+        ("unsigned long long v = s[3 * t]; int u = v == 7; out[t] = u;", 8),
+        ("unsigned long long v = s[3 * t], u = (float)v; out[t] = (int)u;", 8),
+        ("unsigned long long v = s[3 * t]; out[t] = (int)(float)v;", 8),
+        ("out[t] = (int)(float)s[3 * t];", 8),
     ],
 )
 def test_of_a_number_of_64_bits_the_word_that_is_read_is_loaded(body, width):
@@ -198,3 +206,20 @@ def test_of_a_number_of_64_bits_the_word_that_is_read_is_loaded(body, width):
     [load] = [a for a in accesses_of(LONG.replace("BODY", body)) if a.kind is AccessKind.LOAD]
     assert (load.width_bytes, load.instructions) == (width, 8)
     assert load.wavefronts.mean == 2
+
+
+COMPLEX = """
+struct C { float x, y; };
+__device__ C operator*(C a, C b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
+__global__ void k(float *out) {
+  __shared__ __align__(8) C s[1024];
+  int t = threadIdx.x;
+  C a = s[3 * t], b = s[t], c = a * b;
+  out[t] = c.x;
+}
+"""
+
+
+def test_an_operator_may_need_all_of_its_operands():
+    """SASS of nvcc 13.5.37, sm_90: two LDS.64."""
+    assert {a.width_bytes for a in accesses_of(COMPLEX)} == {8}
