@@ -75,7 +75,7 @@ def _holds_nothing_followed(ev: Evaluator, name: str) -> bool:
     if not isinstance(binding, Variable):
         return False
     obj, ctype = binding.object, binding.type
-    value = obj.cells.get(0)
+    value = obj.cells.get(0) if isinstance(ctype, PointerType) else None
     if isinstance(value, Pointer):
         obj, ctype = value.object, value.target
     while isinstance(ctype, ArrayType):
