@@ -232,6 +232,49 @@ def test_steps_of_a_tree_are_followed_with_the_launch_of_the_name(loop, make, tm
     assert [p.wavefronts for p in access.patterns] == HALVES
 
 
+MADE = """
+def make({parameters}):
+    "What makes it a kernel."
+    return {value}
+def again(g):
+    return make(g)
+{decorator}
+def k(a):
+    s = cuda.shared.array((32, 32), float32)
+    s[cuda.threadIdx.x, 0] = 0
+made = {made}
+made[1, 32](a)
+"""
+
+
+@pytest.mark.parametrize(("decorator", "made"), [("@make", "k"), ("", "make(k)"), ("", "again(k)")])
+@pytest.mark.parametrize(
+    ("parameters", "value", "ways"),
+    [
+        ("f, **others", "cuda.jit(**others)(f)", [32.0]),
+        ("f", "cuda.jit(f)", [32.0]),
+        ("f", "cuda.jit(device=True)(f)", []),
+        ("f, g", "cuda.jit(g)", []),
+        ("f", "make(f)", []),
+        ("f", "f", []),
+    ],
+)
+def test_a_function_that_returns_its_parameter_compiled_makes_kernels(
+    parameters, value, ways, decorator, made, tmp_path
+):
+    text = MADE.format(parameters=parameters, value=value, decorator=decorator, made=made)
+    assert [a.ways for a in accesses(facts_of(HEAD + text, tmp_path))] == ways
+
+
+def test_what_such_a_function_makes_is_launched_by_another_name(tmp_path):
+    text = HEAD + MADE.format(
+        parameters="f", value="cuda.jit(f)", decorator="", made="make(k)"
+    ).replace("made[1, 32](a)", "def run(f, a):\n    f[1, (64, 2)](a)\nrun(made, a)")
+    facts = facts_of(text, tmp_path)
+    assert [a.instance.block for a in accesses(facts)] == [(64, 2, 1)]
+    assert not facts.not_analysed
+
+
 def test_each_block_of_a_list_is_launched(tmp_path):
     text = HEAD + (
         "@cuda.jit\ndef k(a):\n    s = cuda.shared.array(512, float32)\n"

@@ -32,6 +32,7 @@ class Definition:
         outer: the function around it; None for the module.
         dialect: how its kernel code is read; None for host code.
         is_device: called by kernels, not launched.
+        makes_kernels: returns its parameter as a kernel, or as device code.
         unique: the name that trees use for it, which no other definition has.
         imports: of its file, where that is another one than the unit's.
     """
@@ -40,6 +41,7 @@ class Definition:
     outer: Definition | None
     dialect: Dialect | None = None
     is_device: bool = False
+    makes_kernels: bool = False
     unique: str = ""
     imports: Imports | None = None
     inner: dict[str, Definition] = field(default_factory=dict)
@@ -220,15 +222,21 @@ class Definitions:
                     self._collect(block, scope)
 
     def _mark(self, found: Definition, decorator: ast.expr) -> bool:
-        """Reads `@cuda.jit`, `@cuda.jit(..)` or `@cuda.jit(..)(..)`."""
+        """Reads `@cuda.jit`, `@cuda.jit(..)`, `@cuda.jit(..)(..)` or a function that does it."""
         call = decorator if isinstance(decorator, ast.Call) else None
-        name = self._imports.resolve(call.func if call is not None else decorator)
+        head = call.func if call is not None else decorator
+        name = self._imports.resolve(head)
         for dialect in DIALECTS:
             if dialect.member(name) in dialect.decorators:
                 found.dialect = dialect
                 found.is_device = call is not None and _says_device(call)
                 return True
-        return False
+        wrapper = self.host.inner.get(dotted(head) or "")
+        made = _made_of_parameter(wrapper, decorator) if wrapper is not None else None
+        if wrapper is None or made is None or not self._mark(found, made):
+            return False
+        wrapper.makes_kernels = True
+        return True
 
     def _find_wrapped(self, module: ast.Module) -> None:
         """Returns functions that are made kernels by a call: `k = cuda.jit(f)`."""
@@ -238,8 +246,24 @@ class Definitions:
                 found = by_name.get(dotted(node.args[0]) or "")
                 if found is None or found.dialect is not None:
                     continue
-                inner = node.func if isinstance(node.func, ast.Call) else node
-                self._mark(found, inner)
+                self._mark(found, _decorator_in(node))
+
+
+def _decorator_in(call: ast.Call) -> ast.Call:
+    """Returns `jit(..)` of `jit(..)(f)`, and `jit(f)` as it is."""
+    return call.func if isinstance(call.func, ast.Call) else call
+
+
+def _made_of_parameter(wrapper: Definition, use: ast.expr) -> ast.Call | None:
+    """Returns `jit(..)` of `def wrapper(f, ..): return jit(..)(f)` that ends before its use."""
+    last = wrapper.node.body[-1]
+    value = last.value if isinstance(last, ast.Return) else None
+    if not isinstance(value, ast.Call) or len(value.args) != 1 or not wrapper.parameters:
+        return None
+    is_plain = all(_is_remark(s) for s in wrapper.node.body[:-1])
+    is_own = dotted(value.args[0]) == wrapper.parameters[0].name
+    is_before = (last.end_lineno or last.lineno) < use.lineno
+    return _decorator_in(value) if is_plain and is_own and is_before else None
 
 
 def _is_remark(statement: ast.stmt) -> bool:

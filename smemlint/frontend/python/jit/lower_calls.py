@@ -34,7 +34,8 @@ def lower_call(lowering: Lowering, node: ast.Call) -> ir.Expression:
         return found
     named = dotted(node.func)
     definition = lowering.definition.lookup(named) if named is not None else None
-    if isinstance(node.func, ast.Name) or definition is not None:
+    is_jit = definition is not None and definition.makes_kernels
+    if not is_jit and (isinstance(node.func, ast.Name) or definition is not None):
         if definition is not None and definition.is_kernel and len(arguments) >= 2:
             shared = argument_of(node, "shared_mem")
             parts = [node.func, *arguments[:2], *([shared] if shared is not None else [])]
