@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from functools import partial
 
 from smemlint.analysis.simt.codegen.branches.branch_shapes import branches_that_overwrite
 from smemlint.analysis.simt.codegen.branches.branches_of_iterations import (
@@ -75,7 +76,7 @@ class NodeFacts:
         self.sunk.update(sunk_loads(block, self._names))
         self.going_on.update(branches_that_go_on(block, self.mod_ref))
         self.overwriting.update(branches_that_overwrite(block))
-        iterations = branches_of_iterations(block, self.mod_ref)
+        iterations = branches_of_iterations(block, partial(self.mod_ref, with_elements=True))
         for branch, kept in iterations.kept.items():
             self.kept.setdefault(branch, kept)  # the loops around a block are read before it
         for body, items in iterations.bodies.items():

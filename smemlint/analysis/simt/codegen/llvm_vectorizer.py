@@ -82,7 +82,7 @@ def vectorized(items: Iterable[Event | Fence]) -> Iterator[Event | Fence]:
 def _vectorized_block(block: list[Event]) -> list[Event]:
     mark_neighbours(block)
     _mark_unplaced(block)
-    if not any(_slot_size(e) for e in block):
+    if not any(vector_size(e) for e in block):
         return block
     fusion = _Fusion()
     for event in block:
@@ -113,7 +113,7 @@ def _mark_unplaced(block: Sequence[Event]) -> None:
                     event.may_fuse = max(event.may_fuse, min(_PAIR * width, WIDEST_ACCESS))
 
 
-def _slot_size(event: Event) -> int:
+def vector_size(event: Event) -> int:
     """Returns the bytes that one instruction can take around the access; 0 for no more."""
     if event.width not in _WIDTHS or event.kind not in _FUSIBLE or not event.issued:
         return 0
@@ -208,7 +208,7 @@ class _Fusion:
         if event.kind is AccessKind.STORE and parted != self._parted:
             self._end_stores()
             self._parted = parted
-        size = _slot_size(event)
+        size = vector_size(event)
         key: _Key = ()
         position = 0
         if size and isinstance(event.offset, AffineInt):

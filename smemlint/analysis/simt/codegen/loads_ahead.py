@@ -20,7 +20,9 @@ So are those of loads on a condition that an unrolled loop does not change. LLVM
 small loop (unswitching): `if (flag) v += s[8 * t + i];` for i in 0..7 becomes two LDS.128 behind
 one branch, with a second such condition in the loop, too, and beside a division if the array is
 declared with `__align__(16)`. Large loops keep their eight LDS, and so does `if (i < n)`.
-`if (flag) s[8 * t + i] = w;` becomes two STS.128.
+`if (flag) s[8 * t + i] = w;` becomes two STS.128. What a call gives may be the same for other
+arguments: `if (get<0>(I(n, k)) < rows) D(n, k) = S(n, k);` is one STS.128 of eight halves behind
+each k, and of `get<1>` eight STS.U16 (nvcc 13.5, sm_90).
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from smemlint.analysis.simt.codegen.branches.branches_of_iterations import BY_VALUE
+from smemlint.analysis.simt.codegen.llvm_vectorizer import vector_size
 from smemlint.analysis.simt.codegen.slots import (
-    SLOT,
     fused_slot,
     fused_widths,
     largest_slot,
@@ -38,6 +41,7 @@ from smemlint.analysis.simt.codegen.slots import (
     register_size,
     run_and_position,
 )
+from smemlint.analysis.simt.codegen.swizzled_neighbours import is_narrow_load, mark_neighbours
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.trace import Event
@@ -45,6 +49,10 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.steps import spend
+from smemlint.reasons import Assumption
+
+_CALL = re.compile(r"(\w+)(<[^<>()]*>)?\([^()]*\)")
+_SAME = BY_VALUE | {"static_cast", "int", "unsigned", "long", "float", "size_t"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +73,8 @@ def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int])
     """
     if len(blocks) < 2:
         return
+    loads = (e for block in blocks for e in block if e.kind is AccessKind.LOAD)
+    _mark_copies(loads, bases)
     runs: dict[tuple[int, int, Scev], list[_Part]] = defaultdict(list)
     for part in _parts(event for block in blocks for event in block):
         runs[id(part.load.object), register_size(part.load), scev_of(part.offset)].append(part)
@@ -93,25 +103,42 @@ def mark_open_stores(instructions: Iterable[Event], bases: Mapping[int, int]) ->
         instructions: of a kernel.
         bases: identity of a shared object -> its offset in the block's shared memory.
     """
-    runs: dict[object, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    _mark_copies((e for e in instructions if e.kind is AccessKind.STORE), bases)
+
+
+def _mark_copies(instructions: Iterable[Event], bases: Mapping[int, int]) -> None:
+    """Marks loads or stores that are made on a condition which their iterations may share."""
+    copies: dict[object, list[Event]] = defaultdict(list)
+    words: dict[tuple[Assumption, ...], frozenset[str]] = {}
     for event in instructions:
-        is_store = event.kind is AccessKind.STORE and event.width in SLOT and not event.volatile
-        if is_store and isinstance(event.offset, AffineInt):
-            run, position = run_and_position(event, event.offset)
-            place = bases.get(id(event.object), 0) + position
-            runs[id(event.node), event.assumptions, run][place].append(event)
-    for stores in runs.values():
-        events = [event for each in stores.values() for event in each]
-        first, other = events[0], events[-1]
-        is_branch_each = len({event.scope for event in events}) == len(events) > 1
-        if not is_branch_each or not _is_unswitched(first, other):
+        if not (event.scope and event.is_kept_together) or event.volatile:
             continue
+        given = event.assumptions
+        if given not in words:
+            words[given] = _deciding(" ".join(each.subject for each in given))
+        values = tuple((name, value) for name, value in event.values if name in words[given])
+        copies[id(event.node), event.callers, given, values].append(event)
+    for events in copies.values():
+        if len({event.scope for event in events}) == len(events) > 1:
+            mark_neighbours(events)
+            _mark_runs(events, bases)
+
+
+def _mark_runs(copies: Iterable[Event], bases: Mapping[int, int]) -> None:
+    runs: dict[object, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    for event in copies:
+        if isinstance(event.offset, AffineInt) and not is_narrow_load(event):
+            run, position = run_and_position(event, event.offset)
+            runs[run][bases.get(id(event.object), 0) + position].append(event)
+    for places in runs.values():
+        events = [event for each in places.values() for event in each]
+        first = events[0]
         assert isinstance(first.offset, AffineInt)
-        size = largest_slot(first.width, first.offset, bases.get(id(first.object), 0))
-        widest = max(fused_widths(stores, size), default=0)
+        slot = largest_slot(first.width, first.offset, bases.get(id(first.object), 0))
+        widest = max(fused_widths(places, max(slot, vector_size(first))), default=0)
         if widest > first.width:
             for event in events:
-                event.may_fuse = widest
+                event.may_fuse = max(event.may_fuse, widest)
 
 
 def _parts(instructions: Iterable[Event]) -> Iterator[_Part]:
@@ -131,7 +158,7 @@ def _mark_slot(slotted: Sequence[tuple[int, _Part]], count: int, register: int) 
         ahead: list[_Part] = []
         others: list[tuple[int, _Part]] = []
         for place, part in slotted:
-            if _dominates(first, part.load) or _is_unswitched(first, part.load):
+            if _dominates(first, part.load):
                 for each in range(place, place + part.load.width // register):
                     present[each].append(part.load)
                 ahead.append(part)
@@ -151,10 +178,12 @@ def _dominates(first: Event, other: Event) -> bool:
     return is_inside and not (other.mask & ~first.mask).any()
 
 
-def _is_unswitched(first: Event, other: Event) -> bool:
-    """Returns whether iterations access memory on one condition that none of them changes."""
-    if first.node is not other.node or first.assumptions != other.assumptions:
-        return False
-    changed = {name for name, _ in first.values}
-    conditions = " ".join(assumption.subject for assumption in first.assumptions)
-    return first.is_kept_together and changed.isdisjoint(re.findall(r"\w+", conditions))
+def _deciding(conditions: str) -> frozenset[str]:
+    """Returns the words of conditions without what calls are given, which may change nothing."""
+    while conditions != (shorter := _CALL.sub(_without_call, conditions)):
+        conditions = shorter
+    return frozenset(re.findall(r"\w+", conditions))
+
+
+def _without_call(call: re.Match[str]) -> str:
+    return call[0] if call[1] in _SAME else ""

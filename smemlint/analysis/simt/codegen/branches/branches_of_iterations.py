@@ -34,7 +34,8 @@ _COUNTED = (ir.For, ir.While, ir.DoWhile)
 _PARTING = (ir.If, ir.Switch, ir.While, ir.DoWhile, ir.RangeFor, ir.Goto, ir.Return)
 _OF_WARPS = ("sync", "shfl", "atomic", "clock")
 _LOADS = frozenset(("__ldg", "__ldca", "__ldcg", "__ldcs"))
-_BY_VALUE = MATH_FUNCTIONS | frozenset(("min", "max", "abs"))
+BY_VALUE = MATH_FUNCTIONS | frozenset(("min", "max", "abs"))
+"""Functions that change no argument and make another number of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +185,10 @@ def _is_open(
         if is_varying:
             varying.add(name)
             verdicts.append(_is_variable_open(name, init, body, varying))
-    if not varying.isdisjoint(_names(cond)):
+    if not varying.isdisjoint(_names_outside_calls(cond)):
         return None
-    escapes = (e for e in effects.escapes if e.callee not in _BY_VALUE)
+    verdicts.append(not varying.isdisjoint(_names(cond)))
+    escapes = (e for e in effects.escapes if e.callee not in BY_VALUE)
     passed = {e.name for e in escapes if e.is_lvalue or e.is_address}
     verdicts.append(not passed.isdisjoint(_names(cond)))
     verdicts += (_is_way_open(branch.iftrue, body, varying, mod_ref) for branch in branches)
@@ -207,11 +209,26 @@ def _names(node: ir.Node) -> Counter[str]:
     return Counter(part.name for part in parts if isinstance(part, ir.ID) and part not in fields)
 
 
+def _names_outside_calls(node: ir.Node) -> set[str]:
+    """Returns the variables of a condition but those that a call may make nothing of.
+
+    `get<0>(I(n, m, k)) < rows` is the same for all n where a row has them.
+    """
+    match node:
+        case ir.ID(name=name):
+            return {name}
+        case ir.FuncCall(name=ir.ID(name=callee)) if callee not in BY_VALUE:
+            return set()
+    return set().union(*map(_names_outside_calls, node.children()))
+
+
 def _is_condition_open(cond: ir.Node, effects: ModRef) -> _Verdict:
     """Returns whether a condition may be computed anew for each copy; None if it surely is."""
     loads = [part for part in cond.walk() if is_element(part)]
     for part in cond.walk():
         match part:
+            case ir.FuncCall(name=ir.ID(name=name)) if name in effects.modified:
+                return None
             case ir.FuncCall(name=ir.ID(name=name)) if any(word in name for word in _OF_WARPS):
                 return None
             case ir.Assignment() | ir.Assembly() | ir.Lambda():
@@ -290,8 +307,10 @@ def _nested(way: ir.Node | None) -> Iterator[ir.If]:
 
 def _may_be_register(place: ir.Node, effects: ModRef, body: _Body, varying: set[str]) -> bool:
     """Returns whether the next copy may take what a way gives a variable."""
-    is_own = root_of(place) not in effects.modified - body.given.keys()
+    root = root_of(place.name if isinstance(place, ir.FuncCall) else place)
+    is_own = root not in effects.modified - body.given.keys()
     if is_own or (isinstance(place, ir.UnaryOp) and place.op == "*"):
         return False
     subscripts = [part.subscript for part in place.walk() if isinstance(part, ir.ArrayRef)]
+    subscripts += place.args if isinstance(place, ir.FuncCall) else ()
     return all(varying.isdisjoint(_names(subscript)) for subscript in subscripts)

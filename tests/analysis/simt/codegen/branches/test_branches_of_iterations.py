@@ -108,3 +108,20 @@ def test_loops_in_loops_go_on_as_far_as_the_condition_stays() -> None:
 def test_a_loop_of_run_time_length_may_be_unrolled_with_its_branch() -> None:
     """Four iterations are one STS.128 behind one branch."""
     assert figures("for (int i = 0; i < m; ++i) if (t * 3 < n) s[64 * t + i] = x;") == ({4}, True)
+
+
+@pytest.mark.parametrize(("element", "count"), [("char", 16), ("short", 8), ("float", 4)])
+def test_open_copies_are_as_wide_as_llvm_may_make_them(element: str, count: int) -> None:
+    """One STS.128 (nvcc 13.5, sm_90), which has no conflict: no single store is one, either."""
+    text = f"""
+__device__ bool both(int a, int n, int m) {{ return a < n && a > m; }}
+__global__ void k({element} x, int n, int m) {{
+  __shared__ __align__(16) {element} s[2048];
+  int t = threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < {count}; ++i) if (both(t, n, m)) s[{count} * t + i] = x;
+}}
+void f() {{ k<<<1, 128>>>(1, 1, 1); }}
+"""
+    (found,) = accesses_of(text)
+    assert (found.certainty, found.bounds is None) == (Certainty.SAMPLED, True)
