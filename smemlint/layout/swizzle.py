@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
+from smemlint.layout.register_layouts import bits_of
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Swizzle:
         Raises:
             ValueError: the factor is not a power of two.
         """
-        base = self.base - _log2(factor)
+        base = self.base - bits_of(factor)
         return Swizzle(max(self.bits + min(base, 0), 0), max(base, 0), self.shift)
 
     def downcast(self, factor: int) -> Swizzle:
@@ -149,11 +150,11 @@ class Swizzle:
         Raises:
             ValueError: the factor is not a power of two, or CuTe rejects the result.
         """
-        return Swizzle(self.bits, self.base + _log2(factor), self.shift)
+        return Swizzle(self.bits, self.base + bits_of(factor), self.shift)
 
     def loses_bits_when_upcast(self, factor: int) -> bool:
         """Returns whether units `factor` times as wide are torn apart by this swizzle."""
-        return self.bits > 0 and self.base < _log2(factor)
+        return self.bits > 0 and self.base < bits_of(factor)
 
     def in_bytes(self, element_bytes: int) -> Swizzle:
         """Returns a swizzle of element offsets as one of byte offsets."""
@@ -203,9 +204,3 @@ def exclusive_or(offset: Any, bits: int, base: int, shift: int) -> Any:
     if shift >= 0:
         return offset ^ (offset & field << (base + shift)) >> shift
     return offset ^ (offset & field << base) << -shift
-
-
-def _log2(factor: int) -> int:
-    if factor < 1 or factor & (factor - 1):
-        raise ValueError(f"{factor} is not a power of two")
-    return factor.bit_length() - 1

@@ -83,12 +83,6 @@ def _copy_async(ev: Evaluator, call: BuiltinCall) -> Value:
     return number(0)
 
 
-@builtin("aligned_size_t", least=1)
-def _aligned_size(ev: Evaluator, call: BuiltinCall) -> Value:
-    """Evaluates `cuda::aligned_size_t<ALIGNMENT>(size)`."""
-    return argument_values(ev, call.node)[0]
-
-
 @builtin("memcpy_async", least=3)
 def _memcpy_async(ev: Evaluator, call: BuiltinCall) -> Value:
     """Evaluates `memcpy_async([group,] dst, src, size[, pipeline])`."""

@@ -170,7 +170,7 @@ def _absolute(ev: Evaluator, call: BuiltinCall) -> Value:
     "move", "forward", "__builtin_expect", "__builtin_assume_aligned", "__cvta_generic_to_global",
     "__cvta_generic_to_local", "__cvta_generic_to_constant", "__cvta_global_to_generic",
     "__cvta_shared_to_generic", "__cvta_local_to_generic", "__cvta_constant_to_generic",
-    "launder", "as_const", "to_address", "__nv_associate_access_property",
+    "launder", "as_const", "to_address", "__nv_associate_access_property", "aligned_size_t",
     least=1,
 )  # fmt: skip
 def _through(ev: Evaluator, call: BuiltinCall) -> Value:

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import field
 
+from smemlint.analysis.simt.codegen.loaded_values import is_own
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 
@@ -68,14 +69,10 @@ def dead_values(block: ir.Compound) -> DeadValues | None:
 
 
 def _is_number(node: ir.Decl) -> bool:
-    kind = node.type
-    return (
-        isinstance(kind, ir.TypeDecl)
-        and isinstance(kind.type, ir.IdentifierType)
-        and _NUMBERS.issuperset(kind.type.names)
-        and not node.storage
-        and "volatile" not in (*node.quals, *kind.quals)
-    )
+    match node.type:
+        case ir.TypeDecl(type=ir.IdentifierType(names=names)):
+            return _NUMBERS.issuperset(names) and is_own(node)
+    return False
 
 
 @dataclass(slots=True, eq=False)

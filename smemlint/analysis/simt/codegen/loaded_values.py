@@ -59,7 +59,7 @@ def loaded_values(items: Sequence[ir.Node]) -> Iterator[tuple[int, LoadedValue]]
 def own_variables(items: Sequence[ir.Node]) -> Iterator[str]:
     """Yields the variables that statements declare and each thread has for itself."""
     for item in items:
-        if isinstance(item, ir.Decl) and _is_own(item):
+        if isinstance(item, ir.Decl) and is_own(item):
             yield item.name
 
 
@@ -69,7 +69,7 @@ def given_value(item: ir.Node) -> tuple[str, ir.Node | None]:
     So does one that gives a value to an element or member, and a short loop of such statements.
     """
     match item:
-        case ir.Decl(name=name, init=ir.Expression() as value) if _is_own(item):
+        case ir.Decl(name=name, init=ir.Expression() as value) if is_own(item):
             return name, value if _is_pure(value) else None
         case ir.Assignment(op="=", lvalue=place, rvalue=value):
             return variable_of(place), value if _is_pure(value) else None
@@ -97,7 +97,7 @@ def variable_of(place: ir.Node) -> str:
     return place.name if isinstance(place, ir.ID) else ""
 
 
-def _is_own(item: ir.Decl) -> bool:
+def is_own(item: ir.Decl) -> bool:
     """Returns whether a declaration is of a variable that each thread has."""
     ctype = item.type
     while isinstance(ctype, ir.ArrayDecl):

@@ -37,6 +37,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
+from smemlint.analysis.simt.codegen.loaded_values import is_own
 from smemlint.analysis.simt.codegen.places import (
     Counter,
     Place,
@@ -54,7 +55,6 @@ _LOADS = (ir.ArrayRef, ir.StructRef, ir.UnaryOp)
 _UNREAD = (ir.Unparsed, ir.UnparsedType)
 _CONDITIONAL = (ir.If, ir.Switch, ir.TernaryOp, ir.For, ir.While, ir.RangeFor)
 _CONVERSION = re.compile(r"__[a-z]\w*2[a-z]\w*")  # __half2float, __float22half2_rn
-_OTHERS = frozenset(("static", "extern", "__shared__", "volatile", "constexpr"))
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +127,7 @@ def parts_read(block: ir.Compound) -> dict[ir.Node, PartsRead]:
     Args:
         block: with the declarations.
     """
-    declared = {d.name: d for d in block.block_items if isinstance(d, ir.Decl) and _is_kept(d)}
+    declared = {d.name: d for d in block.block_items if isinstance(d, ir.Decl) and is_own(d)}
     if not declared or not any(map(_may_be_loaded, block.block_items)):
         return {}
     nodes = list(block.walk())
@@ -164,16 +164,6 @@ def parts_of_parameter(body: ir.Compound, name: str) -> PartsRead | None:
 def _may_be_loaded(item: ir.Node) -> bool:
     """Returns whether a statement is, or may hold, a load of a variable."""
     return not isinstance(item, ir.Decl) or isinstance(item.init, ir.Expression)
-
-
-def _is_kept(node: ir.Decl) -> bool:
-    """Returns whether a declaration is of an array, a class or a number of the thread's own."""
-    if not node.name or not _OTHERS.isdisjoint((*node.storage, *node.quals)):
-        return False
-    kind = node.type
-    while isinstance(kind, ir.ArrayDecl):
-        kind = kind.type
-    return isinstance(kind, ir.TypeDecl) and "volatile" not in kind.quals
 
 
 @dataclass(slots=True, eq=False)

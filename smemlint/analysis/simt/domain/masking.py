@@ -161,13 +161,14 @@ def chosen(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
 
 
 def _with_form(a: Value, b: Value, result: Value) -> Value:
-    x, y, both = map(_number_of, (a, b, result))
+    x, y, both = map(number_of, (a, b, result))
     if x is not None and y is not None and both is not None and both is not x:
         both.form = chosen_scev(x, y, both)
     return result
 
 
-def _number_of(value: Value) -> AffineInt | None:
+def number_of(value: Value | None) -> AffineInt | None:
+    """Returns an integer, or where a pointer points to; None of all else."""
     number = value.offset if isinstance(value, Pointer) else value
     return number if isinstance(number, AffineInt) else None
 
@@ -177,7 +178,7 @@ def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     before = under_mask(None, old)
     result = _with_form(value, before, _selected(mask, value, before))
     if not isinstance(result, Unknown):
-        of_all, of_writers = _number_of(result), _number_of(value)
+        of_all, of_writers = number_of(result), number_of(value)
         if of_all is not None and of_writers is not None and of_all is not of_writers:
             of_all.written = (mask, of_writers)
         return result

@@ -7,7 +7,7 @@ condition is run, rolled back and joined with its alternative.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -68,6 +68,11 @@ class Memory:
             ends[key] = (obj, offset, obj.cells.get(offset))
             _put(obj, offset, old)
         return ends
+
+    def replay(self, cells: Iterable[tuple[Object, int, Value | None]]) -> None:
+        """Gives cells values that they had, see `rollback`."""
+        for obj, offset, value in cells:
+            self.set_cell(obj, offset, value)
 
     def commit(self, ended: Collection[int] = ()) -> UndoLog:
         """Keeps everything since `begin`; returns the values from before.
@@ -175,11 +180,6 @@ class Memory:
         for offset in list(obj.cells):
             self.set_cell(obj, offset, unknown)
         obj.default = unknown
-
-    def is_forgotten(self, obj: Object) -> bool:
-        """Returns whether an object was made unknown, if only on some way."""
-        default = obj.default
-        return isinstance(default, Unknown) and default.reason.code is ReasonCode.UNKNOWN_ADDRESS
 
     def _read_aggregate(
         self, obj: Object, offset: AffineInt, type: RecordType | ArrayType

@@ -243,7 +243,7 @@ def execute_both_ways(
         state.mask = alive[0].mask
         chosen = [] if any(end.has_ended for end in ends) else [alive[0].taken]
         assume(ev, [*chosen, *alive[0].guards], has_returned)
-        _replay(ev, alive[0].writes)
+        ev.state.memory.replay(alive[0].writes.values())
         return
     state.mask = kept(mask, ends[0].mask | ends[1].mask)
     for other, (_, began, _), end in zip(ends[::-1], (first, second), ends, strict=True):
@@ -327,8 +327,3 @@ def execute_alternative(
         writes = state.memory.rollback()
         has_ended, state.ended = state.ended is not ended, ended
     return End(taken, state.mask, writes, guards, has_ended)
-
-
-def _replay(ev: Evaluator, writes: UndoLog) -> None:
-    for obj, offset, value in writes.values():
-        ev.state.memory.set_cell(obj, offset, value)

@@ -29,7 +29,7 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
     outside = next((a for a in first.accesses if _refutes(a, first.instance)), None)
     if outside is not None and outside.array is not None:
         text = f"the block shape is not known: the guess reaches outside `{outside.array.name}`"
-        return _only_sampled(first, Reason(ReasonCode.UNKNOWN_BLOCK, text))
+        return sampled(first, Reason(ReasonCode.UNKNOWN_BLOCK, text))
     if len(facts) == 1:
         return first
     facts = sorted(facts, key=lambda f: any(_reaches_outside(a, warps=1) for a in f.accesses))
@@ -125,8 +125,8 @@ def _reaches_outside(access: Access, warps: int = MAX_THREADS // 32) -> bool:
     return False
 
 
-def _only_sampled(facts: KernelFacts, reason: Reason) -> KernelFacts:
-    """Returns the facts of one guess, none of them to be relied on."""
+def sampled(facts: KernelFacts, reason: Reason) -> KernelFacts:
+    """Returns the facts of one guess of several, none of them to be relied on, and why."""
     return replace(facts, accesses=tuple(as_sample(a, reason) for a in facts.accesses))
 
 

@@ -21,7 +21,7 @@ from smemlint.analysis.simt.codegen.unroll import (
 )
 from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.masking import truth_bounds
+from smemlint.analysis.simt.domain.masking import number_of, truth_bounds
 from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
@@ -340,12 +340,6 @@ def _mark_loop_carried(
         set_form(ev, obj, at, form)
         if not isinstance(value, Pointer):
             yield key
-
-
-def number_of(value: Value | None) -> AffineInt | None:
-    """Returns an integer, or where a pointer points to; None of all else."""
-    number = value.offset if isinstance(value, Pointer) else value
-    return number if isinstance(number, AffineInt) else None
 
 
 def set_form(ev: Evaluator, obj: Object, at: int, form: Scev) -> None:

@@ -18,7 +18,7 @@ from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
 from smemlint.analysis.simt.domain.environment import Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.masking import same
+from smemlint.analysis.simt.domain.masking import number_of, same
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -40,7 +40,6 @@ from smemlint.analysis.simt.loops.known_trips import (
     Trips,
     execute_iterations,
     foresee_trips,
-    number_of,
     set_form,
 )
 from smemlint.analysis.simt.loops.periodic import REPEATED, execute_blocks

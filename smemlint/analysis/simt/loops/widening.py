@@ -160,14 +160,14 @@ def execute_widened(
             run = _find_changes(ev, forms, trip, step, body, loop, mask, is_dry=is_dry)
             if not run.has_changed or is_tentative:
                 break
-        _set_cells(ev, forms)
+        ev.state.memory.replay(forms.values())
         if not ev.policy.tracks_scev:
             state.widened[node] = run.begun | forms, misses + (is_tried and attempt > 0)
         is_enough = not run.has_changed or is_tentative
         if is_enough and (state.trace.is_muted or not is_dry):  # it stands for all
             for obj, offset, end in () if is_dry else run.ends.values():
                 state.memory.set_cell(obj, offset, end)
-            _set_cells(ev, forms)
+            ev.state.memory.replay(forms.values())
             state.frame.returns += run.returns
             state.frame.pending.jumps += run.jumps
             gone = run.gone
@@ -177,7 +177,7 @@ def execute_widened(
             moves_pointers = any(isinstance(value, Pointer) for _, _, value in forms.values())
             _execute_general(ev, node, step, body, trip, moves_pointers=moves_pointers)
             gone = mask & ~(state.mask | loop.broken)
-            _set_cells(ev, forms)
+            ev.state.memory.replay(forms.values())
     finally:
         state.open_loops -= 1
         state.sums.leave(mark)
@@ -268,11 +268,6 @@ def _forms_of_before(ev: Evaluator, known: Forms, trip: AffineInt) -> Forms:
     return found
 
 
-def _set_cells(ev: Evaluator, forms: Forms) -> None:
-    for obj, offset, value in forms.values():
-        ev.state.memory.set_cell(obj, offset, value)
-
-
 def _forget_numbers(ev: Evaluator, forms: Forms) -> None:
     """Forgets what a loop changed, where each thread may leave it in another iteration."""
     for obj, offset, value in forms.values():
@@ -310,7 +305,7 @@ def _find_changes(
     """Updates the general forms by running one iteration, which is undone."""
     state = ev.state
     starts = set(forms)
-    _set_cells(ev, forms)
+    ev.state.memory.replay(forms.values())
     if is_dry:
         state.trace.mute()
         state.tried_loops += 1

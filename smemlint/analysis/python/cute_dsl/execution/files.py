@@ -30,7 +30,6 @@ from smemlint.analysis.python.cute_dsl.execution.outside.agreement import (
     is_mostly_decided,
     joined,
     most_decided,
-    sampled,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
 from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
@@ -49,6 +48,7 @@ from smemlint.analysis.python.cute_dsl.execution.outside.switches import (
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access, ways_of
 from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run, choices_of, flags_of
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value
+from smemlint.analysis.simt.kernel.consensus import sampled
 from smemlint.config.settings import Settings
 from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import guessed_rows, names_shared_tensor

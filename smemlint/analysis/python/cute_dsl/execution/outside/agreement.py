@@ -39,11 +39,6 @@ def joined(found: Sequence[KernelFacts]) -> KernelFacts:
     return replace(agreed, accesses=(*agreed.accesses, *further.values()))
 
 
-def sampled(facts: KernelFacts, reason: Reason) -> KernelFacts:
-    """Returns a kernel whose figures are those of one guess of several, and why."""
-    return replace(facts, accesses=tuple(as_sample(a, reason) for a in facts.accesses))
-
-
 def beyond(
     facts: KernelFacts, known: Set[tuple[Span, AccessKind]], reached: Set[Span]
 ) -> KernelFacts:
