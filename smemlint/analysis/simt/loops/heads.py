@@ -83,6 +83,17 @@ def counter_of(node: ir.Node) -> str:
     return ""
 
 
+def numbers_tested(ev: Evaluator, cond: ir.Node | None) -> list[AffineInt]:
+    """Returns what the variables in a condition hold; nothing of one that reads other memory."""
+    parts = list(cond.walk()) if cond is not None else []
+    if not all(isinstance(part, ir.ID | ir.Constant | ir.BinaryOp) for part in parts):
+        return []
+    bindings = [ev.state.lookup(part.name) for part in parts if isinstance(part, ir.ID)]
+    values = [content_of(b) if isinstance(b, Variable) else b for b in bindings if b is not None]
+    numbers = [value for value in values if isinstance(value, AffineInt)]
+    return numbers if len(numbers) == len(values) else []
+
+
 def begins_at_constant(ev: Evaluator, node: ir.Node, step: ir.Node | None = None) -> bool:
     """Returns whether a loop begins to count at a constant.
 

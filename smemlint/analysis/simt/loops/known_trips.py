@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from typing import TypeAlias
@@ -35,6 +36,7 @@ from smemlint.analysis.simt.loops.heads import (
     is_geometric,
     may_be_left,
     may_wrap,
+    numbers_tested,
     tests_indices,
 )
 from smemlint.analysis.simt.loops.modified import keeps_what_is_followed
@@ -200,11 +202,15 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
         if run.together is not None and not loop.copy:
             run.atoms.update(_mark_loop_carried(ev, run.carried, parts.node, run.together, done))
         starts.append(len(state.trace.items))
+        tested = numbers_tested(ev, parts.cond)
         execute_iteration(ev, loop.counter, parts.step, parts.body, loop)
-        if _is_endless(parts) and (
-            loop.is_left_openly or _has_returned_openly(state.frame.returns[returned:])
-        ):
+        if not loop.is_left_openly and not _has_returned_openly(state.frame.returns[returned:]):
+            continue
+        if _is_endless(parts):
             execute_widened(ev, parts.node, None, parts.step, parts.body, is_uniform=True)
+            return
+        if tested and all(map(operator.is_, tested, numbers_tested(ev, parts.cond))):
+            _execute_general(ev, parts, times=1)  # only what is open ends it
             return
 
 
@@ -266,7 +272,6 @@ def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) ->
     state = ev.state
     is_spent = trips >= state.budget.max_trips or state.budget.has_spent(state.loops[-1].share)
     if isinstance(parts.node, ir.RangeFor) or (trips and is_spent):
-        state.loops[-1].is_general = not isinstance(parts.node, ir.RangeFor)
         _execute_general(ev, parts, times=max(rest, 1))
         return None
     if parts.cond is None:
@@ -296,6 +301,7 @@ def _execute_general(ev: Evaluator, parts: LoopParts, times: int) -> None:
     """Runs one iteration that stands for so many."""
     trace = ev.state.trace
     begin = len(trace.items)
+    ev.state.loops[-1].is_general = not isinstance(parts.node, ir.RangeFor)
     execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=True)
     for item in trace.items[begin:] if times > 1 else ():
         if isinstance(item, Event):

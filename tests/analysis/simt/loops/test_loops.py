@@ -165,6 +165,20 @@ def test_an_endless_loop_that_data_end_is_run_for_its_first_and_a_general_iterat
     assert [[c.subject for c in a.conditions] for a in found][1] == ["g[n] > 0"]
 
 
+@pytest.mark.parametrize(
+    ("count", "times"),
+    [("last = g[n]", 2), ("i++", 2), ("m += 4", 5)],
+    ids=["nothing changes the condition", "another number counts", "the condition counts"],
+)
+def test_a_loop_whose_condition_nothing_changes_is_endless_where_data_leave_it(count, times):
+    body = (
+        f"int last = 0, i = 0, m = 0;\nwhile (t + m < 20) {{ s[t * 2] = last;\n"
+        f"if (g[n] > last) break; {count}; }}\ns[t] = i;"
+    )
+    found = accesses_of(kernel(body))
+    assert [(a.instructions, a.wavefronts.max) for a in found] == [(times, 2), (1, 1)]
+
+
 def test_goto_is_not_followed_and_said():
     facts = facts_of(kernel("again: s[t] = 1; if (n) goto again;"))
     assert "not-modelled" in [n.reason.code for k in facts.kernels for n in k.not_analysed]
