@@ -154,8 +154,8 @@ class _Climb:
         done[function] = function in self._found and function not in self._above
         if not done[function]:
             callers = self._above.get(function)
-            settled = [self._settle(c, done) for c in callers or ()]
-            done[function] = any(settled)
+            for caller in callers or ():  # those that it calls in turn see what is known so far
+                done[function] |= self._settle(caller, done)
             if done[function] and function.name in self._unfollowed:
                 self._found[function] = self._run(function)  # they do not come to all that it does
             elif done[function]:
