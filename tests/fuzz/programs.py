@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 NS = (0, 1, 2, 3, 5, 8, 13, 37, 100)
 """Values of `n` that programs are run with."""
 THREADS = 64
+_HELD = (("volatile int *", "s"), ("int", "0"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +252,12 @@ def program(seed: int, number: int) -> Program:
     w.line("  __shared__ volatile int s[4096]; int t = threadIdx.x;", "")
     w.line(f"  int v0 = {rng.choice(('0', '1', 't', 't * 2'))}, v1 = t, v2 = {rng.choice('1234')};")
     w.line("  int c0, c1, q[2] = {2, t};")
+    if rng.random() < 0.4:  # the number lies behind a pointer in its object
+        cuda, plain = (
+            f"  struct {{ {kind} x, y; int v; }} o = {{{at}, {at}, 1}};" for kind, at in _HELD
+        )
+        w.line(cuda, plain)
+        w.names.append("o.v")
     w.line("  volatile int *p = s;", "  int p = 0;")
     w.is_declared = True
     w.block(3, rng.randint(3, 7))

@@ -542,3 +542,27 @@ void f(float *g, bool flag) { k<<<1, 256>>>(g, flag); }
 def test_a_flag_that_a_kernel_is_given_leaves_both_operands_of_a_choice(text, loads) -> None:
     found = [a for a in accesses_of(FLAG % text) if a.kind is AccessKind.LOAD]
     assert [a.wavefronts and a.wavefronts.mean for a in found] == loads
+
+
+@pytest.mark.parametrize(
+    ("body", "condition", "holds"),
+    [
+        ("if (!n) return; s[8 * t] = 1;", "!n", False),
+        ("if (!(n > 16)) s[8 * t] = 1;", "!(n > 16)", True),
+        ("if (!(n > 16)) t += 1; else s[8 * t] = 1;", "!(n > 16)", False),
+        ("if (n > 16) return; s[8 * t] = 1;", "n > 16", False),
+        ("for (;;) { if (!g[0]) break; s[8 * t] = 1; }", "!g[0]", False),
+    ],
+)
+def test_a_condition_that_the_program_negates_holds_where_it_does(body, condition, holds):
+    source = f"""
+__global__ void k(const int *g, int n) {{
+  __shared__ volatile int s[1024];
+  int t = threadIdx.x;
+  {body}
+}}
+void f(const int *g, int n) {{ k<<<1, 64>>>(g, n); }}
+"""
+    (store,) = accesses_of(source)
+    assert outcome(condition, holds) in store.assumptions
+    assert outcome(condition, not holds) not in store.assumptions

@@ -179,7 +179,8 @@ def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     result = _with_form(value, before, _selected(mask, value, before))
     if not isinstance(result, Unknown):
         of_all, of_writers = number_of(result), number_of(value)
-        if of_all is not None and of_writers is not None and of_all is not of_writers:
+        is_shared = np.count_nonzero(mask) > 1  # one thread shares no number
+        if is_shared and of_all is not None and of_writers is not None and of_all is not of_writers:
             of_all.written = (mask, of_writers)
         return result
     kept: Value | None = None

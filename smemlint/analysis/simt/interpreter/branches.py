@@ -140,7 +140,7 @@ def _alternatives(ev: Evaluator, cond: ir.Node) -> tuple[Assumption, Assumption]
     """Returns that a condition holds and that it does not, as the user wrote it."""
     text = ev.state.source_text(cond)
     found = outcome(text, True), outcome(text, False)
-    is_ours = isinstance(cond, ir.UnaryOp) and cond.at == cond.expr.at
+    is_ours = isinstance(cond, ir.UnaryOp) and ev.state.source_text(cond.expr) == text
     return found[::-1] if is_ours else found
 
 

@@ -343,7 +343,8 @@ def _find_changes(
             forms.setdefault(key, (obj, offset, begin))
             continue
         general = widen(ev, inside, then, trip, obj, key in starts)
-        if general is not None and isinstance(begin, PartialValue):
+        is_of_some = inside is not begin or then is not end or isinstance(begin, PartialValue)
+        if general is not None and is_of_some:  # what other threads hold stays
             general = masked_update(mask, general, begin)
         if general is not None and not (key in forms and same(forms[key][2], general)):
             forms[key] = (obj, offset, general)
