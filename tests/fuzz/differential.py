@@ -139,7 +139,7 @@ def main() -> None:
     arguments.add_argument("--only", type=int)
     given = arguments.parse_args()
     numbers = range(given.programs) if given.only is None else [given.only]
-    programs = {k: program(given.seed, k) for k in numbers}
+    programs = {k: program(given.seed, k, has_members=k % 2 == 1) for k in numbers}
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(programs, Path(folder))
     bad = compared = 0

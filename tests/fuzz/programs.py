@@ -241,8 +241,14 @@ class _Writer:
             self.line(f"s[{index}] = 1;", f"access(__LINE__, {index});")
 
 
-def program(seed: int, number: int) -> Program:
-    """The program of that number; the same in every run."""
+def program(seed: int, number: int, *, has_members: bool = False) -> Program:
+    """The program of that number; the same in every run.
+
+    Args:
+        seed: of all programs of a run.
+        number: of this one.
+        has_members: a number may lie behind pointers in its object.
+    """
     rng = random.Random(f"{seed}:{number}")
     w = _Writer(rng, number)
     for h in range(rng.randint(0, 2)):
@@ -252,7 +258,7 @@ def program(seed: int, number: int) -> Program:
     w.line("  __shared__ volatile int s[4096]; int t = threadIdx.x;", "")
     w.line(f"  int v0 = {rng.choice(('0', '1', 't', 't * 2'))}, v1 = t, v2 = {rng.choice('1234')};")
     w.line("  int c0, c1, q[2] = {2, t};")
-    if rng.random() < 0.4:  # the number lies behind a pointer in its object
+    if has_members and rng.random() < 0.6:
         cuda, plain = (
             f"  struct {{ {kind} x, y; int v; }} o = {{{at}, {at}, 1}};" for kind, at in _HELD
         )

@@ -73,6 +73,7 @@ _ARCHITECTURES = "#pragma once\nnamespace cutlass {{ namespace arch {{\n{}\n}} }
 )
 _BARRIER = """\
 #pragma once
+#include "cutlass/cutlass.h"
 namespace cutlass { namespace arch {
 struct ClusterBarrier {
   using ValueType = uint64_t;
