@@ -95,9 +95,9 @@ def _joined(ctype: RecordType, scalars: Sequence[Bytes], read: Sequence[Bytes]) 
     runs = groupby(enumerate(read), lambda pair: (pair[1][1], pair[1][0] - pair[0] * pair[1][1]))
     for (size, _), run in runs:
         own = [each for _, each in run]
-        first, aligned = own[0][0] // size, ctype.align // size
-        if size < WORD and aligned > 1 and own[0][0] % size == 0:
-            most = WIDEST_ACCESS // size
+        is_part = 0 < size < WORD  # the size of a member may not be known
+        if is_part and ctype.align > size and own[0][0] % size == 0:
+            first, aligned, most = own[0][0] // size, ctype.align // size, WIDEST_ACCESS // size
             fused = pieces(first, len(own), aligned, most, is_load=True)
             own = [(at * size, count * size) for at, count in fused]
         found += own
