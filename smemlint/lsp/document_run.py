@@ -181,8 +181,7 @@ class DocumentRun:
         """Calls `partial` where there is more to show than it was called with before.
 
         Of accesses that no kernel came to yet, what was found before the edit is shown; where no
-        kernel was evaluated, the rest is known, too, and all of it is shown in a moment. What was
-        not analysed before may be now: half typed text has brackets that are not closed.
+        kernel was evaluated, the rest is known, too, and all of it is shown in a moment.
         """
         if self._partial is None or self._memory.misses == self._misses:
             return
@@ -194,7 +193,6 @@ class DocumentRun:
             tuple(
                 finding
                 for finding in self._before
-                if not finding.gaps
                 if (access := finding.access) is None
                 or (access.instance.kernel, access.span) not in reached
             )

@@ -7,7 +7,7 @@ and the rules are run on them again; fixes move along.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from smemlint.finding import Finding
 from smemlint.frontend.heuristics import may_matter_in_a_comment
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
-from smemlint.lsp.relocate import Relocation, Tree
+from smemlint.lsp.relocate import Relocation
 from smemlint.lsp.token_text import (
     CannotMove,
     Movement,
@@ -109,21 +109,21 @@ class KeptResults:
         return found
 
     def before_the_edit(self) -> list[Finding]:
-        """Returns what was found before the document was edited, but what the edit touched."""
+        """Returns what was found before the document was edited, but what the edit touched.
+
+        What was not analysed is left out, which may be now: half typed text has open brackets.
+        """
         kept = self._kept
         if kept is None or self._path not in kept.sources:
             return []
         old, new = kept.sources[self._path].text, self._now[self._path].text
         movement = around_the_edit(kept.text.places, old, self.tokens_of(new).places, new)
-        relocation, facts = Relocation(movement), merge(list(kept.results.values())).facts
-
-        def moved(values: Iterable[Tree]) -> Iterator[Tree]:
-            for value in values:
-                with suppress(CannotMove):
-                    yield relocation.moved(value)
-
-        left = Facts(tuple(moved(facts.kernels)), tuple(moved(facts.not_analysed)))
-        return run_rules(left, self._settings_of)
+        relocation, kernels = Relocation(movement), []
+        for kernel in merge(list(kept.results.values())).facts.kernels:
+            with suppress(CannotMove):
+                kernels.append(relocation.moved(kernel))
+        found = run_rules(Facts(tuple(kernels)), self._settings_of)
+        return [finding for finding in found if not finding.gaps]
 
     def _text(self) -> VisibleText:
         return VisibleText.all_of(self.tokens_of(self._now[self._path].text))

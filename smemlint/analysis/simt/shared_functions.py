@@ -31,12 +31,12 @@ def shared_names(unit: Unit) -> frozenset[str]:
 def shared_variables(unit: Unit) -> frozenset[str]:
     """Returns the names of the shared variables that stand outside of functions."""
     known = unit.memory.get("shared variables")
-    if known is None:
+    if not isinstance(known, frozenset):
         declared = (d for group in unit.declarations.values() for d in group)
         known = unit.memory["shared variables"] = frozenset(
             d.name for d in declared if d.kind == "variable" and "__shared__" in d.specifiers
         )
-    return known  # type: ignore[return-value]
+    return known
 
 
 def touches_shared(function: Function, unit: Unit) -> bool:
