@@ -25,7 +25,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed, evaluate_kernel
 from smemlint.analysis.simt.launches.host_runs import HostRun, launches_of
-from smemlint.analysis.simt.launches.launches import Launch
+from smemlint.analysis.simt.launches.launch import Launch
 from smemlint.config.settings import Settings
 from smemlint.facts import Instance, KernelFacts
 from smemlint.frontend.cuda.unit import LoadOptions, load_unit

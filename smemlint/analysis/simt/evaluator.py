@@ -33,7 +33,6 @@ class TypeResolver(Protocol):
 
     def record(self, name: str, arguments: tuple[str, ...]) -> CType | None:
         """Returns the class of the unit that a name with template arguments means."""
-        ...
 
     def spelled(self, spelling: str) -> CType | None:
         """Returns the type that one (qualified, templated) word names; None where it names none."""

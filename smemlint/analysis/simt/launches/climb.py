@@ -15,7 +15,7 @@ from smemlint.analysis.simt.launches.bindings import is_known
 from smemlint.analysis.simt.launches.host_code import HostCode
 from smemlint.analysis.simt.launches.host_runs import HostRun, instantiations_of
 from smemlint.analysis.simt.launches.instantiations import is_instantiated, is_of_template
-from smemlint.analysis.simt.launches.launches import Launch
+from smemlint.analysis.simt.launches.launch import Launch
 from smemlint.analysis.simt.launches.open_parameters import OpenParameters, open_parameters
 from smemlint.analysis.simt.launches.search import LaunchSearch
 from smemlint.analysis.simt.launches.written_variables import written_variables

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TypeAlias
 
-from smemlint.analysis.simt.launches.host_interpreter import CONFIGURED_LAUNCHERS, LAUNCHERS
+from smemlint.analysis.simt.launches.launch import LAUNCHERS
 from smemlint.analysis.simt.loops.mod_ref import root_of
 from smemlint.analysis.simt.types.overloads import signature_of
 from smemlint.frontend import ir
@@ -165,7 +165,7 @@ class Dependences:
     def _read_call(self, node: ir.FuncCall, control: _Control) -> None:
         inner = node.name
         name = ir.called_name(inner)
-        is_launcher = name in LAUNCHERS or name in CONFIGURED_LAUNCHERS or launches_kernel(name)
+        is_launcher = name in LAUNCHERS or launches_kernel(name)
         if is_launcher or name in self._launching:
             self.launches.append(node)
             return

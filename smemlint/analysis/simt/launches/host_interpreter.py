@@ -8,7 +8,7 @@ threads = parse(..)`), the known one is kept: that is the default path, and the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import field, replace
 
 from smemlint.analysis.simt.builtins.ends import end_threads
 from smemlint.analysis.simt.calls.lambdas import closure_of
@@ -17,7 +17,7 @@ from smemlint.analysis.simt.domain.environment import Binding, Operand
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.launches.equal_conditions import TakenConditions
-from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
+from smemlint.analysis.simt.launches.launch import LAUNCHERS
 from smemlint.analysis.simt.launches.skipped_calls import (
     forget_arguments,
     is_text,
@@ -27,31 +27,16 @@ from smemlint.analysis.simt.launches.skipped_calls import (
     only_tells,
     surely_ends,
 )
-from smemlint.analysis.simt.launches.valuation import Results, Valuation
+from smemlint.analysis.simt.launches.valuation import OpenDefaults, Results, Valuation
 from smemlint.analysis.simt.launches.written_variables import FileVariables
 from smemlint.analysis.simt.types.overloads import unqualified
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
+from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HELPER_STEPS
 from smemlint.reasons import PLACE, Assumption, Line, ReasonCode, Topic
 
-LAUNCHERS = {
-    "cudaLaunchKernel": (0, 2, 4),
-    "cudaLaunchCooperativeKernel": (0, 2, 4),
-    "hipLaunchKernelGGL": (0, 2, 3),
-    "launch_kernel_on_cluster": (1, 0, 0),
-    "cudaGraphAddKernelNode": (4, 4, 4),
-}
-"""Function -> positions of kernel, block and dynamic shared memory.
-
-CUTLASS's takes the shapes and the shared memory as one `ClusterLaunchParams`, graphs take all in
-one `cudaKernelNodeParams`.
-"""
-LISTED_LAUNCHERS = frozenset(("cudaLaunchKernel", "cudaLaunchCooperativeKernel"))
-"""Functions that take pointers to what is passed in an array behind the block."""
-CONFIGURED_LAUNCHERS = frozenset(("cudaLaunchKernelEx", "cudaLaunchKernelExC"))
-"""Functions that take a `cudaLaunchConfig_t` and a kernel; the first also what it is passed."""
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
 _STATEMENTS = (*_LOOPS, ir.If, ir.Switch, ir.Assignment, ir.FuncCall, ir.Decl)
 
@@ -60,19 +45,38 @@ class _CallTooLong(Exception):
     """A called function does more than compute a launch configuration."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class HostPaths:
+    """Which way host code is run, and what is known of its launches before.
+
+    Attributes:
+        launching: names of functions that launch, themselves or through others.
+        default_path: known numbers win over unknown ones where control flow joins.
+        open_defaults: the symbols that stand for these numbers then; None where these do.
+        taken: open choices that are made, and which alternative is taken.
+        irrelevant_choices: returns those of a function that no launch's shape hangs on, see
+            `open_parameters.IrrelevantChoices`.
+        followed: variables of files that shapes of launches may rest on, beside those of `dim3`.
+    """
+
+    launching: frozenset[str] = frozenset()
+    default_path: bool = False
+    open_defaults: OpenDefaults | None = None
+    taken: Mapping[ir.Node, int] = field(default_factory=dict)
+    irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset()
+    followed: frozenset[str] = frozenset()
+
+
+NO_PATHS = HostPaths()
+
+
 class HostPolicy(Policy):
     """The policy of host code; subclasses say what becomes of the calls that launch.
 
     Args:
         unit: of the function that is executed first.
         linked: further units whose functions may be called.
-        launching: names of functions that launch, themselves or through others.
-        default_path: known numbers win over unknown ones where control flow joins.
-        open_defaults: the symbols that stand for these numbers then; None where these do.
-        paths: open choices that are made, and which alternative is taken.
-        irrelevant_choices: returns those of a function that no launch's shape hangs on, see
-            `open_parameters.IrrelevantChoices`.
-        followed: variables of files that shapes of launches may rest on, beside those of `dim3`.
+        paths: which way it is run.
 
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
@@ -85,33 +89,18 @@ class HostPolicy(Policy):
     follows_lists = True
     is_given_null = True
 
-    def __init__(
-        self,
-        unit: Unit,
-        linked: Sequence[Unit] = (),
-        *,
-        launching: frozenset[str] = frozenset(),
-        default_path: bool = False,
-        open_defaults: OpenDefaults | None = None,
-        paths: Mapping[ir.Node, int] | None = None,
-        irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
-        followed: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, unit: Unit, linked: Sequence[Unit], paths: HostPaths) -> None:
         self.linked = (unit, *(u for u in linked if u is not unit))
-        self._launching = launching
+        self.paths = paths
         self.asked: dict[str, bool] = {}
         self.steps = 0
-        self.default_path = default_path
-        self._open_defaults = open_defaults
         self.domain = Results()
         self.has_default_path = False  # a known number met an unknown one
         self.defaults: dict[Assumption, None] = {}
-        self.variables = FileVariables(self.linked, followed, self.defaults)
-        self.valuation = Valuation(self.domain, open_defaults, self.defaults)
-        self.paths = paths or {}
+        self.variables = FileVariables(self.linked, paths.followed, self.defaults)
+        self.valuation = Valuation(self.domain, paths.open_defaults, self.defaults)
         self.alternatives: dict[ir.Node, int] = {}  # widths of choices between numbers
         self.irrelevant: set[ir.Node] = set()  # of these, those that no launch's shape hangs on
-        self._irrelevant_choices = irrelevant_choices
         self._taken = TakenConditions()
         self._widths: dict[ir.Node, int] = {}  # alternatives of statements that choose
         self._chosen: set[str] = set()  # the keys of what open choices between numbers give
@@ -124,7 +113,7 @@ class HostPolicy(Policy):
 
     def is_launching(self, name: str) -> bool:
         """Returns whether functions of a name launch."""
-        found = self.asked[name] = name in self._launching
+        found = self.asked[name] = name in self.paths.launching
         return found
 
     def _gives_launch(self, ev: Evaluator, operands: Sequence[Operand]) -> bool:
@@ -262,7 +251,7 @@ class HostPolicy(Policy):
 
     def may_end(self, ev: Evaluator) -> bool:
         """Returns whether the program ends; where defaults lead to that, others are given."""
-        return not self.default_path
+        return not self.paths.default_path
 
     def on_step(self, ev: Evaluator) -> None:
         """Counts a statement against the budget of the call under way."""
@@ -334,11 +323,11 @@ class HostPolicy(Policy):
 
         It is the one that an equal condition took before.
         """
-        if self._open_defaults is not None:
-            self._open_defaults.release(ev, node, self.domain.made_of)
+        if self.paths.open_defaults is not None:
+            self.paths.open_defaults.release(ev, node, self.domain.made_of)
         path = self._taken.known(ev, node, alternatives)
         if path is None:
-            path = self.paths.get(node)
+            path = self.paths.taken.get(node)
         if path is not None:
             self._taken.take(ev, node, alternatives, path)
         if path is None:
@@ -364,18 +353,18 @@ class HostPolicy(Policy):
             is_open = not isinstance(other, AffineInt) or bool(other.terms)
             if isinstance(known, AffineInt) and self._is_default(known) and is_open:
                 self.has_default_path = self.has_default_path or not self._is_irrelevant(ev, node)
-                return self._default(ev, known, node) if self.default_path else None
+                return self._default(ev, known, node) if self.paths.default_path else None
         return None
 
     def _is_default(self, value: AffineInt) -> bool:
-        is_open = self._open_defaults is not None and self._open_defaults.holds(value)
+        is_open = self.paths.open_defaults is not None and self.paths.open_defaults.holds(value)
         return value.constant is not None or is_open
 
     def _default(self, ev: Evaluator, known: AffineInt, node: ir.Node) -> AffineInt:
         """Returns the number of the default path, or the symbol that stands for it."""
         assumption = _assumed(ev, "with the default that the host code takes", node)
-        if self._open_defaults is not None:
-            symbol = self._open_defaults.symbol(self.domain, known, node, assumption)
+        if self.paths.open_defaults is not None:
+            symbol = self.paths.open_defaults.symbol(self.domain, known, node, assumption)
             self._chosen.add(symbol.terms[0][0].key)
             return symbol
         self.defaults.setdefault(assumption)
@@ -383,7 +372,7 @@ class HostPolicy(Policy):
 
     def _is_irrelevant(self, ev: Evaluator, node: ir.Node) -> bool:
         """Returns whether no launch's shape hangs on a choice of the function that is run."""
-        return node in self._irrelevant_choices(ev.state.frame.function)
+        return node in self.paths.irrelevant_choices(ev.state.frame.function)
 
     def _assume(self, ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> None:
         """Notes what is assumed where a node stands."""

@@ -12,14 +12,16 @@ from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.launches.bindings import is_known, scope_text
 from smemlint.analysis.simt.launches.host_code import distinct
 from smemlint.analysis.simt.launches.host_functions import execute_host_function, host_interpreter
+from smemlint.analysis.simt.launches.host_interpreter import HostPaths
 from smemlint.analysis.simt.launches.instantiations import (
     Instantiations,
     is_of_template,
     written_instantiations,
 )
-from smemlint.analysis.simt.launches.launches import Launch, LaunchPolicy
-from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
+from smemlint.analysis.simt.launches.launch import Launch
+from smemlint.analysis.simt.launches.launches import LaunchPolicy
 from smemlint.analysis.simt.launches.open_parameters import Flows, IrrelevantChoices
+from smemlint.analysis.simt.launches.valuation import OpenDefaults
 from smemlint.analysis.simt.launches.written_variables import written_variables
 from smemlint.facts import Span
 from smemlint.frontend import ir
@@ -129,57 +131,48 @@ def _run_under(host: _Host, scope: Scope) -> HostRun:
     launchers = [f for name in sorted(launching) for f in functions_named(name)]
     followed = irrelevant.variables_of((host.function, *launchers) if variables else ())
 
-    def run(
-        paths: Mapping[ir.Node, int] | None = None,
-        *,
-        default: bool = False,
-        open_defaults: OpenDefaults | None = None,
-    ) -> LaunchPolicy:
-        policy = LaunchPolicy(
-            unit,
-            linked,
-            launching=launching,
-            default_path=default,
-            open_defaults=open_defaults,
-            paths=paths,
-            irrelevant_choices=irrelevant.of,
-            followed=followed,
-        )
+    known = HostPaths(launching, irrelevant_choices=irrelevant.of, followed=followed)
+
+    def run(paths: HostPaths) -> LaunchPolicy:
+        policy = LaunchPolicy(unit, linked, paths)
         is_whole = execute_host_function(policy, host.function, scope)
         policy.is_cut = not is_whole or policy.loses_code
         return policy
 
-    strict = run()
+    strict = run(known)
     left_open = _open_kernels(strict.launches)
     on_every_path = replace(_joined_runs(strict.launches, [strict]), left_open=left_open)
     if host.kernel and on_every_path.is_enough_for(host.kernel):
         return on_every_path
     runs, latest = [strict], strict.launches
-    found = [launch for launch in latest if launch.block is not None]
+    found = _with_blocks(latest)
     is_open = any(launch.block is None and not launch.has_constant_block for launch in latest)
     hangs = any(n.block is None and n.hangs_on_choices for n in latest)
     widths = strict.alternatives.values()
     choices = {node: n for node, n in strict.alternatives.items() if node not in strict.irrelevant}
     if is_open and hangs and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
-        runs += map(run, _paths(choices))
+        runs += (run(replace(known, taken=taken)) for taken in _paths(choices))
         latest = _distinct(launch for policy in runs[1:] for launch in policy.launches)
-        found += _of_other_places((launch for launch in latest if launch.block is not None), found)
+        found += _of_other_places(_with_blocks(latest), found)
     others = _of_other_places((*strict.launches, *latest), found)
     is_open = not all(launch.has_constant_block for launch in others)
     if is_open and strict.has_default_path:
-        runs.append(run(default=True))
+        runs.append(run(replace(known, default_path=True)))
         latest = runs[-1].launches
-        found += _of_other_places((launch for launch in latest if launch.block is not None), found)
+        found += _of_other_places(_with_blocks(latest), found)
         others = _of_other_places(strict.launches, found)
         is_open = not all(launch.has_constant_block for launch in others)
         if is_open and not _come_to_the_same(strict.launches, latest):
-            runs.append(run(default=True, open_defaults=OpenDefaults()))
-            known = (launch for launch in runs[-1].launches if launch.block is not None)
-            found += _of_other_places(known, found)
+            runs.append(run(replace(known, default_path=True, open_defaults=OpenDefaults())))
+            found += _of_other_places(_with_blocks(runs[-1].launches), found)
     found += _of_other_places(latest, found)
     found += _of_other_places(strict.launches, found)
     kept = set(found).union(*(policy.with_unknowns for policy in runs))
     return _joined_runs(_marked(found, [n for n in latest if n not in kept]), runs)
+
+
+def _with_blocks(launches: Iterable[Launch]) -> list[Launch]:
+    return [launch for launch in launches if launch.block is not None]
 
 
 def _come_to_the_same(launches: Sequence[Launch], others: Sequence[Launch]) -> bool:

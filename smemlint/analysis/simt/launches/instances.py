@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
-from math import isqrt, prod
+from math import prod
 from operator import and_
 
 from smemlint.analysis.program.memo import Memo
@@ -26,32 +26,34 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
 from smemlint.analysis.simt.launches.bindings import is_bound, is_known, scope_text, shown_scope
+from smemlint.analysis.simt.launches.block_shapes import (
+    CUBE_SHAPES,
+    FLAT_SHAPES,
+    PLANE_SHAPES,
+    SHORT_ROWS,
+    Block,
+    at_limits,
+    axes_named,
+    blocks_of,
+    filled,
+    within,
+)
 from smemlint.analysis.simt.launches.climb import FoundLaunches, Wanted
 from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import compiled_scopes, written_instantiations
-from smemlint.analysis.simt.launches.launches import Extents, Launch
+from smemlint.analysis.simt.launches.launch import Launch
 from smemlint.analysis.simt.launches.search import LaunchSearch
-from smemlint.analysis.simt.launches.unnamed_launches import may_launch
+from smemlint.analysis.simt.launches.written_calls import may_launch
 from smemlint.analysis.simt.types.template_arguments import template_argument, value_argument
 from smemlint.config.options import read_block
 from smemlint.facts import Instance
-from smemlint.frontend import ir
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.program import Function, Unit
-from smemlint.limits.budgets import MAX_CALLED
 from smemlint.reasons import PLACE, Assumption, Line, Topic
 
-_THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
-_FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
-_PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
-_CUBE_SHAPES = (*_PLANE_SHAPES, (8, 8, 4))
-_SHORT_ROWS = (8, 32, 1)
-"""Of launches that compute their rows: `dim3(512 / y, y)`."""
 _LAUNCH = f"launch at {PLACE}"
 _BOUNDS = "__launch_bounds__"
 
-
-Block = tuple[int, int, int]
 _Text = tuple[tuple[str, str], ...]
 _Group = tuple[_Text, Block | None, bool]
 
@@ -229,15 +231,15 @@ class Instances:
         _, y, z = launch.extents if launch is not None else (None, None, None)
         axes = self._axes_of(function) if not y == z == 1 else frozenset()
         if bound is not None:
-            counted = _blocks_of(bound, axes) if axes else [(bound, 1, 1)]
+            counted = blocks_of(bound, axes) if axes else [(bound, 1, 1)]
             known, origin = f"`{_BOUNDS}` counts {bound} threads", _BOUNDS
             return self._for_shapes(function, scope, counted, known, assumptions, None, origin)
-        several: Sequence[Block] = _CUBE_SHAPES if "z" in axes and z != 1 else _PLANE_SHAPES
-        shapes = several if axes else _FLAT_SHAPES
+        several: Sequence[Block] = CUBE_SHAPES if "z" in axes and z != 1 else PLANE_SHAPES
+        shapes = several if axes else FLAT_SHAPES
         known = "no launch was found"
         if launch is not None:
-            shapes = (*shapes, _SHORT_ROWS) if shapes is _PLANE_SHAPES else shapes
-            shapes = _within(shapes, launch.limits) or _at_limits(launch)
+            shapes = (*shapes, SHORT_ROWS) if shapes is PLANE_SHAPES else shapes
+            shapes = within(shapes, launch.limits) or at_limits(launch.extents, launch.limits)
             known = f"the {_LAUNCH} has a block size that is known only at run time"
         place = _line(launch) if launch is not None else None
         tied = launch.tied if launch is not None else ()
@@ -279,9 +281,9 @@ class Instances:
         """
         x, y, z = launch.extents
         bound = self._launch_bound(function, scope)
-        filled = _filled(launch.extents, bound) if bound is not None else None
-        if filled is not None and _within([filled], launch.limits):
-            return [self._task(function, scope, filled, _BOUNDS, assumptions, launch)]
+        whole = filled(launch.extents, bound) if bound is not None else None
+        if whole is not None and within([whole], launch.limits):
+            return [self._task(function, scope, whole, _BOUNDS, assumptions, launch)]
         if x is None or x < 1 or (y is not None and z is not None):
             return []
         guesses = {
@@ -289,7 +291,7 @@ class Instances:
             for given_y, given_z in ((y, z), (y or 2, z), (y or 4, z or 2), (y or 8, z))
         }
         fitting = [s for s in guesses if prod(s) <= MAX_THREADS]
-        shapes = sorted(_within(fitting, launch.limits), reverse=True)
+        shapes = sorted(within(fitting, launch.limits), reverse=True)
         shape = ", ".join("?" if n is None else str(n) for n in launch.extents)
         known = f"the {_LAUNCH} has a block of ({shape})"
         return self._for_shapes(
@@ -298,8 +300,7 @@ class Instances:
 
     def _axes_of(self, function: Function) -> frozenset[str]:
         if id(function) not in self._axes:
-            called = _called(self._unit, function)
-            self._axes[id(function)] = frozenset().union(*map(_axes_of, called))
+            self._axes[id(function)] = axes_named(self._unit, function)
         return self._axes[id(function)]
 
     def _launch_bound(self, function: Function, scope: Scope) -> int | None:
@@ -434,67 +435,3 @@ def _fullest(launches: Iterable[Passed]) -> list[Passed]:
         for known, passed in found.items()
         if len(known) == most or not reduce(and_, (holders.get(item, 0) for item in known), every)
     ]
-
-
-def _within(shapes: Iterable[Block], limits: Extents) -> list[Block]:
-    """Returns the shapes that are within the limits of a launch."""
-    return [s for s in shapes if all(m is None or n <= m for n, m in zip(s, limits, strict=True))]
-
-
-def _filled(extents: Extents, threads: int) -> Block | None:
-    """Returns the block of so many threads with some extents; None where those leave it open."""
-    x, y, z = extents
-    if x is not None and y is None and z is None:
-        z = 1
-    known = [n for n in (x, y, z) if n is not None]
-    left, rest = divmod(threads, max(prod(known), 1))
-    if len(known) != 2 or min(known) < 1 or max(known) == 1 or rest:
-        return None
-    return x or left, y or left, z or left
-
-
-def _at_limits(launch: Launch) -> list[Block]:
-    """Returns shapes of a launch whose limits are below all common ones: `min(16, n)` threads."""
-    extents = zip(launch.extents, launch.limits, strict=True)
-    x, y, z = (known or limit or 1 for known, limit in extents)
-    return _within(_FLAT_SHAPES, launch.limits) or ([(x, y, z)] if x * y * z <= MAX_THREADS else [])
-
-
-def _blocks_of(threads: int, axes: frozenset[str]) -> list[Block]:
-    """Returns the blocks of so many threads that a kernel with rows of threads may have.
-
-    The first has rows of a warp; then half warps, a square, and planes of a kernel that names `z`.
-    """
-    rows = dict.fromkeys(n for n in (32, 16, isqrt(threads)) if threads % n == 0)
-    found = [(row, threads // row, 1) for row in rows] or [(threads, 1, 1)]
-    return found + [(8, 8, threads // 64)] * ("z" in axes and threads > 64 and threads % 64 == 0)
-
-
-def _called(unit: Unit, kernel: Function) -> list[Function]:
-    """Returns a kernel and the device functions that it may call, nearest first."""
-    found = {id(kernel): kernel}
-    worklist = [kernel]
-    for function in worklist:
-        for name in sorted(function.words):
-            for callee in unit.functions_named(name):
-                if callee.is_device and id(callee) not in found and len(worklist) < MAX_CALLED:
-                    found[id(callee)] = callee
-                    worklist.append(callee)
-    return worklist
-
-
-def _axes_of(function: Function) -> frozenset[str]:
-    """Returns which of `y` and `z` the function names of `threadIdx` or `blockDim`."""
-    found: set[str] = set()
-    if not function.words & _THREAD_WORDS or not function.words & {"y", "z"}:
-        return frozenset()
-    tree = function.parse().tree
-    worklist: list[ir.Node] = [tree] if tree is not None else []
-    while worklist:
-        node = worklist.pop()
-        if isinstance(node, ir.StructRef):
-            of = getattr(node.name, "name", "")
-            if of in _THREAD_WORDS and node.field.name in ("y", "z"):
-                found.add(node.field.name)
-        worklist.extend(child for child in node.children())
-    return frozenset(found)

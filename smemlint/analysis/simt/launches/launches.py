@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import NamedTuple
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.class_conversions import converted_object
@@ -22,11 +21,9 @@ from smemlint.analysis.simt.domain.ctypes import (
     UnreadTemplate,
     unreferenced,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, MAX_THREADS, Operand, Scope, Variable
-from smemlint.analysis.simt.domain.intervals import upper
+from smemlint.analysis.simt.domain.environment import CTYPES, Operand, Scope, Variable
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
-    Aggregate,
     CallableValue,
     FloatValue,
     Unknown,
@@ -38,14 +35,10 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.names import find_binding
-from smemlint.analysis.simt.launches.host_interpreter import (
-    CONFIGURED_LAUNCHERS,
-    LAUNCHERS,
-    LISTED_LAUNCHERS,
-    HostPolicy,
-)
+from smemlint.analysis.simt.launches.block_shapes import BlockShape, block_shape
+from smemlint.analysis.simt.launches.host_interpreter import NO_PATHS, HostPaths, HostPolicy
+from smemlint.analysis.simt.launches.launch import Launch, SpelledLaunch, at, spelled_launch
 from smemlint.analysis.simt.launches.linkage import linked_kernels
-from smemlint.analysis.simt.launches.open_defaults import OpenDefaults
 from smemlint.analysis.simt.launches.passed_values import (
     extents_passed,
     grid_passed,
@@ -59,73 +52,10 @@ from smemlint.analysis.simt.types.overloads import parameters_of, signature_of
 from smemlint.analysis.simt.types.template_arguments import template_scope
 from smemlint.facts import Span
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import launches_kernel
 from smemlint.frontend.program import Function, Unit
-from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Assumption, ReasonCode
+from smemlint.reasons import ReasonCode
 
-Extents = tuple[int | None, int | None, int | None]
-_UNKNOWN: Extents = (None, None, None)
 _CONSTANT = frozenset(("const", "constexpr"))
-_CLUSTER_BLOCK, _CLUSTER_BYTES = 12, 36
-"""Bytes before the block, and before the size of shared memory, in `ClusterLaunchParams`: behind
-the shapes of grid, block and cluster (CUTLASS 4.7)."""
-
-
-class _Shape(NamedTuple):
-    """Extents of a block, as far as they are known, and what they are not above.
-
-    It is constant where no variable tells it; the sides are what is not known as a number.
-    """
-
-    extents: Extents
-    limits: Extents
-    is_constant: bool = False
-    sides: Sequence[Value] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Launch:
-    """A launch of a kernel, as far as it is known.
-
-    Attributes:
-        kernel: name without template arguments, last component.
-        scope: template parameters bound by it.
-        block: None where it depends on what is not known.
-        extents: those of the block that are known, of one that is not known whole.
-        limits: what the others are not above, as `min(16, n)` says.
-        shared: dynamic shared memory in bytes; None when not known.
-        arguments: the known numbers among the kernel's arguments, the members of its structs and
-            the extents of the grid, by name: `n`, `p.stride`, `gridDim.x`.
-        assumed: the default path was taken somewhere before it.
-        is_uninstantiated: it stands under a function template that nothing seen instantiates.
-        left: further instantiations of its function that were not run.
-        has_constant_block: no variable tells its block: it is the same on any path.
-        is_also_open: its function comes to it with a block that is not known, too.
-        tied: template parameters that are an extent of the block that is not known: which one.
-        hangs_on_choices: a way through open choices may tell more of its block and template.
-    """
-
-    kernel: str
-    function: Function
-    scope: Scope
-    block: tuple[int, int, int] | None
-    shared: int | None
-    span: Span
-    arguments: dict[str, AffineInt]
-    assumed: tuple[Assumption, ...] = ()
-    extents: Extents = _UNKNOWN
-    limits: Extents = _UNKNOWN
-    is_uninstantiated: bool = False
-    left: int = 0
-    has_constant_block: bool = False
-    is_also_open: bool = False
-    tied: tuple[tuple[str, int], ...] = ()
-    hangs_on_choices: bool = True
-
-    def is_of(self, function: Function) -> bool:
-        """Returns whether it launches this kernel, not one of its name in another program."""
-        return self.kernel == function.name and self.function.span == function.span
 
 
 class LaunchPolicy(HostPolicy):
@@ -139,28 +69,8 @@ class LaunchPolicy(HostPolicy):
         is_cut: the function was not executed to its end.
     """
 
-    def __init__(
-        self,
-        unit: Unit,
-        linked: Sequence[Unit] = (),
-        *,
-        launching: frozenset[str] = frozenset(),
-        default_path: bool = False,
-        open_defaults: OpenDefaults | None = None,
-        paths: Mapping[ir.Node, int] | None = None,
-        irrelevant_choices: Callable[[str], Set[ir.Node]] = lambda name: frozenset(),
-        followed: frozenset[str] = frozenset(),
-    ) -> None:
-        super().__init__(
-            unit,
-            linked,
-            launching=launching,
-            default_path=default_path,
-            open_defaults=open_defaults,
-            paths=paths,
-            irrelevant_choices=irrelevant_choices,
-            followed=followed,
-        )
+    def __init__(self, unit: Unit, linked: Sequence[Unit], paths: HostPaths = NO_PATHS) -> None:
+        super().__init__(unit, linked, paths)
         self.launches: list[Launch] = []
         self.with_unknowns: set[Launch] = set()
         self.unnamed: dict[Span, int | None] = {}
@@ -207,17 +117,9 @@ class LaunchPolicy(HostPolicy):
 
     def intercept_launch(self, ev: Evaluator, node: ir.Launch) -> bool:
         """Notes a launch."""
-        block, shared = _at(node.configuration, 1), _at(node.configuration, 2)
+        grid, block, shared = (at(node.configuration, k) for k in range(3))
         if block is not None:
-            grid = ev.evaluate(node.configuration[0])
-            size = self.valuation.number_of(ev.evaluate(shared)) if shared is not None else 0
-            given = [operand_of(ev, argument) for argument in node.args]
-            made = converted_object(ev, ev.evaluate(block), NAMED["dim3"], block)
-            shape = self._shape(made)
-            if isinstance(operand_of(ev, block).type, IntType):
-                shape = shape._replace(extents=(shape.extents[0], 1, 1))
-            shape = shape._replace(is_constant=_names_no_variable(ev, block))
-            self._note(ev, node.kernel, shape, size, given, node, grid=grid)
+            self._note(ev, SpelledLaunch(node.kernel, grid, block, shared, node.args), node)
         return True
 
     def intercept_call(self, ev: Evaluator, node: ir.FuncCall) -> Value | None:
@@ -225,31 +127,9 @@ class LaunchPolicy(HostPolicy):
         name = getattr(node.name, "name", "")
         if isinstance(name, str):
             last = ev.state.unit.template_arguments(name)[0].rsplit("::", 1)[-1]
-            if last == "cudaGraphAddKernelNode" and len(node.args) == 5:
-                last, node = "cudaLaunchKernel", _launch_of_node(node)
-            positions, items = LAUNCHERS.get(last), node.args
-            if launches_kernel(last) and not any(self.functions(ev, last)):
-                positions = LAUNCHERS["hipLaunchKernelGGL"]
-            if positions is not None and len(items) > max(positions[:2]):
-                kernel, block, shared = positions
-                given, more = ev.evaluate(items[block]), _at(items, shared)
-                if block == shared:
-                    shape, size = self._of_cluster(given)
-                    passed = [operand_of(ev, item) for item in items[kernel + 1 :]]
-                    self._note(ev, items[kernel], shape, size, passed, node)
-                else:
-                    size = self.valuation.number_of(ev.evaluate(more)) if more is not None else 0
-                    pointers = _at(items, block + 1) if last in LISTED_LAUNCHERS else None
-                    shape, grid = self._shape(given), ev.evaluate(items[block - 1])
-                    self._note(ev, items[kernel], shape, size, pointers, node, grid=grid)
-                return number(0)
-            if last in CONFIGURED_LAUNCHERS and len(items) > 1:
-                shape = self._shape(ev.evaluate(_member(items[0], "blockDim")))
-                size = self.valuation.number_of(ev.evaluate(_member(items[0], "dynamicSmemBytes")))
-                grid = ev.evaluate(_member(items[0], "gridDim"))
-                operands = [operand_of(ev, item) for item in items[2:]]
-                listed = _at(items, 2) if last == "cudaLaunchKernelExC" else operands
-                self._note(ev, items[1], shape, size, listed, node, grid=grid)
+            launch = spelled_launch(last, node.args, self.functions(ev, last))
+            if launch is not None:
+                self._note(ev, launch, node)
                 return number(0)
             if not self.is_launching(last):
                 before = len(self.launches)
@@ -306,33 +186,18 @@ class LaunchPolicy(HostPolicy):
             if made is not None and isinstance(made.payload, Closure):
                 _run_lambda(ev, made.payload)
 
-    def _note(
-        self,
-        ev: Evaluator,
-        kernel: ir.Node,
-        shape: _Shape,
-        size: int | None,
-        operands: Sequence[Operand] | ir.Node | None,
-        node: ir.Node,
-        *,
-        grid: Value | None = None,
-    ) -> None:
-        """Notes a launch.
-
-        Args:
-            ev: of the host code.
-            kernel: what is launched.
-            shape: of the block.
-            size: of dynamic shared memory in bytes.
-            operands: what is passed, or the array that points to it.
-            node: the launch.
-            grid: its shape.
-        """
-        values = operands if isinstance(operands, list) else ()
-        spellings = self._kernels(ev, kernel)
+    def _note(self, ev: Evaluator, spelled: SpelledLaunch, node: ir.Node) -> None:
+        """Notes the launch that a node of host code is."""
+        shape = self._shape(ev, spelled.block)
+        grid = ev.evaluate(spelled.grid) if spelled.grid is not None else None
+        size: int | None = 0
+        if spelled.shared is not None:
+            size = self.valuation.number_of(ev.evaluate(spelled.shared))
+        given = spelled.passed if isinstance(spelled.passed, Sequence) else None
+        values = [operand_of(ev, argument) for argument in given or ()]
+        spellings = self._kernels(ev, spelled.kernel)
         if not spellings:
-            count = len(values) if operands is values else None
-            self.unnamed[ev.state.unit.span(node)] = count
+            self.unnamed[ev.state.unit.span(node)] = None if given is None else len(given)
         for spelling in spellings:
             name, arguments = ev.state.unit.template_arguments(spelling)
             named = self.functions(ev, name.rsplit("::", 1)[-1])
@@ -346,8 +211,8 @@ class LaunchPolicy(HostPolicy):
             passed: dict[str, AffineInt] = {}
             if tree is not None:
                 parameters = parameters_of(tree)
-                if isinstance(operands, ir.Node):
-                    values = listed_operands(ev, operands, len(parameters))
+                if isinstance(spelled.passed, ir.Node):
+                    values = listed_operands(ev, spelled.passed, len(parameters))
                 else:
                     bind_deduced_packs(ev, function, parameters, values, scope)
                     deduce_template_arguments(ev, function, parameters, values, scope)
@@ -358,7 +223,7 @@ class LaunchPolicy(HostPolicy):
                 function.name,
                 function,
                 self._substituted(scope),
-                _block_shape(shape.extents),
+                shape.block,
                 size,
                 ev.state.unit.span(node),
                 passed,
@@ -392,26 +257,13 @@ class LaunchPolicy(HostPolicy):
         is_variable = isinstance(find_binding(ev, node.name), Variable)
         return tuple(self._assigned.get(node.name, () if is_variable else (node.name,)))
 
-    def _shape(self, value: Value, start: int = 0) -> _Shape:
-        """Returns the shape that a number, or a `dim3` at a byte of a value, means."""
-        if isinstance(value, AffineInt):
-            sides: list[Value] = [value, number(1), number(1)]
-        elif isinstance(value, Aggregate):
-            sides = [value.cells.get(start + at, number(1)) for at in (0, 4, 8)]
-        else:
-            return _Shape(_UNKNOWN, _UNKNOWN)
-        x, y, z = map(self.valuation.number_of, sides)
-        limits = [
-            _limit(side) if self.valuation.number_of(side) is None else None for side in sides
-        ]
-        return _Shape((x, y, z), (limits[0], limits[1], limits[2]), sides=sides)
-
-    def _of_cluster(self, value: Value) -> tuple[_Shape, int | None]:
-        """Returns the block and the shared memory of a `ClusterLaunchParams`."""
-        size = value.cells.get(_CLUSTER_BYTES) if isinstance(value, Aggregate) else None
-        return self._shape(
-            value, _CLUSTER_BLOCK
-        ), None if size is None else self.valuation.number_of(size)
+    def _shape(self, ev: Evaluator, block: ir.Node) -> BlockShape:
+        """Returns the shape that an expression gives a block."""
+        value = converted_object(ev, ev.evaluate(block), NAMED["dim3"], block)
+        shape = block_shape(value, self.valuation.number_of)
+        if isinstance(operand_of(ev, block).type, IntType):
+            shape = shape._replace(extents=(shape.extents[0], 1, 1))
+        return shape._replace(is_constant=_names_no_variable(ev, block))
 
 
 def _names_no_variable(ev: Evaluator, node: ir.Node) -> bool:
@@ -429,29 +281,6 @@ def _is_of_variable(ev: Evaluator, name: str) -> bool:
     declared = [d for unit in ev.policy.units(ev) for d in unit.declarations.get(member, ())]
     is_constant = all(not d.specifiers.isdisjoint(_CONSTANT) for d in declared)
     return member == name or not (declared and is_constant)
-
-
-def _limit(extent: Value) -> int | None:
-    """Returns what an extent is not above; None where that is no less than a block may have."""
-    limit = upper(extent) if isinstance(extent, AffineInt) else MAX_THREADS + 1
-    return limit if 0 < limit <= MAX_THREADS else None
-
-
-def _launch_of_node(node: ir.FuncCall) -> ir.FuncCall:
-    """Returns the launch that a node of a graph stands for."""
-    names = ("func", "gridDim", "blockDim", "kernelParams", "sharedMemBytes")
-    given = tuple(_member(node.args[4], name) for name in names)
-    return ir.FuncCall(ir.ID("cudaLaunchKernel", at=node.at), given, at=node.at)
-
-
-def _member(config: ir.Expression, name: str) -> ir.StructRef:
-    """Returns the member of what a configuration points to."""
-    field = ir.ID(name, at=config.at)
-    is_taken = isinstance(config, ir.UnaryOp) and config.op == "&"
-    pointed = config.expr if isinstance(config, ir.UnaryOp) and is_taken else None
-    if isinstance(pointed, ir.Expression):
-        return ir.StructRef(pointed, ".", field, at=config.at)
-    return ir.StructRef(config, "->", field, at=config.at)
 
 
 def _kernel_of(
@@ -485,14 +314,6 @@ def _known_result(call: Frame, otherwise: Value) -> Value:
     return values[0] if len(values) == 1 and is_known else otherwise
 
 
-def _block_shape(extents: Extents) -> tuple[int, int, int] | None:
-    """Returns the shape of a block; None for one that is not known, or is none."""
-    x, y, z = extents
-    if x is None or y is None or z is None or min(x, y, z) <= 0 or x * y * z > MAX_THREADS:
-        return None
-    return x, y, z
-
-
 def _alternatives(ev: Evaluator, operand: Operand) -> Sequence[CType]:
     """Returns the types of which a `std::variant` holds one; that of all else."""
     ctype = unreferenced(declared_type(ev, operand.node) or operand.type)
@@ -520,7 +341,3 @@ def _unknown_arguments(ev: Evaluator, kinds: Sequence[CType], of: str) -> Iterat
         given[f"{of}.{k}"] = Variable(obj, ctype)
     with ev.state.frame.scoped(given):
         yield given
-
-
-def _at(items: Sequence[ir.Node], index: int) -> ir.Node | None:
-    return items[index] if index < len(items) else None

@@ -11,10 +11,9 @@ from dataclasses import field
 from typing import TypeAlias
 
 from smemlint.analysis.simt.launches.dependences import CONSTANT, Dependences, Words
-from smemlint.analysis.simt.launches.host_interpreter import CONFIGURED_LAUNCHERS, LAUNCHERS
+from smemlint.analysis.simt.launches.launch import spelled_launch
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.frontend import ir
-from smemlint.frontend.heuristics import launches_kernel
 from smemlint.frontend.program import Function
 from smemlint.lazy_dataclasses import dataclass
 
@@ -206,13 +205,10 @@ class _Reading:
         if isinstance(call, ir.Launch):
             spelled = words.of(call.kernel, *call.configuration[1:2])
             return spelled | self._deduced(call), words.of(*call.args)
-        given = call.args
         name = ir.called_name(call.name)
-        positions = (0, 1) if name in CONFIGURED_LAUNCHERS else LAUNCHERS.get(name)
-        if launches_kernel(name) and not any(self._named(name)):
-            positions = LAUNCHERS["hipLaunchKernelGGL"]
-        if positions is not None:
-            return words.of(*_picked(given, positions[:2])), words.of(*given)
+        launch = spelled_launch(name, call.args, self._named(name))
+        if launch is not None:
+            return words.of(launch.kernel, launch.block), words.of(*call.args)
         shape: set[str] = set()
         arguments: set[str] = set()
         passed = self.flows.passed
@@ -267,7 +263,3 @@ class _Reading:
                 passed = given[index:] if is_last else given[index : index + 1]
                 found |= words.of(*passed) if passed else {CONSTANT}
         return found
-
-
-def _picked(items: Sequence[ir.Node], positions: Iterable[int]) -> list[ir.Node]:
-    return [items[k] for k in positions if k < len(items)]

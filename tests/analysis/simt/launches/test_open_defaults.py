@@ -84,7 +84,7 @@ def test_open_defaults_are_run_where_the_default_path_misses_a_launch(monkeypatc
     open_runs = []
 
     def counted(policy, function, template):
-        open_runs.extend([policy] * (policy._open_defaults is not None))
+        open_runs.extend([policy] * (policy.paths.open_defaults is not None))
         return execute_host_function(policy, function, template)
 
     monkeypatch.setattr(host_runs, "execute_host_function", counted)
