@@ -12,7 +12,7 @@ from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.dialects import analyze_python, holds_marks
 from smemlint.analysis.python.importers import Importers
 from smemlint.facts import Facts, NotAnalysed, Span
-from smemlint.frontend.heuristics import (
+from smemlint.frontend.text_heuristics import (
     built_includes,
     describes_swizzle,
     instantiated_includes,

@@ -19,7 +19,7 @@ from smemlint.driver.results import RunResult, UnitResult, merge
 from smemlint.driver.run import Evaluation
 from smemlint.facts import Facts, sites_of
 from smemlint.finding import Finding
-from smemlint.frontend.heuristics import may_matter_in_a_comment
+from smemlint.frontend.text_heuristics import may_matter_in_a_comment
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
 from smemlint.lsp.relocate import Relocation

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from syntax_trees import tree_of
 
-from smemlint.frontend import heuristics
+from smemlint.frontend import heuristics, text_heuristics
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -58,7 +58,7 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("USE_CUDA", "K2_WITH_CUDA", "_CUDA_ENABLED", "HAVE_GPU", "MY_USING_CUDA"), ("DEBUG_CUDA", "CUDA_FORCESTL", "FAST"),
     ),
     heuristics.switches_hip: (("ENABLE_HIP", "MY_WITH_HIP"), ("HIP", "ENABLE_HIPBLAS", "USE_CUDA")),
-    heuristics.may_touch_shared: (
+    text_heuristics.may_touch_shared: (
         ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)", "make_smem_ptr(p)", "cutlass::device_kernel<K>",
          "__cvta_generic_to_shared(p)", "cutlass::kernel_launch<K>",
          "Sm90TmaWarpSpecializedAdapter<E> GemmUniversalAdapter<K>",
@@ -68,10 +68,10 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     heuristics.names_shared: (("shared_mem", "getshared"), ("smem", "share")),
     heuristics.names_shared_tensor: (("sA_SMEM", "SharedStorage"), ("gmem", "share")),
-    heuristics.describes_swizzle: (
+    text_heuristics.describes_swizzle: (
         ("Swizzle<3, 4, 3>", "CU_TENSOR_MAP_SWIZZLE_128B"), ("swizzle(3)", "MySwizzle<1>"),
     ),
-    heuristics.may_matter_in_a_comment: (
+    text_heuristics.may_matter_in_a_comment: (
         ("<<<", "__shared__", "cudaLaunchKernel", "CU_TENSOR_MAP_SWIZZLE_128B", "include_hip"),
         ("rows", "the", "padding"),
     ),
@@ -91,7 +91,7 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.may_test_alignment: (
         ("n % 4 == 0", "(p & 15) == 0", "is_aligned(p)", "IS_ALIGNED(p)"), ("n > 4", "i < n"),
     ),
-    heuristics.template_lines: (
+    text_heuristics.template_lines: (
         ("__shared__ ${type} s[4];", "LOCAL_MEM float s[4];", "  LOCAL_DECL int x;"),
         ("LOCAL_MEM_FENCE", "local_mem", "GLOBAL_MEM float *a", "shared"),
     ),
@@ -113,18 +113,18 @@ def test_what_a_guess_takes_and_passes_over(guess):
 def test_a_launched_kernel_without_a_definition_is_of_a_header_of_the_project():
     text = '#include "k.cuh"\nvoid f() {\nlocal<<<1, 32>>>();\nfar<float><<<1, 32>>>();\n}\n'
     text += "__global__ void local() {}\n"
-    assert heuristics.may_launch(text)
-    assert heuristics.launched_and_not_defined(text) == {"far": text.index("far")}
-    assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<k.h>")) == {}
-    assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<cub/k.cuh>")) == {}
-    assert heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<p/k.cuh>"))
+    assert text_heuristics.may_launch(text)
+    assert text_heuristics.launched_and_not_defined(text) == {"far": text.index("far")}
+    assert text_heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<k.h>")) == {}
+    assert text_heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<cub/k.cuh>")) == {}
+    assert text_heuristics.launched_and_not_defined(text.replace('"k.cuh"', "<p/k.cuh>"))
 
 
 def test_a_file_instantiates_templates_of_the_headers_of_its_project():
     text = '#include <a.h>\n#include "run.h"\ntemplate void run<64>(Params &);\n'
-    assert heuristics.instantiated_includes(text) == ["run.h"]
-    assert heuristics.instantiated_includes(text.replace("template", "extern template")) == []
-    assert heuristics.instantiated_includes(text.replace("template", "template <int N>")) == []
+    assert text_heuristics.instantiated_includes(text) == ["run.h"]
+    assert text_heuristics.instantiated_includes(text.replace("template", "extern template")) == []
+    assert text_heuristics.instantiated_includes(text.replace("template", "template <int N>")) == []
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,13 @@ def test_a_file_instantiates_templates_of_the_headers_of_its_project():
     ],
 )
 def test_specialized_functions_instantiate_what_they_call(specialization, found):
-    assert heuristics.instantiated_includes(f'#include "run.h"\n{specialization}\n') == found
+    assert text_heuristics.instantiated_includes(f'#include "run.h"\n{specialization}\n') == found
 
 
 def test_kernels_of_cutlass_are_named_by_their_templates():
     text = "using G = cutlass::gemm::device::GemmUniversalAdapter<K>; cutlass::gemm::GemmCoord c;"
-    assert heuristics.library_kernels(text) == {"GemmUniversalAdapter": text.index("cutlass")}
-    assert heuristics.library_kernels("cutlass::gemm::device::run(k<<<1, 2>>>)") == {}
+    assert text_heuristics.library_kernels(text) == {"GemmUniversalAdapter": text.index("cutlass")}
+    assert text_heuristics.library_kernels("cutlass::gemm::device::run(k<<<1, 2>>>)") == {}
 
 
 def test_code_that_calls_both_run_time_libraries_is_not_for_amd_alone():
@@ -153,20 +153,23 @@ def test_code_that_calls_both_run_time_libraries_is_not_for_amd_alone():
 
 def test_a_text_defines_a_kernel_or_declares_a_variable():
     text = "__global__ void k(int n) {}\n__global__ void declared(int n);\nvoid host(F f) { g(x); }"
-    kernels = [n for n in ("k", "declared", "host") if heuristics.defines_kernel(text, n)]
-    variables = [n for n in ("n", "f", "x", "k") if heuristics.declares_variable(text, n)]
+    kernels = [n for n in ("k", "declared", "host") if text_heuristics.defines_kernel(text, n)]
+    variables = [n for n in ("n", "f", "x", "k") if text_heuristics.declares_variable(text, n)]
     assert (kernels, variables) == (["k"], ["n", "f"])
-    assert heuristics.declares_variable("void run(void (*f)());", "f")
-    assert all(heuristics.declares_variable(f"auto{p}f = &k<4>;", "f") for p in ("* ", " *", "& "))
-    assert not any(heuristics.declares_variable(t, "f") for t in ("return *f;", "g(&f);"))
-    assert not heuristics.declares_variable("return f;", "f")
+    assert text_heuristics.declares_variable("void run(void (*f)());", "f")
+    assert all(
+        text_heuristics.declares_variable(f"auto{p}f = &k<4>;", "f") for p in ("* ", " *", "& ")
+    )
+    assert not any(text_heuristics.declares_variable(t, "f") for t in ("return *f;", "g(&f);"))
+    assert not text_heuristics.declares_variable("return f;", "f")
 
 
 def test_every_guess_is_tested_and_gives_its_reason():
     guesses = {
         name: value
-        for name, value in vars(heuristics).items()
-        if callable(value) and getattr(value, "__module__", "") == heuristics.__name__
+        for module in (heuristics, text_heuristics)
+        for name, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", "") == module.__name__
     }
     assert set(guesses) == {
         "built_includes",
@@ -218,7 +221,7 @@ def test_no_other_module_guesses_by_capitals():
     ],
 )
 def test_what_a_file_means_by_the_name_of_a_kernel(text, expected):
-    assert heuristics.names_another(text, "k") is expected
+    assert text_heuristics.names_another(text, "k") is expected
 
 
 @pytest.mark.parametrize(
@@ -232,7 +235,7 @@ def test_what_a_file_means_by_the_name_of_a_kernel(text, expected):
     ],
 )
 def test_built_includes(path, text, expected):
-    assert heuristics.built_includes(path, text) == expected
+    assert text_heuristics.built_includes(path, text) == expected
 
 
 @pytest.mark.parametrize(

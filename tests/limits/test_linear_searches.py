@@ -12,13 +12,13 @@ from smemlint.analysis.python.cupy.partial_texts import PartialText
 from smemlint.analysis.python.cute_dsl.imported_layouts import find_imported_maker
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.frontend.cuda.build_system.cmake import flags_for
-from smemlint.frontend.heuristics import (
+from smemlint.frontend.ptx.module import parse_module
+from smemlint.frontend.text_heuristics import (
     instantiated_includes,
     launched_and_not_defined,
     library_kernels,
     names_another,
 )
-from smemlint.frontend.ptx.module import parse_module
 from smemlint.limits.documents import check_json, check_toml
 from smemlint.limits.errors import TooLarge
 from smemlint.sources.discovery import matches

@@ -9,14 +9,9 @@ from functools import cache
 from typing import TypeAlias
 
 from smemlint.analysis.program.units import ProgramIndex, reachable
-from smemlint.frontend.heuristics import (
-    KERNEL_LAUNCHERS,
-    calls_hip_alone,
-    instantiated_includes,
-    is_hip_file,
-    may_touch_shared,
-)
+from smemlint.frontend.heuristics import KERNEL_LAUNCHERS, calls_hip_alone, is_hip_file
 from smemlint.frontend.line_searches import LAUNCH
+from smemlint.frontend.text_heuristics import instantiated_includes, may_touch_shared
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path

@@ -34,13 +34,13 @@ from smemlint.frontend.cuda.kernel_strings import KernelString, kernel_strings
 from smemlint.frontend.cuda.lexer.tokens import LineMap
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_cutlass_header
 from smemlint.frontend.cuda.unit import load_unit
-from smemlint.frontend.heuristics import (
+from smemlint.frontend.program import Function, Unit
+from smemlint.frontend.text_heuristics import (
     built_includes,
     describes_swizzle,
     launched_and_not_defined,
     library_kernels,
 )
-from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PYTHON_FRAMES
 from smemlint.reasons import Reason, ReasonCode

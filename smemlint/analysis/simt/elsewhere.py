@@ -14,7 +14,9 @@ from smemlint.frontend.cuda.preprocessor.cutlass_headers import (
     is_cutlass_header,
     is_without_kernels,
 )
-from smemlint.frontend.heuristics import (
+from smemlint.frontend.line_searches import words_outside_comments
+from smemlint.frontend.program import Function, Unit
+from smemlint.frontend.text_heuristics import (
     built_includes,
     declares_variable,
     defines_kernel,
@@ -23,8 +25,6 @@ from smemlint.frontend.heuristics import (
     library_kernels,
     may_touch_shared,
 )
-from smemlint.frontend.line_searches import words_outside_comments
-from smemlint.frontend.program import Function, Unit
 from smemlint.reasons import Reason, ReasonCode
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token, lex
-from smemlint.frontend.heuristics import may_touch_shared
+from smemlint.frontend.text_heuristics import may_touch_shared
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lazy_patterns import pattern
 from smemlint.limits.budgets import MAX_KERNEL_STRINGS

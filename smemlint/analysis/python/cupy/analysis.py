@@ -28,10 +28,10 @@ from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.interpreter import Policy, replace_scope
 from smemlint.analysis.python.interpreter.values import UNKNOWN
 from smemlint.facts import Facts, NotAnalysed
-from smemlint.frontend.heuristics import may_launch, may_touch_shared, template_lines
 from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import argument_of
 from smemlint.frontend.python.python_source import NotPython, PythonText
+from smemlint.frontend.text_heuristics import may_launch, may_touch_shared, template_lines
 from smemlint.limits.budgets import MAX_KERNEL_STRINGS
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path

@@ -19,9 +19,9 @@ from smemlint.analysis.simt.launches.host_runs import HostRun
 from smemlint.analysis.simt.launches.instantiations import is_instantiated
 from smemlint.analysis.simt.launches.open_parameters import Flows
 from smemlint.analysis.simt.launches.written_calls import written_calls
-from smemlint.frontend.heuristics import names_another
 from smemlint.frontend.line_searches import launched_names
 from smemlint.frontend.program import Function, Unit
+from smemlint.frontend.text_heuristics import names_another
 from smemlint.limits.budgets import MAX_LINKED_CHARACTERS, MAX_LINKED_FILES, MAX_MAIN_FILES
 from smemlint.sources.languages import is_python_path
 

@@ -14,16 +14,21 @@ from smemlint.frontend.cuda.lexer.tokens import (
     Token,
     angle_end,
     matching,
-    spelling_of,
-    words,
 )
 from smemlint.frontend.cuda.scanner.declarators import Declared, declared_names
+from smemlint.frontend.cuda.scanner.definition_ends import (
+    after_operator,
+    declares_no_function,
+    ends_macro_call,
+    ends_with_requires_parameters,
+    initializes_member,
+    packs,
+)
 from smemlint.frontend.cuda.scanner.definition_heads import (
     FunctionHead,
     RecordHead,
     function_head,
     initializers_of,
-    is_macro_name,
     namespace_of,
     qualifiers_of,
     record_head,
@@ -136,8 +141,8 @@ class _Scanner:
             elif text == "=":
                 has_initializer = True
             elif text == "operator" and token.kind == "identifier":
-                following = _after_operator(tokens, i)
-            elif text in _DEFINITION_WORDS and i > head and _ends_macro_call(tokens, head, i):
+                following = after_operator(tokens, i)
+            elif text in _DEFINITION_WORDS and i > head and ends_macro_call(tokens, head, i):
                 head, has_initializer = i, False
             elif text == "<" and i > head and tokens[i - 1].text == "template":
                 following = max(angle_end(tokens, i, scope.end), i) + 1
@@ -185,7 +190,7 @@ class _Scanner:
                 _Scope(brace + 1, close, scope.names + names, scope.record, scope.around)
             )
             return True
-        if h[-1].text == "requires" or _ends_with_requires_parameters(h):
+        if h[-1].text == "requires" or ends_with_requires_parameters(h):
             return False
         record = record_head(h, self.concepts)
         if record is not None:
@@ -198,7 +203,7 @@ class _Scanner:
             following = tokens[after].text if after < len(tokens) else ""
             is_enum = any(token.text == "enum" for token in h[:4])
             return not (is_enum or following in (";", ",", "=", "{", "(", ">"))
-        if function.tail and _initializes_member(function.tail):
+        if function.tail and initializes_member(function.tail):
             return False
         self._function(function, brace, scope)
         return True
@@ -248,24 +253,7 @@ class _Scanner:
 
     @cached_property
     def _packs(self) -> list[tuple[int, int]]:
-        """Where `#pragma pack` stands, and the bytes that it sets; 0 for none."""
-        found: list[tuple[int, int]] = []
-        saved: list[int] = []
-        current = 0
-        for i, token in enumerate(self.tokens):
-            if token.kind != "pragma" or not token.text.startswith("pack"):
-                continue
-            words = token.text.removeprefix("pack").strip(" ()").replace(",", " ").split()
-            stated = next((int(word) for word in words if word.isdecimal()), None)
-            if "push" in words:
-                saved.append(current)
-            elif "pop" in words:
-                current = saved.pop() if saved else 0
-            elif stated is None:
-                current = 0
-            current = current if stated is None else stated
-            found.append((i, current))
-        return found
+        return packs(self.tokens)
 
     def _pack_at(self, i: int) -> int:
         """Returns what `#pragma pack` has set at a token."""
@@ -309,13 +297,13 @@ class _Scanner:
                         skip += self._left_out(i + 1, self.brackets.close[i], depth + 1)
                 elif is_head:
                     function = function_head(h, self.concepts)
-                    if function is not None and not _initializes_member(function.tail):
+                    if function is not None and not initializes_member(function.tail):
                         skip.append((head, following))
                         head = following
             elif text in ("(", "["):
                 following = self.brackets.after(i)
             elif text == "operator":
-                following = _after_operator(tokens, i)
+                following = after_operator(tokens, i)
             elif text == "=":
                 has_initializer = True
             elif text == "<" and i > head and tokens[i - 1].text == "template":
@@ -336,7 +324,7 @@ class _Scanner:
             return False
         is_value = has_initializer and "operator" not in (t.text for t in h[:MAX_HEAD])
         if is_value or len(h) > MAX_HEAD:
-            return function_is_not_declared(h)
+            return declares_no_function(h)
         brace = next((i for i, token in enumerate(h) if token.text == "{"), len(h))
         if record_head(h[:brace], self.concepts) is not None:
             return brace < len(h)
@@ -437,77 +425,3 @@ class _Scanner:
                 scope.outer,
             )
         )
-
-
-def _ends_macro_call(tokens: Sequence[Token], head: int, i: int) -> bool:
-    """Returns whether a macro of a header that was not found stands before the definition at `i`.
-
-    `INSTANTIATE(float)` or `LIBRARY_NAMESPACE_BEGIN` on a line of its own needs no `;`: what
-    follows is a declaration of its own, whose template head or namespace would else be lost.
-    """
-    following = tokens[i + 1] if i + 1 < len(tokens) else tokens[i]
-    starts = {
-        "template": following.text == "<",
-        "inline": following.text == "namespace",
-        "extern": following.kind == "string",
-    }.get(tokens[i].text, True)
-    if not (
-        starts and tokens[i].first_on_line and tokens[head].text not in ("template", "typedef")
-    ):
-        return False
-    name = i - 1
-    if tokens[name].text == ")":
-        depth = 1
-        while depth and name > head:
-            name -= 1
-            depth += (tokens[name].text == ")") - (tokens[name].text == "(")
-        name -= 1
-    return (
-        name >= head
-        and tokens[name].kind == "identifier"
-        and is_macro_name(tokens[name].text)
-        and (name == head or tokens[name].first_on_line)
-    )
-
-
-def _after_operator(tokens: Sequence[Token], i: int) -> int:
-    """Returns the index behind the symbol of `operator` at `i`, which may be a bracket or a `=`."""
-    following = tokens[i + 1 : i + 4]
-    if spelling_of(following[:2]) in ("()", "[]"):
-        return i + 3
-    symbols = 0
-    while symbols < len(following) and following[symbols].text in _OPERATORS:
-        symbols += 1
-    return i + 1 + symbols
-
-
-_OPERATORS = words(
-    "+ - * / % = < > ! & | ^ ~ , == != <= >= <=> && || ++ -- += -= *= /= %= <<= << ->"
-)
-
-
-def function_is_not_declared(h: Sequence[Token]) -> bool:
-    """Returns whether the `=` of a declaration is no function's `default`, `delete` or `0`."""
-    if len(h) > 2 and h[-2].text == "=" and h[-1].text in ("default", "delete", "0"):
-        return h[-3].text not in (")", "const", "noexcept", "override", "final")
-    return True
-
-
-def _ends_with_requires_parameters(h: Sequence[Token]) -> bool:
-    """Returns whether `requires (T t)` ends the tokens, so that an expression follows."""
-    if h[-1].text != ")":
-        return False
-    depth = 0
-    for i in range(len(h) - 1, 0, -1):
-        depth += (h[i].text == ")") - (h[i].text == "(")
-        if depth == 0:
-            return (
-                h[i - 1].text == "requires" and i > 1 and h[i - 2].text in ("requires", "=", "&&")
-            )
-    return False
-
-
-def _initializes_member(tail: Sequence[Token]) -> bool:
-    """Returns whether the `{` initializes a member: `A() : x{1}, y(2) {}`."""
-    has_colon = any(token.text == ":" for token in tail)
-    return has_colon and (tail[-1].kind == "identifier" or tail[-1].text == ">")
