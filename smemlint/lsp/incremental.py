@@ -23,7 +23,8 @@ from smemlint.analysis.simt.domain.ctypes import (
     VoidType,
 )
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
-from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed, evaluate_kernel
+from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.kernel.task import KernelTask, Passed
 from smemlint.analysis.simt.launches.host_runs import HostRun, launches_of
 from smemlint.analysis.simt.launches.launch import Launch
 from smemlint.config.settings import Settings

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from smemlint.analysis.simt.analyze import Project
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask
+    from smemlint.analysis.simt.kernel.task import KernelTask
     from smemlint.facts import Instance
     from smemlint.frontend.program import Function, Unit
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.python.cupy.embedded_cuda import Embedded
     from smemlint.analysis.simt.analyze import Project
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask
+    from smemlint.analysis.simt.kernel.task import KernelTask
     from smemlint.config.settings import Settings
     from smemlint.facts import Instance
     from smemlint.sources.source import Source

@@ -9,7 +9,7 @@ from smemlint.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask
+    from smemlint.analysis.simt.kernel.task import KernelTask
     from smemlint.analysis.simt.launches.host_runs import HostRun
     from smemlint.facts import KernelFacts
     from smemlint.frontend.cuda.preprocessor.options import LoadOptions

@@ -20,8 +20,9 @@ from smemlint.analysis.simt.elsewhere import defined_elsewhere
 from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.alike_instances import with_alike
 from smemlint.analysis.simt.kernel.consensus import consensus
-from smemlint.analysis.simt.kernel.evaluate import KernelTask, evaluate_kernel
+from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.kernel.further_launches import further_launches
+from smemlint.analysis.simt.kernel.task import KernelTask
 from smemlint.analysis.simt.launches.host_runs import launches_of
 from smemlint.analysis.simt.launches.instance_budget import InstanceBudget, by_family
 from smemlint.analysis.simt.launches.instances import Instances

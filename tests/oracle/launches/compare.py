@@ -17,7 +17,7 @@ from tests.oracle.compiled.instances import Instance, base_name, matching
 from tests.oracle.compiled.toolchain import demangle
 
 if TYPE_CHECKING:
-    from smemlint.analysis.simt.kernel.evaluate import KernelTask
+    from smemlint.analysis.simt.kernel.task import KernelTask
     from tests.oracle.launches.runtime import Launched, Program
 
 

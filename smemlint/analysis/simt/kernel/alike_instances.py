@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from smemlint.analysis.simt.kernel.alike import Alike, Anonymous, Trials, anonymous
-from smemlint.analysis.simt.kernel.evaluate import KernelTask
+from smemlint.analysis.simt.kernel.task import KernelTask
 
 
 def with_alike(groups: Sequence[list[KernelTask]]) -> list[list[KernelTask]]:

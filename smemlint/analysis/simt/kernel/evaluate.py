@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
 from smemlint.analysis.simt.codegen.slow_paths import harmless_paths
 from smemlint.analysis.simt.domain.affine import AffineDomain
-from smemlint.analysis.simt.domain.ctypes import (
-    RecordType,
-)
+from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import WARP, Geometry, Scope
 from smemlint.analysis.simt.domain.swizzled import placed
 from smemlint.analysis.simt.domain.trace import Event, Trace
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Unknown,
-    Value,
-    is_of_launch,
-)
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, is_of_launch
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.kernel.alike import Alike, Found, relabelled
+from smemlint.analysis.simt.kernel.alike import Found, relabelled
 from smemlint.analysis.simt.kernel.consensus import sampled_where_free
 from smemlint.analysis.simt.kernel.finished import finished_accesses
 from smemlint.analysis.simt.kernel.parameters import parameter_binding
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
-from smemlint.analysis.simt.types.cache import TypeCache
+from smemlint.analysis.simt.kernel.task import KernelTask, Passed
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import open_types
-from smemlint.config.preconditions import Precondition
-from smemlint.facts import (
-    Access,
-    Argument,
-    Certainty,
-    Instance,
-    KernelFacts,
-    NotAnalysed,
-    SharedArray,
-)
+from smemlint.facts import Access, Certainty, KernelFacts, NotAnalysed, SharedArray
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Unit
-from smemlint.layout.declared import DeclaredSwizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_EVENTS,
@@ -60,36 +42,12 @@ from smemlint.limits.budgets import (
 )
 from smemlint.limits.errors import OutOfSteps, stop_reason
 from smemlint.limits.steps import spend
-from smemlint.reasons import PLACE, Assumption, Line, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
+from smemlint.reasons import PLACE, Assumption, Reason, ReasonCode, Topic
 
 _STEPS_TO_BEGIN = 50
 
 _WORD = re.compile(r"\w+")
 _EXTENTS = frozenset(("gridDim.x", "gridDim.y", "gridDim.z"))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Passed:
-    """What a launch passes to a kernel.
-
-    Attributes:
-        values: the numbers that are known, by parameter.
-        place: the line of the launch.
-        always: the parameters that every launch of the same block and template passes a number to.
-    """
-
-    values: Mapping[str, AffineInt]
-    place: Line
-    always: frozenset[str] = frozenset()
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        """The values that are integers."""
-        known = ((name, value.constant) for name, value in self.values.items())
-        return {name: number for name, number in known if number is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,55 +69,6 @@ class _Given:
         self.extents_read.add(name)
         value = self.values.get(name)
         return value if isinstance(value, AffineInt) else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelTask:
-    """A kernel instance to evaluate.
-
-    Attributes:
-        scope: template parameters -> types and values.
-        assumptions: what the instance takes for granted, in words.
-        arguments: what its launch passes, then what others of the same block and template do
-            that pass other numbers; used only where an access is not decided without them.
-        declared: the swizzle that the user declares for a shared array.
-        shared: dynamic shared memory of the launch in bytes; None when not known.
-        given: what the user assumes of the arguments.
-        trial: another layout that CuTe tensors get; None for their own.
-        needs_arguments: that an access is not decided without them is known.
-        alike: instances that differ from it in names of types only; None where there are none.
-        names: of these types, by the texts that stand for them.
-        types: what was worked out for its types before; None for what the unit knows.
-    """
-
-    function: Function
-    instance: Instance
-    scope: Scope
-    assumptions: tuple[Assumption, ...]
-    arguments: Callable[[], Sequence[Passed]]
-    declared: Callable[[SharedArray], DeclaredSwizzle | None] = lambda array: None
-    shared: int | None = None
-    given: tuple[Precondition, ...] = ()
-    trial: LayoutTrial | None = None
-    needs_arguments: bool = False
-    alike: Alike | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
-    types: TypeCache | None = None
-
-    def passed(self) -> tuple[Argument, ...]:
-        """Returns the numbers that the launch passes."""
-        tree = self.function.parse_head().tree
-        known = self.numbers_passed()
-        parameters = enumerate(parameters_of(tree)) if tree is not None else ()
-        return tuple(
-            Argument(position, parameter.name, value)
-            for position, parameter in parameters
-            if (value := known.get(parameter.name)) is not None
-        )
-
-    def numbers_passed(self) -> dict[str, int]:
-        """Returns the integers that the launch passes, by parameter."""
-        return next((passed.numbers for passed in self.arguments()), {})
 
 
 def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from smemlint.analysis.simt.kernel.consensus import are_alike
-from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
+from smemlint.analysis.simt.kernel.task import KernelTask, Passed
 from smemlint.facts import KernelFacts
 from smemlint.limits.budgets import MAX_FURTHER_LAUNCHES, MAX_STEPS_OF_INSTANCES
 from smemlint.limits.steps import current

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType
 from smemlint.analysis.simt.domain.environment import CTYPES
-from smemlint.analysis.simt.kernel.evaluate import KernelTask
+from smemlint.analysis.simt.kernel.task import KernelTask
 from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.facts import AccessKind, KernelFacts, Span
 from smemlint.lazy_dataclasses import dataclass

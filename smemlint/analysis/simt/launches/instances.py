@@ -23,8 +23,8 @@ from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, number
 from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
-from smemlint.analysis.simt.kernel.evaluate import KernelTask, Passed
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
+from smemlint.analysis.simt.kernel.task import KernelTask, Passed
 from smemlint.analysis.simt.launches.bindings import is_bound, is_known, scope_text, shown_scope
 from smemlint.analysis.simt.launches.block_shapes import (
     CUBE_SHAPES,

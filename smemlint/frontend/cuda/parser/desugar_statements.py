@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from smemlint.frontend.cuda.lexer.keywords import QUALIFIERS, RECORD_WORDS, STATEMENT_WORDS
@@ -10,18 +10,23 @@ from smemlint.frontend.cuda.parser import markers
 from smemlint.frontend.cuda.parser.desugar_declarations import (
     desugar_declaration,
     is_declaration,
-    statement_end,
 )
 from smemlint.frontend.cuda.parser.desugar_records import (
     defines_record,
-    desugar_alias,
     desugar_record,
+)
+from smemlint.frontend.cuda.parser.desugar_simple_statements import (
+    SIMPLE,
+    Handler,
+    desugar_expression_statement,
+    desugar_header,
+    lose_header,
+    reason_of,
 )
 from smemlint.frontend.cuda.parser.desugar_types import (
     closing,
     emit_call,
     find_top_level,
-    split_at_commas,
     take_declarator,
     take_parameter,
     take_pointers,
@@ -56,7 +61,7 @@ def desugar_statement(g: Grammar, words: Sequence[Word], i: int, stop: int) -> i
         after = _desugar_one(g, words, i, stop)
     except (CannotDesugar, IndexError, RecursionError) as error:
         del g.out[begin:], g.regions[regions:]
-        g.lost.append(Lost(word, _reason(error, "a statement that breaks off")))
+        g.lost.append(Lost(word, reason_of(error, "a statement that breaks off")))
         g.op(";", word)
         after = _lost_end(words, i, stop)
     if word.text not in ("{", "}"):
@@ -81,7 +86,7 @@ def _desugar_one(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
             return end + 1
     if word.kind == "identifier":
         return _named_statement(g, words, i, stop)
-    return _desugar_expression_statement(g, words, i, stop)
+    return desugar_expression_statement(g, words, i, stop)
 
 
 def _named_statement(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
@@ -100,14 +105,7 @@ def _named_statement(g: Grammar, words: Sequence[Word], i: int, stop: int) -> in
         return _desugar_one(g, words, behind, stop)
     if is_declaration(g, words, i, stop):
         return desugar_declaration(g, words, i, stop)
-    return _desugar_expression_statement(g, words, i, stop)
-
-
-def _desugar_expression_statement(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    end = statement_end(words, i, stop)
-    g.expression(words[i:end])
-    g.op(";", words[min(end, len(words) - 1)])
-    return end + 1
+    return desugar_expression_statement(g, words, i, stop)
 
 
 def _behind_macro_statement(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
@@ -158,28 +156,6 @@ def desugar_controlled(g: Grammar, words: Sequence[Word], i: int, stop: int) -> 
         g.op("}", words[i])
         return after
     return desugar_statement(g, words, i, stop)
-
-
-def desugar_header(
-    g: Grammar, words: Sequence[Word], at: Word, *, may_be_empty: bool = False
-) -> None:
-    """Desugars a condition as a region of its own: a body survives what its header loses."""
-    if may_be_empty and not words:
-        return
-    begin = len(g.out)
-    try:
-        g.expression(words)
-        if len(g.out) == begin:
-            raise CannotDesugar("an empty condition")
-    except (CannotDesugar, IndexError) as error:
-        _lose_header(g, begin, at, error)
-    g.regions.append(Region(begin, len(g.out), at, is_expression=True))
-
-
-def _lose_header(g: Grammar, begin: int, at: Word, error: Exception) -> None:
-    del g.out[begin:]
-    g.lost.append(Lost(at, _reason(error, "a header that breaks off")))
-    g.name(markers.UNPARSED, at)
 
 
 def _if(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
@@ -299,7 +275,7 @@ def _for_init(g: Grammar, words: Sequence[Word], at: Word) -> None:
             g.expression(words[:-1])
             g.op(";", words[-1])
     except (CannotDesugar, IndexError) as error:
-        _lose_header(g, begin, at, error)
+        lose_header(g, begin, at, error)
         g.op(";", words[-1])
     if len(g.out) > begin + 1:
         g.regions.append(Region(begin, len(g.out) - 1, at, is_expression=True))
@@ -331,48 +307,6 @@ def _range(g: Grammar, inner: Sequence[Word], word: Word) -> Sequence[Word]:
         ("operator", "="), ("identifier", "__binding"), ("operator", ";"),
     )  # fmt: skip
     return [*head, *(replace(word, kind=kind, text=text) for kind, text in bound)]
-
-
-def _case(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    conditionals = 0  # `case a ? b : c:`
-    end = i + 1
-    while end < stop and (words[end].text != ":" or conditionals):
-        conditionals += (words[end].text == "?") - (words[end].text == ":")
-        end += words[end].reach + 1
-    if end >= stop:
-        raise CannotDesugar("case without a colon")
-    g.emit("CASE", "case", words[i])
-    desugar_header(g, words[i + 1 : end], words[i])
-    g.op(":", words[end])
-    return end + 1
-
-
-def _default(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    g.emit("DEFAULT", "default", words[i])
-    g.op(":", words[i + 1])
-    return i + 2
-
-
-def _jump(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    g.emit(words[i].text.upper(), words[i].text, words[i])
-    g.op(";", words[i])
-    return i + 2
-
-
-def _goto(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    g.emit("GOTO", "goto", words[i])
-    g.name(words[i + 1].text, words[i + 1])
-    g.op(";", words[i])
-    return i + 3
-
-
-def _return(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    """Leaves a `return` of `Unparsed` for a lost value: where control goes stays known."""
-    end = statement_end(words, i, stop)
-    g.emit("RETURN", "return", words[i])
-    desugar_header(g, words[i + 1 : end], words[i], may_be_empty=True)
-    g.op(";", words[i])
-    return end + 1
 
 
 def _try(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
@@ -408,44 +342,6 @@ def _catch(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
     return closing(words, closing(words, i + 1) + 1) + 1
 
 
-def _static_assert(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    parts = split_at_commas(words[i + 2 : closing(words, i + 1)])
-    emit_call(g, markers.STATIC_ASSERT, parts[0] if parts else (), words[i])
-    g.op(";", words[i])
-    return statement_end(words, i, stop) + 1
-
-
-def _using(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    if text_at(words, i + 2) == "=":
-        return desugar_alias(g, words, i, stop)
-    end = statement_end(words, i, stop)
-    if text_at(words, i + 1) != "namespace" and end > i + 1:
-        last = words[end - 1].text.rsplit("::", 1)[-1]
-        if last in g.types or words[i + 1].is_type:
-            g.types.add(last)
-    return _directive(g, words, i, end, i + 1)
-
-
-def _namespace(g: Grammar, words: Sequence[Word], i: int, stop: int) -> int:
-    return _directive(g, words, i, statement_end(words, i, stop), i)
-
-
-def _directive(g: Grammar, words: Sequence[Word], i: int, end: int, begin: int) -> int:
-    g.name(markers.USING, words[i])
-    g.op("(", words[i])
-    text = " ".join(word.text for word in words[begin:end])
-    g.emit("STRING_LITERAL", f'"{text}"', words[i])
-    g.op(")", words[i])
-    g.op(";", words[i])
-    return end + 1
-
-
-def _reason(error: Exception, otherwise: str) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return str(error) if isinstance(error, CannotDesugar) else otherwise
-
-
 def _lost_end(words: Sequence[Word], i: int, stop: int) -> int:
     """Returns the index after a statement that is lost: what it governs goes with it, no more."""
     ends_at_brace = words[i].text in _CONTROL_WORDS or words[i].text == "{"
@@ -458,26 +354,13 @@ def _lost_end(words: Sequence[Word], i: int, stop: int) -> int:
 
 _BEFORE_COLONS = RECORD_WORDS | {"public", "private", "protected"}
 """Words before a colon that are no label: `enum : int { A, B };`."""
-_BY_WORD: dict[str, Callable[[Grammar, Sequence[Word], int, int], int]] = {
+_BY_WORD: dict[str, Handler] = {
+    **SIMPLE,
     "if": _if,
     "while": _while,
     "switch": _while,
     "do": _do,
     "for": _for,
-    "case": _case,
-    "default": _default,
-    "break": _jump,
-    "continue": _jump,
-    "goto": _goto,
-    "return": _return,
-    "co_return": _return,
     "try": _try,
     "catch": _catch,
-    "static_assert": _static_assert,
-    "_Static_assert": _static_assert,
-    "using": _using,
-    "namespace": _namespace,
-    "asm": _desugar_expression_statement,
-    "__asm__": _desugar_expression_statement,
-    "__asm": _desugar_expression_statement,
 }
