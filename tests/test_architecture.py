@@ -14,7 +14,7 @@ PACKAGE = ROOT / "smemlint"
 
 LAYERS = (
     (
-        "digests", "errors", "facts", "finding", "lazy_dataclasses", "limits", "reasons", "visible",
+        "digests", "errors", "facts", "finding", "lazy_dataclasses", "limits", "reasons", "relocation", "visible",
     ), ("files",), ("hardware",), ("layout",),
     ("config",), ("sources",), ("frontend",), ("analysis",), ("lint",), ("fix",), ("driver",),
     ("report", "verify"), ("lsp",), ("cli",),

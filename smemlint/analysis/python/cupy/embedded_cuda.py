@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
+from smemlint.facts import Access, Facts, Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Line
+from smemlint.relocation import Places, Relocation
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from smemlint.analysis.python.cupy.source_map import MappedText, Position
     from smemlint.analysis.simt.analyze import Project
     from smemlint.config.settings import Settings
-    from smemlint.reasons import Assumption
 
 _UNKNOWN = "smemlint_unknown"
 
@@ -68,7 +68,7 @@ class Embedded:
 
     def facts(self, settings: Settings) -> Facts:
         """Returns the facts of the text's kernels, at their places in the Python file."""
-        return _Relocation(self).facts(self.project(settings).facts())
+        return Relocation(_InFile(self)).moved(self.project(settings).facts())
 
     def project(self, settings: Settings) -> Project:
         """Returns a run of the text alone, with host code for the launches of the Python file."""
@@ -112,81 +112,24 @@ def _known(number: int | None) -> str:
     return _UNKNOWN if number is None else str(number)
 
 
-class _Relocation:
-    """Moves facts of an embedded text to their places in the Python file; each array once."""
+class _InFile(Places):
+    """Places in the Python file of what stands in an embedded text."""
 
     def __init__(self, embedded: Embedded) -> None:
         self._embedded = embedded
-        self._arrays: dict[int, SharedArray] = {}
         folder, _, name = embedded.name.rpartition("/")
         optional = f"(?:{re.escape(folder)}/)?" if folder else ""
         self._named = re.compile(optional + re.escape(name) + r"(?::(\d+))?")
 
-    def facts(self, facts: Facts) -> Facts:
-        """Returns all facts at their new places."""
-        return Facts(
-            tuple(map(self._kernel, facts.kernels)),
-            tuple(map(self._note, facts.not_analysed)),
-            tuple(replace(use, span=self._span(use.span)) for use in facts.layouts),
-        )
-
-    def _kernel(self, kernel: KernelFacts) -> KernelFacts:
-        instance = self._instance(kernel.instance)
-        return replace(
-            kernel,
-            instance=instance,
-            arrays=tuple(map(self._array, kernel.arrays)),
-            accesses=tuple(self._access(access, instance) for access in kernel.accesses),
-            not_analysed=tuple(map(self._note, kernel.not_analysed)),
-            layouts=tuple(replace(use, span=self._span(use.span)) for use in kernel.layouts),
-        )
-
-    def _note(self, note: NotAnalysed) -> NotAnalysed:
-        reason = replace(note.reason, text=self._renamed(note.reason.text))
-        return NotAnalysed(self._span(note.span), note.kernel, reason)
-
-    def _instance(self, instance: Instance) -> Instance:
-        return replace(instance, span=self._span(instance.span), place=self._line(instance.place))
-
-    def _array(self, array: SharedArray) -> SharedArray:
-        if id(array) not in self._arrays:
-            self._arrays[id(array)] = replace(array, span=self._span(array.span))
-        return self._arrays[id(array)]
-
-    def _access(self, access: Access, instance: Instance) -> Access:
-        fusion = access.fusion
-        if fusion is not None:
-            fusion = replace(fusion, spans=tuple(map(self._span, fusion.spans)))
-        return replace(
-            access,
-            span=self._span(access.span),
-            line=self._row(access),
-            instance=instance,
-            array=self._array(access.array) if access.array is not None else None,
-            assumptions=tuple(map(self._assumption, access.assumptions)),
-            calls=tuple(replace(call, span=self._span(call.span)) for call in access.calls),
-            fusion=fusion,
-            chains=tuple(
-                tuple(replace(caller, span=self._span(caller.span)) for caller in chain)
-                for chain in access.chains
-            ),
-        )
-
-    def _row(self, access: Access) -> int:
+    def row(self, access: Access) -> int:
         """Returns the line of an access that a profiler shows; of an included file as it is."""
         if access.span.path != self._embedded.name:
             return access.line
         place = self._embedded.place(access.line, 1) or self._embedded.place(access.line - 1, 1)
-        return place.line if place is not None else self._span(access.span).line
+        return place.line if place is not None else self.span(access.span).line
 
-    def _assumption(self, assumption: Assumption) -> Assumption:
-        wording = self._renamed(assumption.wording)
-        return replace(assumption, wording=wording, place=self._line(assumption.place))
-
-    def _line(self, line: Line | None) -> Line | None:
-        if line is None or line.path != self._embedded.name:
-            return line
-        return self._place(line.line)
+    def line(self, line: Line) -> Line:
+        return self._place(line.line) if line.path == self._embedded.name else line
 
     def _place(self, line: int) -> Line:
         """Returns where a line of the unit stands: of the launch that it is, else of the text."""
@@ -195,7 +138,7 @@ class _Relocation:
         found = found or self._embedded.span
         return Line(found.path, found.line)
 
-    def _renamed(self, text: str) -> str:
+    def text(self, text: str) -> str:
         """Returns a text with the name of the unit replaced by that of the Python file."""
 
         def named(match: re.Match[str]) -> str:
@@ -204,7 +147,7 @@ class _Relocation:
 
         return self._named.sub(named, text)
 
-    def _span(self, span: Span) -> Span:
+    def span(self, span: Span) -> Span:
         if span.path != self._embedded.name:
             return span
         call = self._embedded.call_at(span.line)
