@@ -32,17 +32,11 @@ class LoopNest:
         loop = self.heads[target]
         return loop is not None and source in loop.blocks
 
-    def leaves(self, source: int, target: int | None) -> bool:
-        """Returns whether the edge leaves the innermost loop of `source`."""
-        loop = self.loops[source]
-        return loop is not None and (target is None or target not in loop.blocks)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """A strongly connected region; `head` is where it is entered first."""
+    """A strongly connected region."""
 
-    head: int
     blocks: frozenset[int]
     outer: Loop | None
 
@@ -72,7 +66,7 @@ class _Finder:
             self._place(root, outer)
             if len(component) == 1 and root not in self.successors[root]:
                 continue
-            loop = Loop(root, component, outer)
+            loop = Loop(component, outer)
             self.loops[root] = self.heads[root] = loop
             rest = component - {root}
             if depth < MAX_LOOP_DEPTH:

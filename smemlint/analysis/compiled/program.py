@@ -68,11 +68,6 @@ class Program:
     live: tuple[frozenset[Register], ...]
     widths: Mapping[Register, int]
 
-    @property
-    def size(self) -> int:
-        """The number of instructions that are left to run."""
-        return sum(len(block.code) for block in self.blocks)
-
 
 def program(blocks: Sequence[Block], widths: Mapping[Register, int]) -> Program:
     """Prepares blocks to run: what no address and no branch depends on is left out.

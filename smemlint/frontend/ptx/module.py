@@ -21,7 +21,6 @@ _BRACE = re.compile(r'[{}]|"[^"\n]*"|//[^\n]*')
 _END = re.compile(r'[{;]|"[^"\n]*"|//[^\n]*')
 _SHARED = re.compile(r"\.shared\b|\b(?:ld|st)matrix\b")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_VERSION = re.compile(r"^[ \t]*\.version[ \t]+(\d{1,4})\.(\d{1,4})", re.M)
 _TARGET = re.compile(r"^[ \t]*\.target[ \t]+([\w, \t]+)", re.M)
 _TOP_VARIABLE = re.compile(r"^[ \t]*((?:\.\w+[ \t]+)*\.(?:shared|const)\b[^;{=]*)", re.M)
 
@@ -109,12 +108,6 @@ class Module:
     text: str
     functions: tuple[Function, ...]
     unreadable: Unreadable | None = None
-
-    @property
-    def version(self) -> tuple[int, int] | None:
-        """Of the PTX ISA."""
-        found = _VERSION.search(self.text)
-        return (int(found[1]), int(found[2])) if found else None
 
     @property
     def target(self) -> str:

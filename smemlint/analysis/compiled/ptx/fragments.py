@@ -7,7 +7,6 @@ from smemlint.analysis.compiled.ptx.registry import Call, Lowered, executes
 from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import Value
 from smemlint.facts import AccessKind
-from smemlint.frontend.ptx.syntax import Vector
 from smemlint.layout.wmma import Fragment, parts_of
 from smemlint.reasons import Reason, ReasonCode
 
@@ -19,7 +18,7 @@ _USES = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator", "d": "accumulator
 @executes("mma")
 def product(call: Call) -> Lowered:
     """Returns products of fragments in registers."""
-    targets = _vector(call, 0)
+    targets = call.written()
     return Lowered(lambda state: state.forget(targets), targets)
 
 
@@ -28,7 +27,7 @@ def fragment(call: Call) -> Lowered:
     """Executes loads and stores of fragments, by all lanes of a warp together."""
     opcode = call.opcode
     is_load, is_store = opcode.has("load"), opcode.has("store")
-    targets = _vector(call, 0) if not is_store else ()
+    targets = call.written() if not is_store else ()
     if not (is_load or is_store) or opcode.space not in ("shared", ""):
         return Lowered(lambda state: state.forget(targets), targets)
     at = 1 if is_load else 0
@@ -79,9 +78,3 @@ def _fragment(call: Call) -> Fragment | None:
     layout = "row_major" if opcode.has("row") else "col_major"
     element = _ELEMENTS.get(opcode.type, opcode.type)
     return Fragment(_USES[use], (m, n, k), element, layout)
-
-
-def _vector(call: Call, index: int) -> tuple[str, ...]:
-    operand = call.operands[index]
-    items = operand.items if isinstance(operand, Vector) else (operand,)
-    return tuple(r for item in items for r in call.lowering.names.registers(item))

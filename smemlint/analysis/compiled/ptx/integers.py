@@ -19,13 +19,13 @@ from smemlint.frontend.ptx.syntax import Immediate, Pair, Vector
 Function: TypeAlias = Callable[..., Value]
 
 
-def assign(call: Call, function: Function, first: int = 1) -> Lowered:
-    """Writes a function of the operands from `first` on to the first destination.
+def assign(call: Call, function: Function) -> Lowered:
+    """Writes a function of the operands behind the destination to it.
 
     Raises:
         ValueError: the function takes another number of operands.
     """
-    reads = [call.read(i) for i in range(first, len(call.operands))]
+    reads = [call.read(i) for i in range(1, len(call.operands))]
     if not _takes(function, len(reads)):
         raise ValueError(f"{len(reads)} operands")
     target = call.written()

@@ -104,8 +104,8 @@ class LinearForms:
             case _:
                 return Linear(0, atom(repr(operand), is_divergent=True))
 
-    def _atom(self, name: str, alignment: int = 1) -> Linear:
-        return Linear(0, atom(name, alignment, is_divergent=name.startswith(_LANE)))
+    def _atom(self, name: str) -> Linear:
+        return Linear(0, atom(name, is_divergent=name.startswith(_LANE)))
 
     def _computed(self, name: str, operation: Operation) -> Linear:
         opcode = operation.opcode

@@ -36,7 +36,7 @@ _ATOMICS = ("add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas"
 def load(call: Call) -> Lowered:
     """Executes loads of every state space."""
     opcode = call.opcode
-    targets = _targets(call, 0)
+    targets = call.written()
     if opcode.space == "param":
         return _load_parameter(call, targets)
     read = call.read(1)
@@ -59,12 +59,6 @@ def load(call: Call) -> Lowered:
 
 def _signed_load(address: Value) -> Value:
     return Value(0, ((Symbol(), 1),)) if is_uniform(address) else top(DATA)
-
-
-def _targets(call: Call, index: int) -> tuple[str, ...]:
-    operand = call.operands[index]
-    items: tuple[Operand, ...] = operand.items if isinstance(operand, Vector) else (operand,)
-    return tuple(r for item in items for r in call.lowering.names.registers(item))
 
 
 def _load_parameter(call: Call, targets: tuple[str, ...]) -> Lowered:
@@ -187,7 +181,7 @@ def atomic(call: Call) -> Lowered:
     """Executes atomics; `red` gives no result."""
     opcode = call.opcode
     has_result = opcode.name == "atom"
-    targets = _targets(call, 0) if has_result else ()
+    targets = call.written() if has_result else ()
     at = 1 if has_result else 0
     read = call.read(at)
     operand = call.operands[at + 1] if len(call.operands) > at + 1 else None
@@ -233,7 +227,7 @@ def _atomic_operation(call: Call, operand: Operand | None, *, is_used: bool) -> 
 @executes("ldmatrix")
 def load_matrix(call: Call) -> Lowered:
     """Executes `ldmatrix.xN`: lanes 8i to 8i + 7 give the rows of matrix i."""
-    targets = _targets(call, 0)
+    targets = call.written()
     read = call.read(1)
     sites = _matrix_sites(call, AccessKind.LDMATRIX, 1)
 

@@ -18,10 +18,9 @@ from smemlint.frontend.ptx.syntax import (
     Name,
     Negated,
     Operand,
-    Pair,
     Registers,
     Sum,
-    Vector,
+    names_in,
 )
 from smemlint.lazy_dataclasses import dataclass
 
@@ -88,20 +87,11 @@ class Names:
 
     def registers(self, operand: Operand) -> tuple[str, ...]:
         """Returns the registers in an operand."""
-        match operand:
-            case Name(text):
-                is_variable = text in self.addresses or text == "_" or _is_special(text)
-                return () if is_variable else (self.register(text),)
-            case Negated(name) | Sum(name, _):
-                return self.registers(name)
-            case Pair(first, second):
-                return (*self.registers(first), *self.registers(second))
-            case Vector(items):
-                return tuple(r for item in items for r in self.registers(item))
-            case Address(base, _, rest):
-                return tuple(r for item in (base, *rest) for r in self.registers(item))
-            case _:
-                return ()
+        return tuple(
+            self.register(name)
+            for name in names_in(operand)
+            if name not in self.addresses and name != "_" and not _is_special(name)
+        )
 
     def reader(self, operand: Operand) -> Reader:
         """Returns the value of an operand."""

@@ -51,9 +51,9 @@ class Call:
         """Returns the value of an operand."""
         return self.lowering.names.reader(self.operands[index])
 
-    def written(self, index: int = 0) -> tuple[str, ...]:
-        """Returns the registers that an operand names, sinks left out."""
-        return self.lowering.names.registers(self.operands[index])
+    def written(self) -> tuple[str, ...]:
+        """Returns the registers that the first operand names, sinks left out."""
+        return self.lowering.names.registers(self.operands[0])
 
 
 Handler: TypeAlias = "Callable[[Call], Lowered | None]"

@@ -48,6 +48,7 @@ from smemlint.analysis.python.interpreter.values import (
     Unknown,
     Value,
 )
+from smemlint.frontend.folders import folders_above
 from smemlint.frontend.python.module_files import files_of
 from smemlint.frontend.python.python_source import NotPython, PythonText, belong, text_of
 from smemlint.lazy_dataclasses import dataclass
@@ -234,12 +235,8 @@ def text_in(value: str | bytes) -> str:
 
 def _places(home: str, path: str) -> Iterator[str]:
     """Yields where a file may lie that code opens: beside it, above it, where smemlint runs."""
-    folder = posixpath.dirname(home)
-    for _ in range(MAX_BUILD_FOLDERS_UP if not path.startswith("/") else 0):
+    for folder in folders_above(home, MAX_BUILD_FOLDERS_UP if not path.startswith("/") else 0):
         yield posixpath.normpath(posixpath.join(folder, path))
-        if folder in ("", "/"):
-            break
-        folder = posixpath.dirname(folder)
     yield posixpath.normpath(path)
 
 

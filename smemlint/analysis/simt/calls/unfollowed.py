@@ -212,21 +212,23 @@ def note_shared_argument(ev: Evaluator, name: str, node: ir.Node) -> None:
     ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_DECLARED, text))
 
 
-def given_values(
-    ev: Evaluator, arguments: Sequence[ir.Expression], *, takes_places: bool = False
-) -> tuple[list[Value], bool]:
+def given_values(ev: Evaluator, arguments: Sequence[ir.Expression]) -> tuple[list[Value], bool]:
     """Returns what is given to unread code, and whether places in shared memory are, not read.
 
-    Macros often view their argument as something wider (`FLOAT4(s[i])`), copies and what takes
-    objects of classes take references.
+    What takes objects of classes takes references.
     """
-    values, is_shared, _ = _given(ev, arguments, takes_places=takes_places)
+    values, is_shared, _ = _given(ev, arguments)
     return values, is_shared
 
 
 def _given(
     ev: Evaluator, arguments: Sequence[ir.Expression], *, takes_places: bool = False
 ) -> tuple[list[Value], bool, list[Operand]]:
+    """Returns the same, and the operands.
+
+    Macros often view their argument as something wider (`FLOAT4(s[i])`), and copies take
+    references: of theirs, no element is read.
+    """
     values, is_shared, operands = [], False, []
     for argument in arguments:
         operand = operand_of(ev, argument)

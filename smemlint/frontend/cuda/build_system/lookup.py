@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from smemlint.config.build_database import FILE_NAME
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.flags import BuildFlags, flags_of
+from smemlint.frontend.folders import folders_above
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BUILD_FOLDERS_UP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from smemlint.frontend.cuda.build_system.compile_commands import Command
 
@@ -113,12 +114,13 @@ def _flags_of(command: Command, path: str, read: Read) -> BuildFlags:
 
 def _in_build_files(path: str, read: Read) -> Build:
     """Reads the Makefile beside the source, or the nearest file of CMake or setuptools."""
-    folder, name = posixpath.split(path)
+    folder = posixpath.dirname(path)
     texts = (read(posixpath.join(folder, name)) for name in makefile.NAMES)
     macros = makefile.macros_of(next((t for t in texts if t is not None), ""))
     if macros:
         return Build(BuildFlags(macros), "the Makefile")
-    for below, source in _above(folder, name):
+    for below in folders_above(path, MAX_BUILD_FOLDERS_UP):
+        source = path[len(below) :].lstrip("/")
         for file in (_CMAKE, _SETUP):
             text = read(posixpath.join(below, file))
             flags = _literal_flags(file, text, source) if text is not None else BuildFlags()
@@ -137,16 +139,6 @@ def _literal_flags(file: str, text: str, source: str) -> BuildFlags:
     from smemlint.frontend.cuda.build_system import cmake
 
     return cmake.flags_for(text, source)
-
-
-def _above(folder: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yields the folders at and above a source, each with the source's path from there."""
-    for _ in range(MAX_BUILD_FOLDERS_UP):
-        yield folder, name
-        if folder in ("", "/") or folder.endswith(".."):
-            return
-        folder, last = posixpath.split(folder)
-        name = f"{last}/{name}"
 
 
 def _absolute(path: str) -> str:

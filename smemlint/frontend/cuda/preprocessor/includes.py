@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from smemlint.frontend.cuda.preprocessor.directives import PreparedFile, prepare
 from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
+from smemlint.frontend.folders import folders_above
 from smemlint.limits.budgets import MAX_CACHED_CHARACTERS, MAX_INCLUDE_FOLDERS_UP
 
 _INCLUDE_FOLDERS = ("", "include", "inc", "Common", "common", "src")
@@ -113,10 +114,6 @@ class Includes:
 
 def nearby(root: str) -> Iterator[str]:
     """Yields the folders that are searched for the includes of a root, its own first."""
-    folder = posixpath.dirname(root.replace("\\", "/"))
-    for _ in range(MAX_INCLUDE_FOLDERS_UP):
+    for folder in folders_above(root.replace("\\", "/"), MAX_INCLUDE_FOLDERS_UP):
         for name in _INCLUDE_FOLDERS:
             yield posixpath.join(folder, name)
-        if folder in ("/", ""):
-            break
-        folder = posixpath.dirname(folder)
