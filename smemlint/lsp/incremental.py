@@ -25,7 +25,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.kernel.task import KernelTask, Passed
-from smemlint.analysis.simt.launches.host_runs import HostRun, launches_of
+from smemlint.analysis.simt.launches.host_runs import Host, HostRun, launches_of
 from smemlint.analysis.simt.launches.launch import Launch
 from smemlint.config.settings import Settings
 from smemlint.facts import Instance, KernelFacts
@@ -255,31 +255,16 @@ class _Known:
 
     # ---- launches
 
-    def launches(
-        self,
-        unit: Unit,
-        linked: Sequence[Unit],
-        function: Function,
-        launching: frozenset[str],
-        has_no_caller: bool = False,
-        kernel: str = "",
-    ) -> HostRun:
-        """Returns what a host function launches.
-
-        Args:
-            unit: of the function.
-            linked: units whose functions it may call.
-            function: host code.
-            launching: see `HostPolicy`.
-            has_no_caller: see `launches_of`.
-            kernel: see `launches_of`.
-        """
-        units = (unit, *(u for u in linked if u is not unit))
+    def launches(self, host: Host) -> HostRun:
+        """Returns what a host function launches."""
+        unit, function = host.unit, host.function
+        units = (unit, *(u for u in host.linked if u is not unit))
         contexts, around = self._of(units)
         context = contexts.of(function)
         paths = tuple(u.path for u in units)
-        written = _written_instantiations(function, units) if has_no_caller else ()
-        run = function.name, function.scope, launching, has_no_caller, written, kernel
+        written = _written_instantiations(function, units) if host.has_no_caller else ()
+        asked = host.launching, host.has_no_caller, written, host.kernel
+        run = function.name, function.scope, *asked
         key = context.digest, around, paths, run
         known = self._memory.runs.get(key)
         if known is not None:
@@ -289,7 +274,7 @@ class _Known:
                 return replace(known.run, launches=tuple(moved))
             except CannotMove:
                 pass  # it is run again
-        found = launches_of(unit, linked, function, launching, has_no_caller, kernel)
+        found = launches_of(host)
         if not found.unnamed and all(
             _is_plain((*launch.scope.values(), *launch.arguments.values()))
             for launch in found.launches

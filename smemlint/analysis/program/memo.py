@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from smemlint.analysis.simt.kernel.task import KernelTask
-    from smemlint.analysis.simt.launches.host_runs import HostRun
+    from smemlint.analysis.simt.launches.host_runs import Host, HostRun
     from smemlint.facts import KernelFacts
     from smemlint.frontend.cuda.preprocessor.options import LoadOptions
-    from smemlint.frontend.program import Function, Unit
+    from smemlint.frontend.program import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,6 @@ class Memo:
     """
 
     evaluate: Callable[[Unit, KernelTask, str], KernelFacts]
-    launches: Callable[[Unit, Sequence[Unit], Function, frozenset[str], bool, str], HostRun]
+    launches: Callable[[Host], HostRun]
     load: Callable[[str, str, LoadOptions], Unit]
     found: Callable[[Sequence[KernelFacts]], None] = lambda kernels: None

@@ -62,34 +62,40 @@ class HostRun:
         return not self.left_open or not (kernel in self.left_open or may_be_named)
 
 
-def launches_of(
-    unit: Unit,
-    linked: Sequence[Unit],
-    function: Function,
-    launching: frozenset[str],
-    has_no_caller: bool = False,
-    kernel: str = "",
-) -> HostRun:
+@dataclass(frozen=True, slots=True, eq=False)
+class Host:
+    """A host function that is run for what it launches.
+
+    Attributes:
+        unit: of the function.
+        linked: units whose functions it may call.
+        function: host code.
+        launching: see `HostPaths`.
+        has_no_caller: no call tells its template arguments; those that are written anywhere do.
+        kernel: name of the one that is asked for; none for all that it launches.
+    """
+
+    unit: Unit
+    linked: Sequence[Unit]
+    function: Function
+    launching: frozenset[str]
+    has_no_caller: bool = False
+    kernel: str = ""
+
+
+def launches_of(host: Host) -> HostRun:
     """Returns what it launches on every path; where the block is open, on single paths.
 
     Of open choices between known numbers all alternatives are taken where these are a few ways, and
     of one between a known and an unknown number the known one: the default path. Single paths are
     not run where every path says all of the launches of the kernel that is asked for, or has none.
-
-    Args:
-        unit: of the function.
-        linked: units whose functions it may call.
-        function: host code.
-        launching: see `HostPolicy`.
-        has_no_caller: no call tells its template arguments; those that are written anywhere do.
-        kernel: name of the one that is asked for; none for all that it launches.
     """
+    unit, linked, function = host.unit, host.linked, host.function
     scopes: list[Scope] = []
     left = 0
-    is_template = has_no_caller and is_of_template((unit, *linked), function)
+    is_template = host.has_no_caller and is_of_template((unit, *linked), function)
     if is_template:
         scopes, left = instantiations_of(unit, linked, function)
-    host = _Host(unit, linked, function, launching, kernel)
     runs = [_run_under(host, scope) for scope in scopes or [{}]]
     is_uninstantiated = is_template and not scopes
     found = (
@@ -108,18 +114,7 @@ def instantiations_of(unit: Unit, linked: Sequence[Unit], function: Function) ->
     return written_instantiations(ev, policy.linked, function)
 
 
-@dataclass(frozen=True, slots=True)
-class _Host:
-    """A host function that is run, see `launches_of`."""
-
-    unit: Unit
-    linked: Sequence[Unit]
-    function: Function
-    launching: frozenset[str]
-    kernel: str
-
-
-def _run_under(host: _Host, scope: Scope) -> HostRun:
+def _run_under(host: Host, scope: Scope) -> HostRun:
     unit, linked, launching = host.unit, host.linked, host.launching
     units = tuple(dict.fromkeys((unit, *linked)))
 

@@ -15,7 +15,7 @@ from smemlint.analysis.simt.launches.host_code import (
     UnitHostCode,
     home_of,
 )
-from smemlint.analysis.simt.launches.host_runs import HostRun
+from smemlint.analysis.simt.launches.host_runs import Host, HostRun
 from smemlint.analysis.simt.launches.instantiations import is_instantiated
 from smemlint.analysis.simt.launches.open_parameters import Flows
 from smemlint.analysis.simt.launches.written_calls import written_calls
@@ -252,9 +252,9 @@ class LaunchSearch:
         Args:
             units: whose functions it may call.
             function: host code.
-            launching: see `HostPolicy`.
-            kernel: see `launches_of`.
-            has_no_caller: see `launches_of`.
+            launching: see `HostPaths`.
+            kernel: see `Host`.
+            has_no_caller: see `Host`.
         """
         known = self._runs.setdefault((tuple(map(id, units)), id(function), has_no_caller), [])
         for run in known:
@@ -262,7 +262,8 @@ class LaunchSearch:
             if is_alike and run.is_enough_for(kernel):
                 return run
         owner = self.host_code(units).owner(function)
-        found = self._memo.launches(owner, units, function, launching, has_no_caller, kernel)
+        host = Host(owner, units, function, launching, has_no_caller, kernel)
+        found = self._memo.launches(host)
         known.append(found)
         return found
 

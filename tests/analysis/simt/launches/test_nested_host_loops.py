@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smemlint.analysis.simt.launches import host_runs
-from smemlint.analysis.simt.launches.host_runs import launches_of
+from smemlint.analysis.simt.launches.host_runs import Host, launches_of
 from smemlint.frontend.cuda.unit import LoadOptions, load_unit
 
 KERNEL = "__global__ void k(float *g) { __shared__ float s[64]; s[threadIdx.x] = g[0]; }\n"
@@ -23,7 +23,7 @@ def run_of(text: str, *, block: str = "64", after: str = ""):
         "a.cu", KERNEL + BENCH.format(block=block, after=after, text=text), LoadOptions()
     )
     (function,) = unit.functions_named("all")
-    return launches_of(unit, (), function, frozenset(("run",)))
+    return launches_of(Host(unit, (), function, frozenset(("run",))))
 
 
 def nest(depth: int, body: str) -> str:
@@ -79,7 +79,7 @@ def test_a_block_of_constants_alone_is_looked_for_on_one_path(monkeypatch, block
     )
     unit = load_unit("a.cu", KERNEL + text, LoadOptions())
     (function,) = unit.functions_named("all")
-    launches_of(unit, (), function, frozenset())
+    launches_of(Host(unit, (), function, frozenset()))
     assert len(executed) == runs
 
 
@@ -106,7 +106,7 @@ def test_what_is_written_to_a_stream_takes_no_steps():
         "a.cu", KERNEL + namer + BENCH.format(block="w", after="", text=text), LoadOptions()
     )
     (function,) = unit.functions_named("all")
-    written = launches_of(unit, (), function, frozenset(("run",)))
+    written = launches_of(Host(unit, (), function, frozenset(("run",))))
     assert {launch.block for launch in written.launches} == {(96, 1, 1)}
     assert written.steps == run_of("lib::log(); ok = b.run(m);", block="w").steps
 
@@ -129,5 +129,5 @@ def test_a_launcher_that_a_loop_gives_what_it_assigns_is_run_once(value):
     )
     unit = load_unit("a.cu", KERNEL + bench + text, LoadOptions())
     (function,) = unit.functions_named("all")
-    run = launches_of(unit, (), function, frozenset(("run",)))
+    run = launches_of(Host(unit, (), function, frozenset(("run",))))
     assert [launch.block for launch in run.launches] == [(96, 1, 1)]

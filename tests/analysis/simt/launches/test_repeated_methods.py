@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemlint.analysis.simt.launches.host_runs import launches_of
+from smemlint.analysis.simt.launches.host_runs import Host, launches_of
 from smemlint.frontend.cuda.unit import LoadOptions, load_unit
 
 KERNEL = "__global__ void k(float *g) { __shared__ float s[64]; s[threadIdx.x] = g[0]; }\n"
@@ -44,7 +44,7 @@ def run_of(
     )
     unit = load_unit("a.cu", text, LoadOptions())
     (function,) = unit.functions_named("all")
-    return launches_of(unit, (), function, frozenset(("one",)))
+    return launches_of(Host(unit, (), function, frozenset(("one",))))
 
 
 def test_calls_with_the_same_values_take_no_steps_of_their_own():

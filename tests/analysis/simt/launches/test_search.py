@@ -10,7 +10,7 @@ from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.simt.analyze import Project
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
 from smemlint.analysis.simt.launches.host_code import HostCode, UnitHostCode
-from smemlint.analysis.simt.launches.host_runs import launches_of
+from smemlint.analysis.simt.launches.host_runs import Host, launches_of
 from smemlint.analysis.simt.launches.open_parameters import open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.config.settings import Settings
@@ -31,9 +31,9 @@ def run_functions(**files: str) -> tuple[list[str], set[tuple[int, int, int] | N
     """Returns the host functions that were run, in order, and the blocks of the instances."""
     names: list[str] = []
 
-    def spied(unit, linked, function, launching, has_no_caller, kernel):
-        names.append(function.name)
-        return launches_of(unit, linked, function, launching, has_no_caller, kernel)
+    def spied(host):
+        names.append(host.function.name)
+        return launches_of(host)
 
     sources = [Source(name.replace("_cu", ".cu"), text) for name, text in files.items()]
     facts, _ = analyze(sources, Settings(), memo=Memo(evaluate_kernel, spied, load_unit))
@@ -232,7 +232,7 @@ def test_equal_calls_are_executed_once():
     )
     unit = load_unit("a.cu", K + text, LoadOptions(read=lambda path: None))
     (function,) = unit.functions_named("b")
-    found = launches_of(unit, (), function, frozenset(("a", "go")))
+    found = launches_of(Host(unit, (), function, frozenset(("a", "go"))))
     assert [launch.block[0] for launch in found.launches] == [32, 64, 64, 64, 64, 96, 192]
 
 
@@ -614,7 +614,7 @@ void a(int given, float *g) {{
     unit = load_unit("a.cu", text, LoadOptions())
     function = unit.functions_named("a")[0]
     runs = {
-        name: launches_of(unit, (), function, frozenset(), False, name)
+        name: launches_of(Host(unit, (), function, frozenset(), False, name))
         for name in ("k", "other", "elsewhere")
     }
     assert runs["k"].left_open == runs["elsewhere"].left_open == {"other"}
@@ -633,7 +633,7 @@ void known(int n, int threads, float *g) {{ int s = shift(n); k<<<1, 32 * s>>>(g
 """
     unit = load_unit("a.cu", text, LoadOptions())
     runs = {
-        name: launches_of(unit, (), unit.functions_named(name)[0], frozenset(), False, "k")
+        name: launches_of(Host(unit, (), unit.functions_named(name)[0], frozenset(), False, "k"))
         for name in ("of_caller", "of_choice", "known")
     }
     assert {launch.block for launch in runs["known"].launches} == {(96, 1, 1), (160, 1, 1)}
