@@ -246,17 +246,10 @@ class Project:
         The first instance of every kernel is evaluated before further ones of any, and what is
         found stays when time runs out.
         """
+        where = Span(unit.path, 1, 1, 1, 1)
         if is_for_amd(unit, self.index):
-            where = Span(unit.path, 1, 1, 1, 1)
-            notes.append(
-                NotAnalysed(
-                    where,
-                    "",
-                    Reason(
-                        ReasonCode.OTHER_HARDWARE, "written for AMD GPUs, which have other banks"
-                    ),
-                )
-            )
+            text = "written for AMD GPUs, which have other banks"
+            notes.append(NotAnalysed(where, "", Reason(ReasonCode.OTHER_HARDWARE, text)))
             return
         notes += [NotAnalysed(n.span, "", n.reason) for n in unit.notices]
         notes += self.index.unused_builds(unit.path)
@@ -268,15 +261,8 @@ class Project:
         if not functions:
             return
         if unit.not_found:
-            missing_files = ", ".join(unit.not_found)
-            where = Span(unit.path, 1, 1, 1, 1)
-            notes.append(
-                NotAnalysed(
-                    where,
-                    "",
-                    Reason(ReasonCode.MISSING, f"includes were not found: {missing_files}"),
-                )
-            )
+            text = f"includes were not found: {', '.join(unit.not_found)}"
+            notes.append(NotAnalysed(where, "", Reason(ReasonCode.MISSING, text)))
         units = LaunchingUnits(self.index, self.main_files, self.instances_in)
         found = [_Found() for _ in functions]
         evaluations = [
@@ -296,8 +282,7 @@ class Project:
         if unsearched:
             files = "file that names" if unsearched == 1 else "files that name"
             text = f"{unsearched} further {files} its kernels: not searched for launches"
-            reason = Reason(ReasonCode.LEFT_OUT, text)
-            notes.append(NotAnalysed(Span(unit.path, 1, 1, 1, 1), "", reason))
+            notes.append(NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, text)))
 
     def _evaluate_function(
         self, unit: Unit, function: Function, units: LaunchingUnits, found: _Found
@@ -333,29 +318,7 @@ class Project:
             yield
             with self.guard.protect(function.span, function.name, budget.leave):
                 found.kernels += further()
-        count = budget.left + instances.left(function)
-        if count:
-            left = "instance is" if count == 1 else "instances are"
-            reason = Reason(ReasonCode.LEFT_OUT, f"{count} further {left} not evaluated")
-            found.notes.append(NotAnalysed(function.span, function.name, reason))
-        places = instances.left_open(function)
-        if places:
-            is_one = len(places) == 1
-            which = "the launch" if is_one else f"{len(places)} launches, the first of them"
-            has = "has a block" if is_one else "have blocks"
-            text = f"{which} at {places[0]} {has} of an unknown size: not evaluated for that"
-            reason = Reason(ReasonCode.LEFT_OUT, text)
-            found.notes.append(NotAnalysed(function.span, function.name, reason))
-        unnamed = instances.unnamed(function)
-        if unnamed:
-            more = f" and {len(unnamed) - 1} more" if unnamed[1:] else ""
-            text = (
-                f"the launch at {unnamed[0]}{more} is of a kernel that is not known: perhaps this"
-            )
-            reason = Reason(ReasonCode.LEFT_OUT, text)
-            found.notes.append(NotAnalysed(function.span, function.name, reason))
-        if instances.is_cut(function):
-            text = "what launches it was not followed to its end: later launches are not known"
+        for text in _left_out(instances, function, budget):
             reason = Reason(ReasonCode.LEFT_OUT, text)
             found.notes.append(NotAnalysed(function.span, function.name, reason))
 
@@ -423,6 +386,22 @@ class _Found:
 
     kernels: list[KernelFacts] = field(default_factory=list)
     notes: list[NotAnalysed] = field(default_factory=list)
+
+
+def _left_out(instances: Instances, function: Function, budget: InstanceBudget) -> Iterator[str]:
+    """Yields what is said of instances of a kernel that are not evaluated."""
+    if count := budget.left + instances.left(function):
+        yield f"{count} further {'instance is' if count == 1 else 'instances are'} not evaluated"
+    if places := instances.left_open(function):
+        is_one = len(places) == 1
+        which = "the launch" if is_one else f"{len(places)} launches, the first of them"
+        has = "has a block" if is_one else "have blocks"
+        yield f"{which} at {places[0]} {has} of an unknown size: not evaluated for that"
+    if unnamed := instances.unnamed(function):
+        more = f" and {len(unnamed) - 1} more" if unnamed[1:] else ""
+        yield f"the launch at {unnamed[0]}{more} is of a kernel that is not known: perhaps this"
+    if instances.is_cut(function):
+        yield "what launches it was not followed to its end: later launches are not known"
 
 
 def _exhaust_in_turn(evaluations: Iterable[Iterator[None]]) -> None:
