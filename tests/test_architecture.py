@@ -14,7 +14,8 @@ PACKAGE = ROOT / "smemlint"
 
 LAYERS = (
     (
-        "digests", "errors", "facts", "finding", "lazy_dataclasses", "limits", "reasons", "relocation", "visible",
+        "digests", "errors", "facts", "finding", "lazy_dataclasses", "limits", "reasons", "registration",
+        "relocation", "visible",
     ), ("files",), ("hardware",), ("layout",),
     ("config",), ("sources",), ("frontend",), ("analysis",), ("lint",), ("fix",), ("driver",),
     ("report", "verify"), ("lsp",), ("cli",),

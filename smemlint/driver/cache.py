@@ -23,6 +23,7 @@ from smemlint import __version__
 from smemlint.analysis.compiled.files import is_compiled
 from smemlint.digests import blake2b
 from smemlint.driver.cache_folder import CacheFolder
+from smemlint.driver.results import ResultStore, RunResult, UnitResult
 from smemlint.files.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.simt.analyze import Project
     from smemlint.config.settings import Configuration, Settings
-    from smemlint.driver.results import RunResult, UnitResult
     from smemlint.facts import Access, Span
     from smemlint.finding import Finding
     from smemlint.sources.source import Source
@@ -54,7 +54,7 @@ Stamp = tuple[int, int] | None
 """Time of change in nanoseconds and size in bytes; None for a file that is not there."""
 
 
-class Cache:
+class Cache(ResultStore):
     """The kept results of one kind of run.
 
     Args:
@@ -96,7 +96,6 @@ class Cache:
         for path, kept in head["files"].items():
             if self._stamp(path) != (kept and tuple(kept)):
                 return None
-        from smemlint.driver.results import RunResult, UnitResult
 
         merged = UnitResult(_findings_from(head["findings"]), _sites_from(head["sites"]))
         with_pragmas = tuple(path for path in head["with_pragmas"] if path in self._by_path)
@@ -145,15 +144,8 @@ class Cache:
 
     # ---- writing
 
-    def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
+    def store(self, results: Mapping[str, UnitResult], run: RunResult | None) -> None:
         """Keeps the outcome; a folder that cannot be written is no error."""
-        self._store(results, run)
-
-    def store_part(self, results: Mapping[str, UnitResult]) -> None:
-        """Keeps what a run found until it was interrupted."""
-        self._store(results, None)
-
-    def _store(self, results: Mapping[str, UnitResult], run: RunResult | None) -> None:
         from smemlint.driver.serialization import CodecError, encode
 
         paths = [s.path for s in self._sources]
@@ -278,7 +270,6 @@ def _unit_from(data: Mapping[str, Any], changed: set[str], program: Project) -> 
     """Returns the share, unless a changed file bears on it."""
     from smemlint.analysis.program.dependencies import Dependencies
     from smemlint.driver.invalidation import is_valid
-    from smemlint.driver.results import UnitResult
 
     dependencies = Dependencies(
         dict.fromkeys(data["reads"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from smemlint.driver.results import ResultStore, array_files
 from smemlint.facts import Facts
 from smemlint.reasons import ReasonCode
 from smemlint.sources.languages import is_python_path
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from smemlint.analysis.program.dependencies import Dependencies
     from smemlint.analysis.simt.analyze import Project
-    from smemlint.driver.results import ResultStore, RunResult, UnitResult
+    from smemlint.driver.results import RunResult, UnitResult
     from smemlint.finding import Finding
     from smemlint.sources.source import Source
 
@@ -59,8 +60,6 @@ def with_valid_fixes(
         tasks: all units of the run; those that are not known will be evaluated.
         program: the index of the files as they are.
     """
-    from smemlint.driver.results import array_files
-
     left = dict(known)
     fresh = [path for path in tasks if path not in left]
     while left and fresh:
@@ -80,7 +79,7 @@ def _lacks_a_fix(finding: Finding) -> bool:
     return finding.no_fix is not None and finding.no_fix.code is ReasonCode.DEFERRED
 
 
-class FixRounds:
+class FixRounds(ResultStore):
     """What is known from one round of fixes to the next; to begin with, what a cache knows.
 
     Args:
@@ -96,10 +95,6 @@ class FixRounds:
     def begin(self, sources: Sequence[Source]) -> None:
         """Begins the next round, over these sources: an edited one is another object."""
         self._sources, self._now = self._now, {s.path: s for s in sources}
-
-    def unchanged(self) -> RunResult | None:
-        """Returns None: what is known may lack fixes that take long to find."""
-        return None
 
     def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
         """Returns the results of the last round that its edits do not bear on, by main file."""
@@ -120,10 +115,7 @@ class FixRounds:
             }
         return with_valid_fixes(known, tasks, program)
 
-    def store_part(self, results: Mapping[str, UnitResult]) -> None:
-        """Keeps nothing: there is no next round."""
-
-    def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
+    def store(self, results: Mapping[str, UnitResult], run: RunResult | None) -> None:
         """Keeps the results; without facts, in which fixes would be looked for again."""
         self._results = {
             path: replace(result, facts=Facts())

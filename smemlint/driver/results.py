@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.facts import Facts
@@ -63,20 +63,19 @@ class RunResult:
     with_pragmas: tuple[str, ...]
 
 
-class ResultStore(Protocol):
-    """Results of earlier runs, on disk or in memory."""
+class ResultStore:
+    """Results of earlier runs, on disk or in memory; this class knows of none."""
 
     def unchanged(self) -> RunResult | None:
-        """Returns the last result where nothing changed since."""
+        """Returns the last result where nothing changed since, and nothing is left to find."""
+        return None
 
-    def valid_results(self, tasks: Sequence[str], program: Project) -> Mapping[str, UnitResult]:
-        """Returns by task the results that no change since bears on."""
+    def valid_results(self, tasks: Sequence[str], program: Project) -> dict[str, UnitResult]:
+        """Returns by task the results that no change since bears on, at the places of now."""
+        return {}
 
-    def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
-        """Keeps the results by task, and that of the run."""
-
-    def store_part(self, results: Mapping[str, UnitResult]) -> None:
-        """Keeps the results by task of a run that is broken off."""
+    def store(self, results: Mapping[str, UnitResult], run: RunResult | None) -> None:
+        """Keeps the results by task, and that of the run; None for one that is broken off."""
 
 
 def merge(results: Sequence[UnitResult]) -> UnitResult:

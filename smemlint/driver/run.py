@@ -135,7 +135,7 @@ def find(request: Request, store: ResultStore | None = None) -> RunResult:
         fixes = find_fixes(merged, request, spent_on_files(results.values()))
     except FixesInterrupted as interrupted:
         if store is not None:
-            store.store_part(with_fixes(results, merged, interrupted.fixes))
+            store.store(with_fixes(results, merged, interrupted.fixes), None)
         raise
     notes = run_rules(Facts(not_analysed=fixes.notes), request.configuration.for_file)
     run = RunResult(
@@ -229,7 +229,7 @@ def _unit_results(
     except KeyboardInterrupt:
         if store is not None:
             done = {p: result for p, result in results.items() if not awaits_fixes(result)}
-            store.store_part(_marked(done, request.sources))
+            store.store(_marked(done, request.sources), None)
         raise
     return _marked({path: results[path] for path in files}, request.sources)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from smemlint.analysis.simt.analyze import Project
 from smemlint.config.settings import Settings
 from smemlint.driver.invalidation import is_valid
-from smemlint.driver.results import RunResult, UnitResult, merge
+from smemlint.driver.results import ResultStore, RunResult, UnitResult, merge
 from smemlint.driver.run import Evaluation
 from smemlint.facts import Facts, sites_of
 from smemlint.finding import Finding
@@ -36,8 +36,8 @@ from smemlint.sources.source import Source
 _COMPILED = (PTX_SUFFIX, CUBIN_SUFFIX)
 
 
-class KeptResults:
-    """The results of the last analysis of a document, a `ResultStore`.
+class KeptResults(ResultStore):
+    """The results of the last analysis of a document.
 
     Args:
         path: of the document.
@@ -71,10 +71,6 @@ class KeptResults:
         """Sees that files may have come or gone: what was found is looked over once more."""
         if self._kept is not None:
             self._kept.is_certain = False
-
-    def unchanged(self) -> RunResult | None:
-        """Returns None: see `unchanged_results`."""
-        return None
 
     def unchanged_results(self) -> dict[str, UnitResult] | None:
         """Returns all results at their present places, if only comments of the document changed."""
@@ -179,13 +175,14 @@ class KeptResults:
         if self.is_complete:
             self._keep_fixes(complete)
 
-    def store(self, results: Mapping[str, UnitResult], run: RunResult) -> None:
+    def store(self, results: Mapping[str, UnitResult], run: RunResult | None) -> None:
         """Keeps the fixes of results that were kept without."""
-        if self._kept is not None and not any(result.is_lost for result in results.values()):
+        if (
+            self._kept is not None
+            and run is not None
+            and not any(result.is_lost for result in results.values())
+        ):
             self._keep_fixes(results)
-
-    def store_part(self, results: Mapping[str, UnitResult]) -> None:
-        """Keeps nothing: the document changed, and the kernels are remembered one by one."""
 
     def _keep_fixes(self, results: Mapping[str, UnitResult]) -> None:
         assert self._kept is not None

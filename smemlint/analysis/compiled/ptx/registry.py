@@ -11,6 +11,7 @@ from smemlint.analysis.compiled.state import Operand as Reader
 from smemlint.frontend.ptx.opcode import Opcode
 from smemlint.frontend.ptx.syntax import Operand, Operation
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.registration import registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,4 @@ HANDLERS: dict[str, Handler] = {}
 
 def executes(*names: str) -> Callable[[Handler], Handler]:
     """Registers a function for opcodes by their first part; None from it does nothing."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names:
-            HANDLERS[name] = handler
-        return handler
-
-    return register
+    return registers(HANDLERS, names)

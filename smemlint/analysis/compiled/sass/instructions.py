@@ -19,6 +19,7 @@ from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import DATA, Value, top, weak
 from smemlint.frontend.sass.operands import Operand, Predicate, Register
 from smemlint.frontend.sass.parser import Instruction
+from smemlint.registration import registers
 
 Step: TypeAlias = "Callable[[State], None]"
 Translate: TypeAlias = "Callable[[Instruction], Step]"
@@ -33,13 +34,7 @@ _LANE_WISE = frozenset(
 
 def translates(*opcodes: str) -> Callable[[Translate], Translate]:
     """Registers the function that translates these opcodes."""
-
-    def register(function: Translate) -> Translate:
-        for opcode in opcodes:
-            _TABLE[opcode] = function
-        return function
-
-    return register
+    return registers(_TABLE, opcodes)
 
 
 def step_of(instruction: Instruction) -> Step:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
 from smemlint.analysis.python.interpreter.values import Value
+from smemlint.registration import registers
 
 ExpressionHandlers: TypeAlias = "Mapping[type[ast.expr], Callable[..., Value]]"
 """Node type -> returns the value of `(interpreter, node, scopes)`."""
@@ -20,19 +21,9 @@ _Statement = TypeVar("_Statement", bound=Callable[..., bool])
 
 def evaluates(*nodes: type[ast.expr]) -> Callable[[_Expression], _Expression]:
     """Registers a function that evaluates expressions of these types."""
-
-    def register(handler: _Expression) -> _Expression:
-        EXPRESSIONS.update(dict.fromkeys(nodes, handler))
-        return handler
-
-    return register
+    return registers(EXPRESSIONS, nodes)
 
 
 def executes(*nodes: type[ast.stmt]) -> Callable[[_Statement], _Statement]:
     """Registers a function that executes statements of these types."""
-
-    def register(handler: _Statement) -> _Statement:
-        STATEMENTS.update(dict.fromkeys(nodes, handler))
-        return handler
-
-    return register
+    return registers(STATEMENTS, nodes)

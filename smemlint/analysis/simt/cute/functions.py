@@ -30,6 +30,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
+from smemlint.registration import registers
 
 Handler = Callable[[Call], Value]
 
@@ -39,12 +40,7 @@ FUNCTIONS: dict[str, Handler] = {}
 
 def function(*names: str) -> Callable[[Handler], Handler]:
     """Registers a handler under names of CuTe's functions."""
-
-    def register(handler: Handler) -> Handler:
-        FUNCTIONS.update(dict.fromkeys(names, handler))
-        return handler
-
-    return register
+    return registers(FUNCTIONS, names)
 
 
 # ---- tuples

@@ -13,6 +13,7 @@ from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.dialects import Dialect
 from smemlint.frontend.python.jit.ir_builder import Builder
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.registration import registers
 
 _Handler = TypeVar("_Handler", bound="Callable[..., ir.Expression]")
 _EXPRESSIONS: dict[type[ast.expr], Callable[..., ir.Expression]] = {}
@@ -20,12 +21,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., ir.Expression]] = {}
 
 def lowers(*nodes: type[ast.expr]) -> Callable[[_Handler], _Handler]:
     """Registers a function that lowers expressions of these types."""
-
-    def register(handler: _Handler) -> _Handler:
-        _EXPRESSIONS.update(dict.fromkeys(nodes, handler))
-        return handler
-
-    return register
+    return registers(_EXPRESSIONS, nodes)
 
 
 class CannotLower(Exception):

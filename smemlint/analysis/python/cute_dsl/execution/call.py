@@ -34,6 +34,7 @@ from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout, Coordinate, Integer, IntTuple, Tiler
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Reason, ReasonCode
+from smemlint.registration import registers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,22 +234,12 @@ _Handler = TypeVar("_Handler", bound=Handler)
 
 def function(*names: str) -> Callable[[_Handler], _Handler]:
     """Registers a function of the DSL."""
-
-    def register(handler: _Handler) -> _Handler:
-        FUNCTIONS.update(dict.fromkeys(names, handler))
-        return handler
-
-    return register
+    return registers(FUNCTIONS, names)
 
 
 def method(*names: str) -> Callable[[_Handler], _Handler]:
     """Registers a method of the DSL's values."""
-
-    def register(handler: _Handler) -> _Handler:
-        METHODS.update(dict.fromkeys(names, handler))
-        return handler
-
-    return register
+    return registers(METHODS, names)
 
 
 _VIEWS = frozenset((

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from pycparser import c_ast
 
 from smemlint.frontend import ir
+from smemlint.registration import registers
 
 _Conversion = TypeVar("_Conversion", bound="Callable[[Any], ir.Node]")
 _Part: TypeAlias = Callable[[Any], object]
@@ -52,22 +53,12 @@ def place_of_name(node: c_ast.Node) -> int:
 
 def converts(kind: type[c_ast.Node]) -> Callable[[_Conversion], _Conversion]:
     """Registers a function that converts nodes of a type."""
-
-    def register(convert: _Conversion) -> _Conversion:
-        _CONVERSIONS[kind] = convert
-        return convert
-
-    return register
+    return registers(_CONVERSIONS, (kind,))
 
 
 def converts_marked(*markers: str) -> Callable[[_Conversion], _Conversion]:
     """Registers a function that converts the calls of these markers."""
-
-    def register(convert: _Conversion) -> _Conversion:
-        _MARKED.update(dict.fromkeys(markers, convert))
-        return convert
-
-    return register
+    return registers(_MARKED, markers)
 
 
 def converts_parts(kind: type[c_ast.Node], result: type[ir.Node], **parts: _Part) -> None:
