@@ -28,26 +28,7 @@ from smemlint.analysis.simt.types.overloads import (
 from smemlint.analysis.simt.types.patterns import Match
 from smemlint.analysis.simt.types.template_packs import pack_size
 from smemlint.frontend import ir
-from smemlint.frontend.program import Function, TemplateParameter
-
-
-def deduce_template_arguments(
-    ev: Evaluator,
-    function: Function,
-    params: Sequence[ir.Decl],
-    operands: Sequence[Operand],
-    scope: Scope,
-) -> None:
-    """Binds template parameters that the arguments determine.
-
-    Args:
-        ev: the evaluator.
-        function: the template.
-        params: its parameters.
-        operands: the arguments, evaluated.
-        scope: template arguments that are known; takes those that are found.
-    """
-    deduce(ev, function.template, params, operands, scope)
+from smemlint.frontend.program import TemplateParameter
 
 
 def deduce(

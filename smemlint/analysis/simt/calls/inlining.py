@@ -10,7 +10,7 @@ from functools import partial
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
 from smemlint.analysis.simt.calls.constant_calls import Watch, key_of_call, value_known
 from smemlint.analysis.simt.calls.constraints import enabled
-from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
+from smemlint.analysis.simt.calls.deduction import deduce
 from smemlint.analysis.simt.calls.operands import operand_of, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
 from smemlint.analysis.simt.calls.parameter_passing import bind_parameter
@@ -262,7 +262,7 @@ def _bound_scope(
     scope = template_scope(ev, function.template, arguments, function.scope)
     bind_deduced_packs(ev, function, parameters, operands, scope)
     params = without_packs(function, parameters, len(operands))
-    deduce_template_arguments(ev, function, params, operands, scope)
+    deduce(ev, function.template, params, operands, scope)
     return scope, params
 
 

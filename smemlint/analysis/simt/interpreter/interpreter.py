@@ -11,6 +11,7 @@ from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import Unknown, Value
 from smemlint.analysis.simt.evaluator import Policy, TypeResolver
 from smemlint.analysis.simt.interpreter import (
+    assignments,
     bindings,
     conditional,
     conversions,
@@ -37,8 +38,8 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import ReasonCode
 
 HANDLERS = (
-    bindings, calls, conditional, conversions, declarations, elements, expressions, jumps, lvalues,
-    names, operators, pack_expansions, requires_expressions, statements, unfollowed,
+    assignments, bindings, calls, conditional, conversions, declarations, elements, expressions,
+    jumps, lvalues, names, operators, pack_expansions, requires_expressions, statements, unfollowed,
 )  # fmt: skip
 """The modules whose functions handle nodes; they register when they are imported.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
-from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
+from smemlint.analysis.simt.calls.deduction import deduce
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Operand, Scope
 from smemlint.analysis.simt.domain.values import Unknown
@@ -114,7 +114,7 @@ def _deduce(
     kinds = [ev.types.resolve(kind.type) for kind in parsed if kind is not None]
     no_value = Unknown.because(ReasonCode.NO_VALUE, "a type")
     operands = [Operand(ir.ID(""), None, no_value, kind) for kind in kinds]
-    deduce_template_arguments(ev, function, parameters, operands, scope)
+    deduce(ev, function.template, parameters, operands, scope)
     return is_known(scope, function)
 
 

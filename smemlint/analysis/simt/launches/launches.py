@@ -9,7 +9,7 @@ from itertools import product
 
 from smemlint.analysis.simt.calls.candidates import functions_meant
 from smemlint.analysis.simt.calls.class_conversions import converted_object
-from smemlint.analysis.simt.calls.deduction import deduce_template_arguments
+from smemlint.analysis.simt.calls.deduction import deduce
 from smemlint.analysis.simt.calls.lambdas import Closure, call_lambda, closure_of
 from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs
@@ -215,7 +215,7 @@ class LaunchPolicy(HostPolicy):
                     values = listed_operands(ev, spelled.passed, len(parameters))
                 else:
                     bind_deduced_packs(ev, function, parameters, values, scope)
-                    deduce_template_arguments(ev, function, parameters, values, scope)
+                    deduce(ev, function.template, parameters, values, scope)
                 passed = numbers_passed(ev, parameters, values, scope, self.valuation.number_of)
                 if "gridDim" in function.words:
                     passed |= grid_passed(grid, self.valuation.number_of)

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 
 from smemlint.frontend import ir
 from smemlint.frontend.program import Dropped, ParsedFunction
-from smemlint.frontend.python.imports import Imports, dotted, is_none
+from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.jit.arrays import array_of_several, declare_array, find_arrays
 from smemlint.frontend.python.jit.block_scopes import Block, declaring_blocks
 from smemlint.frontend.python.jit.definitions import Definition
@@ -19,8 +19,8 @@ from smemlint.frontend.python.jit.ir_builder import Builder, array_of, type_of
 from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type
 from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lower_operator
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
-from smemlint.frontend.python.jit.syntax import integer, listing_of
-from smemlint.frontend.python.parameters import Parameter, argument_of
+from smemlint.frontend.python.jit.syntax import listed_numbers, listing_of, literal, unrolling
+from smemlint.frontend.python.parameters import Parameter
 from smemlint.frontend.python.python2 import rounds_down
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
@@ -225,7 +225,7 @@ class _FunctionLowering:
         bounds = [a for a in call.args if not isinstance(a, ast.Starred)]
         if not 1 <= len(bounds) <= 3:
             raise CannotLower(node, "this `range`")
-        step = _literal(bounds[2]) if len(bounds) == 3 else 1
+        step = literal(bounds[2]) if len(bounds) == 3 else 1
         start = (
             self.values.expression(bounds[0])
             if len(bounds) > 1
@@ -246,7 +246,7 @@ class _FunctionLowering:
             if step == 1
             else make.assign(counter, self.values.expression(bounds[2]), node, "+=")
         )
-        body, pragma = self.block(node.body, node), _unrolling(call)
+        body, pragma = self.block(node.body, node), unrolling(call)
         tests = self._tests_indices
         return (ir.For(init, cond, advance, body, pragma, tests, at=make.place(node)),)
 
@@ -311,7 +311,7 @@ class _FunctionLowering:
 
     def _open_for(self, node: ast.For) -> Sequence[ir.BlockItem]:
         """Returns a loop over anything else: in host code its body once, with unknown values."""
-        numbers = _listed_numbers(node.iter)
+        numbers = listed_numbers(node.iter)
         if numbers is not None and isinstance(node.target, ast.Name) and not node.orelse:
             return (self._for_each(node, node.target, numbers),)
         if self.values.dialect is not None:
@@ -423,32 +423,6 @@ _WITHOUT_CODE = (
     ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
     ast.Delete, ast.Assert,
 )  # fmt: skip
-
-
-def _unrolling(call: ast.Call) -> str:
-    """Returns the pragma that `range(.., unroll=4)` stands for; empty without one."""
-    unroll = argument_of(call, "unroll")
-    if unroll is None or is_none(unroll):
-        return ""
-    if isinstance(unroll, ast.Constant) and unroll.value is False:
-        return "unroll 1"
-    factor = _literal(unroll)
-    return f"unroll {factor}" if factor is not None else "unroll"
-
-
-def _listed_numbers(node: ast.expr) -> list[int] | None:
-    """Returns the integers of a list or tuple that has nothing else."""
-    if not isinstance(node, ast.Tuple | ast.List):
-        return None
-    numbers = [_literal(e) for e in node.elts]
-    return [n for n in numbers if n is not None] if None not in numbers and numbers else None
-
-
-def _literal(node: ast.expr) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _literal(node.operand)
-        return None if inner is None else -inner
-    return integer(node)
 
 
 def _is_floating(value: ast.expr) -> bool:

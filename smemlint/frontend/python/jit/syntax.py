@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from smemlint.frontend.python.imports import is_none
+from smemlint.frontend.python.parameters import argument_of
+
 
 def integer(node: ast.expr) -> int | None:
     """Returns the value of an integer literal; None for anything else."""
@@ -34,3 +37,30 @@ def listing_of(node: ast.For) -> tuple[ast.expr, ast.expr | None, ast.expr]:
         ):
             return listed, count, element
     return node.iter, None, node.target
+
+
+def unrolling(call: ast.Call) -> str:
+    """Returns the pragma that `range(.., unroll=4)` stands for; empty without one."""
+    unroll = argument_of(call, "unroll")
+    if unroll is None or is_none(unroll):
+        return ""
+    if isinstance(unroll, ast.Constant) and unroll.value is False:
+        return "unroll 1"
+    factor = literal(unroll)
+    return f"unroll {factor}" if factor is not None else "unroll"
+
+
+def listed_numbers(node: ast.expr) -> list[int] | None:
+    """Returns the integers of a list or tuple that has nothing else."""
+    if not isinstance(node, ast.Tuple | ast.List):
+        return None
+    numbers = [literal(e) for e in node.elts]
+    return [n for n in numbers if n is not None] if None not in numbers and numbers else None
+
+
+def literal(node: ast.expr) -> int | None:
+    """Returns the value of an integer literal, which may have a sign; None for anything else."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = literal(node.operand)
+        return None if inner is None else -inner
+    return integer(node)
