@@ -81,6 +81,13 @@ def load_once(first: ir.Node | None, second: ir.Node | None, ours: Items, theirs
         b.issued = 0
 
 
+def mark_first(way: ir.Node | None, other: ir.Node | None, ours: Items) -> None:
+    """Marks the load that a way of a branch begins with, where the other way does nothing."""
+    first = next(iter(ours), None)
+    if other is None and isinstance(first, Event) and first.kind is AccessKind.LOAD:
+        first.begins_way = first.node is next(_instructions(way), None)
+
+
 def _load_selected(
     first: ir.Node | None, second: ir.Node | None, ours: Items, theirs: Items
 ) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smemlint.analysis.simt.codegen.slots import may_meet, position_of, run_and_position
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Shifted
@@ -48,6 +50,27 @@ class Held:
             isinstance(before, AffineInt) and scev_of(before) == scev_of(offset)
         )
         return not self.is_lost and is_seen and dominates(self.first or self.event, load)
+
+    def is_of_way(self, load: Event) -> bool:
+        """Returns whether it is on a way of the branch that the basic block of a load follows."""
+        scope = self.event.scope
+        return (
+            not self.is_lost
+            and load.joined > 0
+            and scope[:-1] == load.scope
+            and scope[-1] >> 1 == load.joined >> 1
+        )
+
+    def joined_with(self, other: Event) -> Event | None:
+        """Returns since when a register has what lies there, if the other way accesses it, too."""
+        one, way = self.event, self.event.scope
+        if self.is_lost or not way or (*way[:-1], way[-1] ^ 1) != other.scope:
+            return None
+        mask, both = (
+            one.mask | other.mask,
+            tuple(a for a in one.assumptions if a in other.assumptions),
+        )
+        return replace(other, scope=way[:-1], mask=mask, assumptions=both)
 
     def stay_for(self, load: Event) -> None:
         """Gives a load that sinks back to all its threads where a later one is the same.

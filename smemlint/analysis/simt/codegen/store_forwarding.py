@@ -11,6 +11,15 @@ s[t] += i < n ? g[i] : 0;`.
     s[4 * t] = s[4 * t] + s[4 * t + 2];
     s[4 * t] = s[4 * t] + s[4 * t + 3];
 
+Behind a branch of which one way has the place in a register, only the threads of the other way load
+it (LLVM's elimination of partial redundancies), if nothing but straight code stands between; none
+where both ways have it. What the only way of a branch begins with is loaded in front, by all:
+
+    if (t > 5) s[4 * t] += in[t];
+    out[t] = s[4 * t];  // LDS of the threads 0 to 5
+    if (t > 5) out[t] = s[4 * t + 1];
+    v += s[4 * t + 1];  // one LDS of all threads for both
+
 Inline PTX is left to ptxas, which tells apart only what it computes from one base: any other store
 and any branch end what it knows.
 
@@ -84,7 +93,7 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
         if not isinstance(item, Event):
             if item.kind == "barrier":
                 stores.clear()
-            registers.leave_block()
+            registers.leave_block(is_join=item == Fence("block"))
             registers.pass_guard(item.guard)
             if item.parts_loop and item.entry is not None:
                 stored = _stores_of_loop(items, at, registers.roots) if item.begins else ()
@@ -158,6 +167,7 @@ class _Registers:
         # they began, and what was held there
         self._kept: list[set[_Key]] = []  # what loops around that stay ones leave alone
         self._assembly: dict[tuple[object, ...], Held] = {}
+        self._joins_since = 0  # where the last loop began or ended
 
     @property
     def roots(self) -> set[int]:
@@ -239,11 +249,16 @@ class _Registers:
                 if access.is_of_before and access.is_asked_for:
                     access.depth = min(access.depth, len(self._kept) - 1)
 
-    def leave_block(self) -> None:
+    def leave_block(self, *, is_join: bool) -> None:
         """Forgets what ptxas knows of inline PTX within a basic block, and what is of this one.
 
         A store that another basic block overwrites is not removed.
+
+        Args:
+            is_join: control flow parts or joins, and no loop begins or ends.
         """
+        if not is_join:
+            self._joins_since = len(self.out)
         self._assembly.clear()
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
@@ -288,6 +303,9 @@ class _Registers:
             if self._is_of_another(event, event.offset, accesses):
                 self.out.append(replace(event, issued=0))
                 return
+            if before is not None and before.at >= self._joins_since and before.is_of_way(event):
+                accesses[key] = self._left_to_others(event, before)
+                return
             self._read(event, accesses)
         else:
             is_guarded = before is not None and any(before.at < begin for begin, _ in self._guards)
@@ -298,9 +316,26 @@ class _Registers:
             _forget_one(accesses)
         accesses.pop(key, None)
         is_store = event.kind is AccessKind.STORE
-        first = before.passed_on(event) if is_store and before is not None else None
+        first = before.joined_with(event) if before is not None else None
+        if is_store and before is not None:
+            first = first or before.passed_on(event)
         accesses[key] = Held(event, len(self.out), is_store, len(self._kept), first=first)
         self.out.append(event)
+
+    def _left_to_others(self, load: Event, before: Held) -> Held:
+        """Issues a load behind a branch for the threads that do not have its bytes from a way.
+
+        What a way begins with that has no other beside it, LLVM hoists in front of the branch.
+        """
+        event, others = before.event, load.mask & ~before.event.mask
+        if event.begins_way:
+            self.out[before.at] = replace(load, node=event.node, mask=event.mask | load.mask)
+            self.out.append(replace(load, issued=0))
+        elif not set(event.assumptions) <= set(load.assumptions):
+            self.out.append(replace(load, may_sink=True))
+        else:
+            self.out.append(replace(load, mask=others, issued=int(others.any())))
+        return Held(load, len(self.out) - 1, False, len(self._kept), is_near=False)
 
     def _remove_dead(self, store: Event, before: Held) -> None:
         """Removes a store that another one overwrites, if all threads make that in its block."""

@@ -60,6 +60,8 @@ class Event:
         scope: the conditional pieces of code that it stands in, outermost first.
         behind: those, and the operands that were evaluated for it to be reached: where `p && q`
             holds, q was.
+        joined: the first way of the branch that its basic block follows; 0 for none.
+        begins_way: a way of a branch without another one computes it first.
         extends: a load of two bytes whose value is extended to 32 bits, which ptxas fuses with
             none; None where that is not known.
         may_sink: fewer threads may load it: the compiler may leave it to those that read it.
@@ -102,6 +104,8 @@ class Event:
     may_part: bool = False
     scope: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
+    joined: int = 0
+    begins_way: bool = False
     extends: bool | None = False
     word: int = 0
     whole: int = 0
@@ -179,7 +183,10 @@ class Trace:
         harmless: paths at which the target's compiler parts nothing.
         splits: by `codegen.slow_paths.SlowPath`: how often arithmetic that the compiler may give
             branches was met.
-        scope: the conditional pieces of code that are being executed, outermost first.
+        scope: the conditional pieces of code that are being executed, outermost first. The two
+            ways of a branch are 2k and 2k + 1.
+        joined: the first way of the branch that ended last, if no other one began since; else 0.
+        last_way: the way that was left last; 0 for one that went on from branch to branch.
         loop_starts: of loops that were entered, how many events stood before the last time.
         ways: the scope in which an operand that is evaluated on a condition last was.
         effects: how many calls were met that the compiler moves no store across.
@@ -192,12 +199,15 @@ class Trace:
     events: int = 0
     splits: list[int] = field(default_factory=lambda: [0, 0, 0, 0, 0, 0])
     scope: tuple[int, ...] = ()
+    joined: int = 0
+    last_way: int = 0
     loop_starts: dict[ir.Node, int] = field(default_factory=dict)
     ways: dict[ir.Node, tuple[int, ...]] = field(default_factory=dict)
     effects: int = 0
     last_effect: int = 0
     _behind: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _scopes: int = 0
+    _gone_on: set[int] = field(default_factory=set)
     _left: tuple[int, ...] = ()
     _resumed: tuple[int, ...] = ()
     _resumed_at: int = 0
@@ -209,6 +219,7 @@ class Trace:
             event.sequence = self.events
             event.splits = tuple(self.splits)
             event.scope = event.scope or self.scope
+            event.joined = self.joined
             event.behind = tuple(
                 each for way in event.scope for each in (way, *self._behind.get(way, ()))
             )
@@ -261,29 +272,32 @@ class Trace:
             self.splits[path] += 1
 
     @contextmanager
-    def conditional(self, behind: tuple[int, ...] = ()) -> Iterator[None]:
+    def conditional(self, behind: tuple[int, ...] = (), first: int = 0) -> Iterator[None]:
         """Gives what is recorded meanwhile a scope of its own: it is one way of a branch.
 
         Args:
             behind: scopes of the operands that decided for it.
+            first: the other way of the branch, where that was recorded before it.
         """
-        outer = self.enter_way(behind)
+        outer = self.enter_way(behind, first)
         try:
             yield
         finally:
             self.leave_way(outer)
 
-    def enter_way(self, behind: tuple[int, ...] = ()) -> tuple[int, ...]:
+    def enter_way(self, behind: tuple[int, ...] = (), first: int = 0) -> tuple[int, ...]:
         """Enters the scope of one way of a branch; returns the one around it."""
-        outer = self.scope
+        outer, self.joined = self.scope, 0
         resumed, self._resumed = self._resumed, ()
         if resumed[:-1] == outer and resumed and len(self.items) == self._resumed_at:
             self.scope = resumed
+            self._gone_on.add(resumed[-1])
             return outer
-        self._scopes += 1
+        self._scopes += 2
+        way = first + 1 if first else self._scopes
         if behind:
-            self._behind[self._scopes] = behind
-        self.scope = (*outer, self._scopes)
+            self._behind[way] = behind
+        self.scope = (*outer, way)
         return outer
 
     def leave_way(self, outer: tuple[int, ...]) -> None:
@@ -291,6 +305,7 @@ class Trace:
         last = self.items[-1] if self.items else None
         if isinstance(last, Event) and last.scope == self.scope:
             self._left = self.scope
+        self.last_way = 0 if self.scope[-1] in self._gone_on else self.scope[-1]
         self.scope = outer
 
     def resume_way(self) -> bool:

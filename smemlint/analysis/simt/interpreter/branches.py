@@ -12,7 +12,7 @@ from smemlint.analysis.simt.codegen.branches.chosen_stores import chosen_store
 from smemlint.analysis.simt.codegen.branches.if_conversion import keeps_blocks
 from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.branches.overwriting_stores import is_selected
-from smemlint.analysis.simt.codegen.common_loads import load_once
+from smemlint.analysis.simt.codegen.common_loads import load_once, mark_first
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes
@@ -105,14 +105,17 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
         with state.trace.conditional(decided_by(ev, node.cond, holds=True)):
             ev.execute(node.iftrue)
         state.sums.leave(mark)
+        way = state.trace.last_way
         alive = state.mask
         _fence_if(ev, parts_blocks)
         middle, mark = len(items), state.sums.mark()
         state.mask = rest
-        with state.trace.conditional(decided_by(ev, node.cond, holds=False)):
+        with state.trace.conditional(decided_by(ev, node.cond, holds=False), way):
             ev.execute(node.iffalse)
         state.sums.leave(mark)
         load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
+        mark_first(node.iftrue, node.iffalse, items[begin:middle])
+        state.trace.joined = way
         _fence_if(ev, parts_blocks)
         state.mask = kept(mask, alive | state.mask)
         sink_loads(state.trace, sunk, None, state.mask)
@@ -165,6 +168,7 @@ def _execute_way(ev: Evaluator, node: ir.If, condition: AffineInt, way: ir.Node 
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
     with trace.conditional(decided_by(ev, node.cond, holds=bool(condition.base))):
         _execute_one_way(ev, node, way)
+    trace.joined = trace.last_way
     _fence_if(ev, parts_blocks)
 
 
@@ -214,7 +218,7 @@ def execute_both_ways(
     loop = state.loops[-1] if state.loops else None
     left_before = (loop.broken, loop.continued) if loop else None
     ends: list[End] = []
-    returned = len(state.frame.returns)
+    way, returned, begin = 0, len(state.frame.returns), len(state.trace.items)
     parts_blocks = _parts_blocks(ev, node.cond, first[2], second[2])
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
     note_condition(ev, condition, (first[0], second[0]), node.cond, node)
@@ -230,8 +234,12 @@ def execute_both_ways(
             loop.broken, loop.continued = left_before
         behind = decided_by(ev, node.cond, holds=holds)
         with _refined(ev, node.cond, holds=holds):
-            ends.append(execute_alternative(ev, taken, [statement], condition, node, behind))
+            end = execute_alternative(ev, taken, [statement], condition, node, behind, way)
+        ends.append(end)
+        way = way or state.trace.last_way
         _fence_if(ev, parts_blocks)
+    mark_first(first[2], second[2], state.trace.items[begin:])
+    state.trace.joined = way
     if loop is not None and left_before is not None:
         loop.broken, loop.continued = left_before
     alive = [end for end in ends if is_any(end.mask)]
@@ -296,6 +304,7 @@ def execute_alternative(
     condition: Unknown,
     node: ir.Node,
     behind: tuple[int, ...] = (),
+    first: int = 0,
 ) -> End:
     """Runs one alternative of an open condition and undoes what it wrote.
 
@@ -306,6 +315,7 @@ def execute_alternative(
         condition: what is known of the condition.
         node: the branch.
         behind: see `decided_by`.
+        first: see `Trace.conditional`.
     """
     state = ev.state
     mark, ended = state.sums.mark(), state.ended
@@ -314,7 +324,7 @@ def execute_alternative(
     state.frame.open.append((condition, node))
     depth = len(state.assumptions)
     try:
-        with state.trace.conditional(behind):
+        with state.trace.conditional(behind, first):
             for statement in statements:
                 if not is_any(state.mask):
                     break
