@@ -15,6 +15,7 @@ from smemlint.analysis.simt.codegen.branches.same_conditions import branches_tha
 from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.filled_members import filled_by_members
 from smemlint.analysis.simt.codegen.parts_read import PartsRead, parts_of_parameter, parts_read
+from smemlint.analysis.simt.codegen.selected_loads import branches_that_end_ways
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads, sunk_operand
 from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names
@@ -38,6 +39,7 @@ class NodeFacts:
         sunk: of branches, the loads that sink into them.
         singles_out: of conditions, whether they test for one value.
         going_on: branches on the condition of the one before them.
+        ending_ways: branches behind which nothing stands on a way of another one.
         overwriting: branches that change what was stored right before them.
         kept: branches that iterations go on with.
         without_jumps: the statements of blocks, those that jump forward as branches.
@@ -52,6 +54,7 @@ class NodeFacts:
     singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     without_jumps: dict[ir.Node, Sequence[ir.BlockItem]] = field(default_factory=dict)
     going_on: set[ir.Node] = field(default_factory=set)
+    ending_ways: set[ir.Node] = field(default_factory=set)
     overwriting: set[ir.Node] = field(default_factory=set)
     kept: dict[ir.Node, Kept] = field(default_factory=dict)
     chosen_stores: dict[ir.Node, ir.Assignment | None] = field(default_factory=dict)
@@ -75,6 +78,7 @@ class NodeFacts:
         self.filled.update(filled_by_members(block))
         self.sunk.update(sunk_loads(block, self._names))
         self.going_on.update(branches_that_go_on(block, self.mod_ref))
+        self.ending_ways.update(branches_that_end_ways(block))
         self.overwriting.update(branches_that_overwrite(block))
         iterations = branches_of_iterations(block, partial(self.mod_ref, with_elements=True))
         for branch, kept in iterations.kept.items():

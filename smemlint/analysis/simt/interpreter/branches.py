@@ -113,8 +113,10 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
         with state.trace.conditional(decided_by(ev, node.cond, holds=False), way):
             ev.execute(node.iffalse)
         state.sums.leave(mark)
-        load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
-        mark_first(node.iftrue, node.iffalse, items[begin:middle])
+        ours, theirs = items[begin:middle], items[middle:]
+        ends_way = node in state.node_facts.ending_ways
+        load_once(node, ours, theirs, ends_way=ends_way)
+        mark_first(node.iftrue, node.iffalse, ours)
         state.trace.joined = way
         _fence_if(ev, parts_blocks)
         state.mask = kept(mask, alive | state.mask)

@@ -57,7 +57,9 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
         left = evaluate_under(ev, mask & where, node.iftrue, ways[0])
         middle = len(items)
         right = evaluate_under(ev, mask & ~where, node.iffalse, ways[1])
-        load_once(node.iftrue, node.iffalse, items[begin:middle], items[middle:])
+        ours, theirs = items[begin:middle], items[middle:]
+        ends_way = node in ev.state.node_facts.ending_ways
+        load_once(node, ours, theirs, ends_way=ends_way)
         return _one_or_both(where, left, right)
     text = ev.state.source_text(node.cond)
     alternatives = (outcome(text, True), outcome(text, False))

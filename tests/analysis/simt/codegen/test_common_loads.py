@@ -78,10 +78,29 @@ def test_the_load_is_that_of_all_threads():
         ("v = s[4 * t] * 2.f", "v = s[4 * t + 1] + 2.f", 2),
         ("v = s[4 * t]", "v = s[4 * t + 1] + 2.f", 2),
         ("v = s[4 * t]; g[500] = 2", "v = s[4 * t + 1]", 2),
+        ("v = s[4 * t] * 2.f", "v = s[3 * t + 1] * 3.f", 1),
+        ("v = v * 2 + s[4 * t]", "v = v + s[3 * t + 1]", 1),
+        ("v += s[4 * t] + n * 2", "v += s[3 * t + 1] + v * n", 1),
+        ("v = sqrtf(s[4 * t])", "v = sqrtf(s[t + 3])", 1),
+        ("v = (float)((short *)s)[4 * t]", "v = (float)((short *)s)[t + 3]", 1),
+        ("v = ((float2 *)s)[2 * t].x", "v = ((float2 *)s)[t + 3].y", 1),
     ],
 )
 def test_loads_of_other_addresses_are_selected(first, second, count):
     assert len(loads(first, second)) == count
+
+
+@pytest.mark.parametrize(
+    ("way", "count"),
+    [
+        ("v = t < 20 ? s[4 * t] : s[3 * t + 1];", 2),
+        ("if (t < 20) v = s[4 * t]; else v = s[3 * t + 1];", 2),
+        ("v += t < 20 ? s[4 * t] : s[3 * t + 1];", 1),
+        ("if (t < 20) v = s[4 * t]; else v = s[3 * t + 1];\n g[t + 64] = v;", 1),
+    ],
+)
+def test_a_branch_at_the_end_of_a_way_keeps_its_loads(way, count):
+    assert len(loads(way, "v = 1", "t & 8")) == count
 
 
 def test_one_load_from_either_of_two_arrays_is_not_decided():
@@ -135,9 +154,8 @@ def test_vectors_of_two_words_are_loaded_in_each_way(type_, read, counts):
     assert [a.instructions for a in found if a.kind is AccessKind.LOAD] == counts
 
 
-def test_a_load_of_three_ways_is_not_decided():
+def test_a_load_of_three_ways_is_one():
     """nvcc: one LDS of 2 wavefronts for each warp; of the ways alone only the last has them."""
     text = "g[t] = lane < 8 ? s[4 * lane] : lane < 16 ? s[4 * lane + 1] : s[4 * lane + 2];"
-    found = accesses_of(CHOICE % text)
-    certainties = {a.certainty for a in found if a.kind is AccessKind.LOAD}
-    assert certainties == {Certainty.UNKNOWN}
+    found = [a for a in accesses_of(CHOICE % text) if a.kind is AccessKind.LOAD]
+    assert [(a.instructions, a.wavefronts.mean) for a in found if a.instructions] == [(4, 2)]
