@@ -323,7 +323,7 @@ class _Registers:
         self.out.append(event)
 
     def _left_to_others(self, load: Event, before: Held) -> Held:
-        """Issues a load behind a branch for the threads that do not have its bytes from a way.
+        """Returns a load behind a branch; the threads issue it that have no register from a way.
 
         What a way begins with that has no other beside it, LLVM hoists in front of the branch.
         """

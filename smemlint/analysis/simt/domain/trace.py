@@ -186,6 +186,7 @@ class Trace:
         scope: the conditional pieces of code that are being executed, outermost first. The two
             ways of a branch are 2k and 2k + 1.
         joined: the first way of the branch that ended last, if no other one began since; else 0.
+        one_ways: how many branches were met that all threads take the same way.
         last_way: the way that was left last; 0 for one that went on from branch to branch.
         loop_starts: of loops that were entered, how many events stood before the last time.
         ways: the scope in which an operand that is evaluated on a condition last was.
@@ -200,6 +201,7 @@ class Trace:
     splits: list[int] = field(default_factory=lambda: [0, 0, 0, 0, 0, 0])
     scope: tuple[int, ...] = ()
     joined: int = 0
+    one_ways: int = 0
     last_way: int = 0
     loop_starts: dict[ir.Node, int] = field(default_factory=dict)
     ways: dict[ir.Node, tuple[int, ...]] = field(default_factory=dict)
@@ -307,6 +309,16 @@ class Trace:
             self._left = self.scope
         self.last_way = 0 if self.scope[-1] in self._gone_on else self.scope[-1]
         self.scope = outer
+
+    def join(self, way: int, one_ways: int) -> None:
+        """Notes the end of a branch, for what its ways have in registers.
+
+        Args:
+            way: the first one.
+            one_ways: as many had been met where it began; of others, what stands in them is not
+                known to be on all paths through the way around them.
+        """
+        self.joined = way if one_ways == self.one_ways else 0
 
     def resume_way(self) -> bool:
         """Lets the next way go on with the one that was left last, if nothing came in between.

@@ -92,6 +92,7 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
         taken = mask & (value.base != 0)
         rest = mask & ~taken
         if not is_any(rest) or not is_any(taken):
+            state.trace.one_ways += 1
             _execute_one_way(ev, node, node.iftrue if is_any(taken) else node.iffalse)
             return
         parts_blocks = _parts_blocks(ev, node.cond, node.iftrue, node.iffalse)
@@ -100,7 +101,7 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
         sunk = settled(ev, node)
         sink_loads(state.trace, sunk, node.iftrue, taken)
         sink_loads(state.trace, sunk, node.iffalse, rest)
-        begin, mark = len(items), state.sums.mark()
+        begin, mark, one_ways = len(items), state.sums.mark(), state.trace.one_ways
         state.mask = taken
         with state.trace.conditional(decided_by(ev, node.cond, holds=True)):
             ev.execute(node.iftrue)
@@ -117,7 +118,7 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
         ends_way = node in state.node_facts.ending_ways
         load_once(node, ours, theirs, ends_way=ends_way)
         mark_first(node.iftrue, node.iffalse, ours)
-        state.trace.joined = way
+        state.trace.join(way, one_ways)
         _fence_if(ev, parts_blocks)
         state.mask = kept(mask, alive | state.mask)
         sink_loads(state.trace, sunk, None, state.mask)
@@ -168,9 +169,10 @@ def _execute_way(ev: Evaluator, node: ir.If, condition: AffineInt, way: ir.Node 
         trace.part(SlowPath.EXPANSION)
         parts_blocks = False
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
+    one_ways = trace.one_ways
     with trace.conditional(decided_by(ev, node.cond, holds=bool(condition.base))):
         _execute_one_way(ev, node, way)
-    trace.joined = trace.last_way
+    trace.join(trace.last_way, one_ways)
     _fence_if(ev, parts_blocks)
 
 
@@ -214,13 +216,15 @@ def execute_both_ways(
         return
     for (_, ours, statement), (_, others, _) in ((first, second), (second, first)):
         if not is_any(others):
+            state.trace.one_ways += 1
             state.mask = ours
             ev.execute(statement)
             return
     loop = state.loops[-1] if state.loops else None
     left_before = (loop.broken, loop.continued) if loop else None
     ends: list[End] = []
-    way, returned, begin = 0, len(state.frame.returns), len(state.trace.items)
+    way, returned = 0, len(state.frame.returns)
+    begin, one_ways = len(state.trace.items), state.trace.one_ways
     parts_blocks = _parts_blocks(ev, node.cond, first[2], second[2])
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
     note_condition(ev, condition, (first[0], second[0]), node.cond, node)
@@ -241,7 +245,7 @@ def execute_both_ways(
         way = way or state.trace.last_way
         _fence_if(ev, parts_blocks)
     mark_first(first[2], second[2], state.trace.items[begin:])
-    state.trace.joined = way
+    state.trace.join(way, one_ways)
     if loop is not None and left_before is not None:
         loop.broken, loop.continued = left_before
     alive = [end for end in ends if is_any(end.mask)]
