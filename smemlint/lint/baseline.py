@@ -153,7 +153,7 @@ def write(
     old = Baseline.read(path) if Path(path).is_file() else Baseline(Path(path), {})
     in_run = {old.key(p) for p in paths}
     known = {p: dict(entries) for p, entries in old.known.items() if p not in in_run}
-    known = {p: entries for p, entries in known.items() if _exists(old.path.parent, p)}
+    known = {p: entries for p, entries in known.items() if (old.path.parent / p).exists()}
     before = {(p, f) for p, entries in old.known.items() for f in entries}
     prints = fingerprints((*findings, *hidden), text_of)
     for finding, fingerprint in zip(findings, prints, strict=False):
@@ -165,7 +165,3 @@ def write(
     except OSError as error:
         raise SmemlintError(f"cannot be written: {error.strerror}", where=path) from error
     return Written(len(after), len(after - before), len(before - after))
-
-
-def _exists(folder: Path, path: str) -> bool:
-    return (folder / path).exists()

@@ -91,9 +91,6 @@ class VisibleTexts:
 
     # ---- names
 
-    def _functions(self) -> Iterable[Function]:
-        return (f for unit in self._units for f in unit.functions)
-
     @cached_property
     def _always(self) -> frozenset[str]:
         """Words outside of functions, and of functions that need not be named."""
@@ -101,9 +98,9 @@ class VisibleTexts:
         for unit in self._units:
             for group in unit.declarations.values():
                 found.update(word for d in group for word in d.specifiers)
-        for function in self._functions():
-            if not _is_called_by_name(function):
-                found |= function.words
+            for function in unit.functions:
+                if not _is_called_by_name(function):
+                    found |= function.words
         return frozenset(found)
 
     def _reached(self, function: Function) -> set[str]:

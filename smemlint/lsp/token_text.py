@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -221,10 +221,7 @@ class Movement:
 
     def _other(self, token: int) -> int | None:
         """Returns the number that a token has in the other text; None for one that is not seen."""
-        for (start, stop), (other, _) in self._pairs():
+        for (start, stop), (other, _) in zip(self._before.pieces, self._now.pieces, strict=True):
             if start <= token < stop:
                 return other + token - start
         return None
-
-    def _pairs(self) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-        return zip(self._before.pieces, self._now.pieces, strict=True)

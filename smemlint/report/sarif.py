@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -56,7 +55,7 @@ def render(run: Run) -> str:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "originalUriBaseIds": {BASE: {"uri": _directory_uri(run.root)}},
+                "originalUriBaseIds": {BASE: {"uri": run.root.as_uri().rstrip("/") + "/"}},
                 "invocations": [
                     {"executionSuccessful": not run.result.crashed, "exitCode": run.exit_code}
                 ],
@@ -240,7 +239,3 @@ def _artifact(path: str, run: Run) -> dict[str, str]:
     if relative.startswith("/"):
         return {"uri": f"file://{quoted}"}
     return {"uri": quoted, "uriBaseId": BASE}
-
-
-def _directory_uri(path: Path) -> str:
-    return path.as_uri().rstrip("/") + "/"

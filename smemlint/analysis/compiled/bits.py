@@ -146,16 +146,12 @@ def _survives(operation: Operation, unknown: int, other: Lanes) -> int | None:
     else:
         rows = np.bitwise_or.reduce(other, axis=1)
         lows = np.bitwise_and.reduce(other, axis=1)
-        if bool(((rows & ~lows) & _as_int64(unknown)).any()):
+        if bool(((rows & ~lows) & int(wrap(unknown, WORD_BITS))).any()):
             return None
         some, every = union_of_bits(rows), int(np.bitwise_and.reduce(rows))
     if operation == "and":
         return unknown & some
     return unknown & ~every if operation == "or" else unknown
-
-
-def _as_int64(mask: int) -> int:
-    return int(wrap(mask, WORD_BITS))
 
 
 def _of_low_bits(operation: Operation, x: Value, y: Value) -> Value | None:

@@ -170,7 +170,9 @@ class Project:
 
             with self.guard.protect(where):
                 written = written_layouts(self.index.unit(path))
-                layouts += (u for u in written if self._is_of_the_run(u.span))
+                layouts += (
+                    u for u in written if posixpath.normpath(u.span.path) in self.index.sources
+                )
         with self.guard.protect(where):
             for found in self._kernel_strings(path):
                 facts = self._facts_of_string(path, found)
@@ -230,9 +232,6 @@ class Project:
     def _names(self) -> frozenset[str]:
         """The names of the files of the run, without their folders."""
         return frozenset(map(posixpath.basename, self.index.sources))
-
-    def _is_of_the_run(self, span: Span) -> bool:
-        return posixpath.normpath(span.path) in self.index.sources
 
     def instances_in(self, unit: Unit) -> Instances:
         """Returns what finds the instances of the kernels of a unit."""

@@ -124,7 +124,7 @@ class Converter:
     def int_tuple(self, value: Value) -> IntTuple:
         """Returns a nested tuple of numbers."""
         tree = self.coordinate(value)
-        if _has_underscore(tree):
+        if cute.int_tuples.has_underscore(tree):
             raise cute.CuteError("an underscore where a number is needed")
         return tree  # type: ignore[return-value]
 
@@ -169,10 +169,6 @@ class Converter:
         if isinstance(value, Unknown):
             raise cute.CuteError(value.reason.text)  # a number, or anything else
         return cute.Layout(self.int_tuple(value))
-
-
-def _has_underscore(tree: Any) -> bool:
-    return any(map(_has_underscore, tree)) if isinstance(tree, tuple) else tree is cute.UNDERSCORE
 
 
 def value_of(tree: Any) -> Value:

@@ -13,7 +13,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     RecordType,
 )
-from smemlint.analysis.simt.domain.environment import Binding, Variable, content_of
+from smemlint.analysis.simt.domain.environment import Variable, content_of
 from smemlint.analysis.simt.domain.values import Cute, FloatValue, Pointer, Space, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.loops.mod_ref import Escape
@@ -89,7 +89,7 @@ def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
     A tensor or a layout of CuTe takes coordinates, which it does not write.
     """
     callee = ev.state.lookup(given.callee)
-    if callee is not None and not _is_of_cute(callee):
+    if callee is not None and not isinstance(content_of(callee), Cute):
         return False
     if _holds_nothing_followed(ev, given.name):
         return True
@@ -102,10 +102,6 @@ def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
     if not isinstance(binding.type, IntType):
         return False
     return not given.is_lvalue or takes_by_value(ev, given.callee, given.index)
-
-
-def _is_of_cute(binding: Binding) -> bool:
-    return isinstance(content_of(binding), Cute)
 
 
 def is_floating(ctype: CType) -> bool:

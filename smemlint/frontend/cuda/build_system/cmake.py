@@ -49,7 +49,7 @@ def flags_for(text: str, source: str) -> BuildFlags:
     for command in _commands(text):
         match command.name, command.arguments:
             case name, (target, *sources) if name in _TARGETS:
-                if any(_is_same(s, source) for s in sources):
+                if any(posixpath.normpath(_below(s)) == source for s in sources):
                     targets.add(target)
             case (("add_definitions" | "add_compile_options"), given):
                 arguments += given
@@ -87,10 +87,6 @@ def _split(given: Sequence[str]) -> list[str]:
 
 def _below(name: str) -> str:
     return next((name.removeprefix(here) for here in _HERE if name.startswith(here)), name)
-
-
-def _is_same(written: str, source: str) -> bool:
-    return posixpath.normpath(_below(written)) == source
 
 
 @lru_cache(64)
