@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -193,9 +194,5 @@ def _report(
 
 
 def _statistics(result: Result) -> str:
-    counts: dict[tuple[str, str], int] = {}
-    for finding in result.findings:
-        key = (finding.code, finding.name)
-        counts[key] = counts.get(key, 0) + 1
-    rows = sorted(counts.items(), key=lambda item: -item[1])
-    return "\n".join(f"{n:6}  {code}  {name}" for (code, name), n in rows)
+    counts = Counter((finding.code, finding.name) for finding in result.findings)
+    return "\n".join(f"{n:6}  {code}  {name}" for (code, name), n in counts.most_common())

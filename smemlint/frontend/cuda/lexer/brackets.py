@@ -121,14 +121,14 @@ def _opens_scope(tokens: Sequence[Token], i: int) -> bool:
         if tokens[j].kind == "string" and j and tokens[j - 1].text == "extern":
             return True
         if text == ")":
-            j = _opening(tokens, j, end)
+            j = opening_of(tokens, j, end)
             if j < 1 or tokens[j - 1].text not in ("__align__", "alignas", "__attribute__"):
                 return False
         j -= 1
     return False
 
 
-def _opening(tokens: Sequence[Token], close: int, end: int) -> int:
+def opening_of(tokens: Sequence[Token], close: int, end: int = -1) -> int:
     """Returns the index of the `(` that a `)` closes; -1 where there is none behind `end`."""
     depth = 0
     for j in range(close, end, -1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smemlint.frontend.cuda.lexer.brackets import opening_of
 from smemlint.frontend.cuda.lexer.tokens import Token, spelling_of, words
 from smemlint.frontend.cuda.scanner.definition_heads import is_macro_name
 
@@ -30,11 +31,7 @@ def ends_macro_call(tokens: Sequence[Token], head: int, i: int) -> bool:
         return False
     name = i - 1
     if tokens[name].text == ")":
-        depth = 1
-        while depth and name > head:
-            name -= 1
-            depth += (tokens[name].text == ")") - (tokens[name].text == "(")
-        name -= 1
+        name = opening_of(tokens, name, head - 1) - 1
     return (
         name >= head
         and tokens[name].kind == "identifier"
@@ -63,16 +60,8 @@ def declares_no_function(h: Sequence[Token]) -> bool:
 
 def ends_with_requires_parameters(h: Sequence[Token]) -> bool:
     """Returns whether `requires (T t)` ends the tokens, so that an expression follows."""
-    if h[-1].text != ")":
-        return False
-    depth = 0
-    for i in range(len(h) - 1, 0, -1):
-        depth += (h[i].text == ")") - (h[i].text == "(")
-        if depth == 0:
-            return (
-                h[i - 1].text == "requires" and i > 1 and h[i - 2].text in ("requires", "=", "&&")
-            )
-    return False
+    i = opening_of(h, len(h) - 1) if h[-1].text == ")" else -1
+    return i > 1 and h[i - 1].text == "requires" and h[i - 2].text in ("requires", "=", "&&")
 
 
 def initializes_member(tail: Sequence[Token]) -> bool:
