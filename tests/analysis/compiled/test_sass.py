@@ -229,3 +229,26 @@ def test_predicates_that_are_known_in_some_lanes(
     (group,) = issued.groups.values()
     assert set(np.flatnonzero(group.mask)) == lanes
     assert issued.depends_on_data is depends_on_data
+
+
+def test_a_difference_carries_where_zero_is_subtracted() -> None:
+    """What numba-cuda 0.30.4 makes of an index 255 - t that may count from the end (sm_90)."""
+    lines = (
+        "S2R R5, SR_TID.X",
+        "IADD3 R8, P1, -R5.reuse, 0xff, RZ",
+        "IMAD.X R7, RZ, RZ, ~RZ, P1",
+        "LOP3.LUT R7, R7, 0x80000000, RZ, 0xc0, !PT",
+        "LEA.HI R4, R7, R8, RZ, 0x9",
+        "LEA R4, R4, RZ, 0x2",
+        "STS [R4], R5",
+        "EXIT",
+    )
+    text = '\t.target\tsm_90\n.text.k:\n\t//## File "k.py", line 1\n' + "".join(
+        f"        /*{16 * n:04x}*/                   {line} ;\n" for n, line in enumerate(lines)
+    )
+    machine = Machine(
+        translate(Disassembly(text).function("k")), launched(TARGETS["sm_90"], (256, 1, 1), {})
+    )
+    machine.run()
+    (group,) = groups(machine.recorder.sites, 1, AccessKind.STORE)
+    assert (group.addresses.reshape(-1) == 4 * (255 - T)).all()

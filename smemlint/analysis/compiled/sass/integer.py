@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from smemlint.analysis.compiled.sass.instructions import (
 from smemlint.analysis.compiled.sass.reading import BITS, Read, predicate, reader
 from smemlint.analysis.compiled.state import State
 from smemlint.analysis.compiled.values import Value, signed, trailing_zeros, unsigned, weak
-from smemlint.frontend.sass.operands import Immediate, Operand, Predicate
+from smemlint.frontend.sass.operands import Constant, Immediate, Operand, Predicate, Register
 from smemlint.frontend.sass.parser import Instruction
 
 _LOW = 0xFFFFFFFF
@@ -49,26 +50,34 @@ def _add(instruction: Instruction) -> Step:
     numbers, conditions = numbers_and_predicates(instruction)
     if "64" in instruction.modifiers:
         return _add_pairs(instruction, numbers)
-    return _sum(instruction, [reader(o) for o in numbers], _carries(instruction, conditions))
+    carries = _carries(instruction, conditions)
+    return _sum(instruction, [reader(o) for o in numbers], carries, _are_negated(numbers))
+
+
+def _are_negated(numbers: Sequence[Operand]) -> list[bool]:
+    return [isinstance(o, Register | Constant) and o.is_negated for o in numbers]
 
 
 def _add_pairs(instruction: Instruction, numbers: Sequence[Operand]) -> Step:
     """Returns the sum of pairs of registers, which sm_120 has instructions for."""
     lower = [reader(o) for o in numbers]
     upper = [reader(o, 1) for o in numbers]
+    negated = _are_negated(numbers)
 
     def low(state: State) -> Value:
         return _total(state, lower)
 
     def high(state: State) -> Value:
-        carry = lift(_carry_of_words, BITS, *[read(state) for read in lower])
+        carry = lift(partial(_carry, negated), BITS, *[read(state) for read in lower])
         return add(_total(state, upper), carry, BITS)
 
     return _pair(instruction, low, high)
 
 
-def _carry_of_words(*words: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(sum(words[1:], words[0]) >> BITS)
+def _carry(negated: Sequence[bool], *words: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns what a sum carries; of `a - b` the hardware adds ~b + 1, which carries for b = 0."""
+    zeros = [word == 0 for word, is_negated in zip(words, negated, strict=False) if is_negated]
+    return np.asarray((sum(words[1:], words[0]) >> BITS) + sum(zeros))
 
 
 def _pair(instruction: Instruction, low: Read, high: Read) -> Step:
@@ -156,7 +165,12 @@ def _carries(instruction: Instruction, conditions: list[Predicate]) -> list[Read
     return [predicate(p) for p in conditions] if "X" in instruction.modifiers else []
 
 
-def _sum(instruction: Instruction, addends: list[Read], carries: list[Read]) -> Step:
+def _sum(
+    instruction: Instruction,
+    addends: list[Read],
+    carries: list[Read],
+    negated: Sequence[bool] = (),
+) -> Step:
     """Returns the step that writes a sum, and its carry where a predicate takes it."""
     reads = (*addends, *carries)
 
@@ -169,7 +183,7 @@ def _sum(instruction: Instruction, addends: list[Read], carries: list[Read]) -> 
         return set_sum
 
     def step(state: State) -> None:
-        carry = lift(_overflow, 1, *[read(state) for read in reads])
+        carry = lift(partial(_overflow, negated), 1, *[read(state) for read in reads])
         set_sum(state)
         state.set(names[0], carry)
         for name in names[1:]:
@@ -178,10 +192,8 @@ def _sum(instruction: Instruction, addends: list[Read], carries: list[Read]) -> 
     return step
 
 
-def _overflow(*words: NDArray[np.int64]) -> NDArray[np.int64]:
-    # Of `a - b` the hardware adds ~b + 1, which carries for b = 0; nothing depends on it here,
-    # since compilers take the carry of a difference only to compare or to extend it.
-    return np.asarray(sum(words[1:], words[0]) >> BITS != 0).astype(np.int64)
+def _overflow(negated: Sequence[bool], *words: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(_carry(negated, *words) != 0).astype(np.int64)
 
 
 @translates("SHF", "USHF")
