@@ -162,10 +162,17 @@ class FloorModulo(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrappedIndex(Expression):
-    """An index into `extent` elements, from the end where it is negative."""
+    """An index into `extent` elements, from the end where it is negative.
+
+    Attributes:
+        index: the index.
+        extent: how many elements there are.
+        is_counted: a loop around it changes a name in it.
+    """
 
     index: Expression
     extent: Expression
+    is_counted: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)

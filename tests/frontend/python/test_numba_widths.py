@@ -55,6 +55,13 @@ def widths(found: list[Access], kind: AccessKind) -> list[int]:
         ("(32, 9)", "s[t, 0]", "s[t, 1]", [4, 4]),
         ("1024", "s[(t & 31) * 4]", "s[(t & 31) * 4 + 1]", [8]),
         ("1024", "s[t]", "s[t + 1]", [4, 4]),
+        ("1024", "s[t * 4]", "s[t * 4 + 1]", [4, 4]),
+        ("1024", "s[2 * t]", "s[2 * t + 1]", [4, 4]),
+        ("(64, 8)", "s[2 * t + 1, 0]", "s[2 * t + 1, 1]", [8]),
+        ("(16, 64)", "s[0, 2 * t]", "s[0, 2 * t + 1]", [4, 4]),
+        ("0", "s[4 * t]", "s[4 * t + 1]", [4, 4]),
+        ("0", "s[(t & 31) * 4]", "s[(t & 31) * 4 + 1]", [8]),
+        ("0", "s[4]", "s[5]", [8]),
     ],
 )
 def test_neighbours_whose_tests_are_one(shape, first, second, expected, tmp_path):
@@ -62,11 +69,14 @@ def test_neighbours_whose_tests_are_one(shape, first, second, expected, tmp_path
     assert widths(found, AccessKind.LOAD) == expected
 
 
-@pytest.mark.parametrize("index", ["t * 4{}", "t % 32 * 4{}", "t // 4 * 8{}"])
-def test_tests_that_may_hide_a_neighbour_leave_it_open(index, tmp_path):
-    """The first two are two LDS each, the third is one LDS.64."""
+@pytest.mark.parametrize(
+    ("extent", "index"),
+    [("1024", "t % 32 * 4{}"), ("1024", "t // 4 * 8{}"), ("1000", "t * 4{}")],
+)
+def test_tests_that_may_hide_a_neighbour_leave_it_open(extent, index, tmp_path):
+    """The first are two LDS, the second one LDS.64, so is the third if nothing reads s[t]."""
     pair = (f"s[{index.format(more)}]" for more in ("", " + 1"))
-    found = accesses(tmp_path, "1024", LOADS.format(*pair))
+    found = accesses(tmp_path, extent, LOADS.format(*pair))
     assert Certainty.SAMPLED in {a.certainty for a in found if a.kind is AccessKind.LOAD}
 
 
@@ -78,6 +88,28 @@ def test_iterations_of_a_range(trips, expected, tmp_path):
     body = f"for i in range({trips}):\n    s[t, i] = a[i]"
     found = accesses(tmp_path, f"(32, {row})", body)
     assert widths(found, AccessKind.STORE)[: len(expected)] == expected
+
+
+def test_neighbours_that_a_loop_counts_are_open(tmp_path):
+    """One LDS.128 of each four; two LDS each in a loop of run-time length around it."""
+    body = "m = float32(0)\nfor k in range(4):\n    m += s[t * 8 + k]\nout[t] = m"
+    (load,) = accesses(tmp_path, "1024", body)
+    assert load.certainty is Certainty.SAMPLED
+
+
+def test_rows_of_dynamic_memory_are_words(tmp_path):
+    body = "for k in range(4):\n    s[t * 4 + k] = a[k]"
+    found = accesses(tmp_path, "0", body, "float64")
+    assert widths(found, AccessKind.STORE) == [8] * 4
+
+
+@pytest.mark.parametrize(("barrier", "expected"), [("syncthreads", "assumed"), ("syncwarp", "s")])
+def test_threads_that_meet_at_a_barrier_run_a_loop_equally_often(barrier, expected, tmp_path):
+    """Here 32 eight-byte words of a column, whatever data say of the trip count."""
+    body = f"for i in range(int(n / 16)):\n    s[t, i & 1] = a[i]\n    cuda.{barrier}()"
+    (store,) = accesses(tmp_path, "(32, 16)", body, "float64")
+    assert store.certainty.value.startswith(expected)
+    assert store.wavefronts.mean == 32
 
 
 def test_a_range_that_llvm_may_leave_a_loop_is_open(tmp_path):

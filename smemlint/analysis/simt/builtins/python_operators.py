@@ -82,29 +82,36 @@ def from_end(ev: Evaluator, node: ir.WrappedIndex) -> Value:
     index, extent = ev.evaluate(node.index), ev.evaluate(node.extent)
     if not isinstance(index, AffineInt) or not isinstance(extent, AffineInt):
         return _as_number(index)
-    if index.is_concrete and extent.constant is not None:
-        if not np.any(np.less(index.base, 0)):
-            return _wrapped(index)
+    tested = _tested(index, extent, is_counted=node.is_counted)
+    if index.is_concrete and np.any(np.less(index.base, 0)):
+        if extent.constant is None:
+            return Unknown.because(ReasonCode.UNKNOWN_VALUE, "an index that counts from the end")
         wrapped = np.where(np.less(index.base, 0), index.base + extent.constant, index.base)
         return AffineInt(settled(wrapped), index.type)
     is_open = not isinstance(compare(">=", index, AffineInt(0)), AffineInt)
     if is_open and _MAYBE_NEGATIVE not in state.assumptions:
         state.assumptions.append(_MAYBE_NEGATIVE)
-    return _wrapped(index)
+    return tested
 
 
-def _wrapped(index: AffineInt) -> AffineInt:
+def _tested(index: AffineInt, extent: AffineInt, *, is_counted: bool) -> AffineInt:
     """Returns an index that is not negative, which the compiler tests if it does not know that.
 
-    The test hides that `s[4 * t]` and `s[4 * t + 1]` are neighbours, not that `s[t, 0]` and
-    `s[t, 1]` are: theirs is the same (numba-cuda 0.30.4, NVVM 13.5.37, sm_90). Of some sums, such
-    as `t // 4 * 8 + 1`, ptxas sees through it: it is open.
+    What is added to a negative one hides what divides the index from ptxas: where the extent is a
+    power of two, `(t & 1 << 31) >> 21`, or the size of dynamic memory. `s[2 * t]` and
+    `s[2 * t + 1]` are two LDS, in 1000 elements they may be one LDS.64; so may they, whatever the
+    extent, where a loop counts or Python divides: `8 * t + k`, `t // 4 * 8 + 1`. All elements of a
+    row have one test of its number (numba-cuda 0.30.4, NVVM and ptxas 13.5.37, sm_90).
     """
     form = scev_of(index)
     is_masked = form.most is not None and all(key.startswith("(&") for key, _ in form.terms)
-    is_known = not index.type.signed or is_masked
-    low = int(np.min(index.base)) & form.alignment - 1
-    if low and not is_known:
+    if not form.terms or not index.type.signed or is_masked:
+        return index
+    size = extent.constant
+    is_plain = all(key.startswith("threadIdx") for key, _ in form.terms) and not is_counted
+    if size is None or (is_plain and not size & (size - 1)):
+        form = replace(form, alignment=1, ptxas_alignment=1)
+    elif int(np.min(index.base)) & form.alignment - 1:
         form = replace(form, ptxas_alignment=1, is_open=True)
     return AffineInt(index.base, index.type, index.terms, form)
 

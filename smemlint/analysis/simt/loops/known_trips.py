@@ -48,6 +48,10 @@ from smemlint.limits.budgets import MAX_FORESEEN
 Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 """Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
 
+_BLOCK_BARRIERS = frozenset(
+    ("__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count")
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopParts:
@@ -278,7 +282,7 @@ def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) ->
         return state.mask
     value = to_condition(ev.evaluate(parts.cond))
     if isinstance(value, Unknown) or value.terms:
-        is_uniform = value.is_uniform or _is_uniform_count(ev, parts)
+        is_uniform = value.is_uniform or _is_uniform_count(ev, parts) or _is_joined(ev, parts)
         begin, entry = len(state.trace.items), state.mask
         may_go_on, _ = truth_bounds(value)
         state.mask = kept(entry, entry & may_go_on)
@@ -320,6 +324,11 @@ def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
         and effects is not None
         and counter not in effects.modified
     )
+
+
+def _is_joined(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether the threads of a block meet at a barrier in each iteration."""
+    return not _BLOCK_BARRIERS.isdisjoint(ev.state.node_facts.names_in(parts.body))
 
 
 def _mark_loop_carried(

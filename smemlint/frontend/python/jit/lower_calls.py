@@ -141,11 +141,10 @@ def _atomic(
     if len(arguments) < 3:
         return lowering.opaque(node, arguments)
     array, index, *values = arguments
-    known = lowering.arrays.get(array.id) if isinstance(array, ast.Name) else None
+    name = array.id if isinstance(array, ast.Name) else ""
     place = lowering.expression(array)
     for depth, part in enumerate(index.elts if isinstance(index, ast.Tuple) else [index]):
-        extent = known.extent(depth) if known is not None else None
-        place = lowering.make.element(place, lower_index(lowering, part, extent), node)
+        place = lowering.make.element(place, lower_index(lowering, part, name, depth), node)
     address = lowering.make.unary("&", place, node)
     return lowering.make.call(function, [address, *map(lowering.expression, values)], node)
 

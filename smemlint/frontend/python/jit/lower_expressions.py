@@ -232,9 +232,9 @@ def lower_subscript(lowering: Lowering, node: ast.Subscript) -> ir.Expression:
     if isinstance(shape, ast.Attribute) and shape.attr in ("shape", "strides"):
         return _extent(lowering, shape, indices, node)
     base = lowering.expression(shape)
-    array = lowering.arrays.get(shape.id) if isinstance(shape, ast.Name) else None
+    name = shape.id if isinstance(shape, ast.Name) else ""
     for depth, index in enumerate(indices):
-        place = lower_index(lowering, index, array.extent(depth) if array is not None else None)
+        place = lower_index(lowering, index, name, depth)
         if isinstance(index, ast.Slice):
             address = lowering.make.unary("&", lowering.make.element(base, place, node), node)
             return address if depth == len(indices) - 1 else lowering.opaque(node)
@@ -242,8 +242,15 @@ def lower_subscript(lowering: Lowering, node: ast.Subscript) -> ir.Expression:
     return base
 
 
-def lower_index(lowering: Lowering, index: ast.expr, extent: ast.expr | None) -> ir.Expression:
-    """Returns an index as C takes it; a slice stands for where it begins."""
+def lower_index(lowering: Lowering, index: ast.expr, name: str, depth: int) -> ir.Expression:
+    """Returns an index as C takes it; a slice stands for where it begins.
+
+    Args:
+        lowering: the function that is lowered.
+        index: the index.
+        name: of the array.
+        depth: the dimension.
+    """
     if isinstance(index, ast.Slice):
         if index.step is not None:
             return lowering.opaque(index, [index.step])
@@ -253,11 +260,18 @@ def lower_index(lowering: Lowering, index: ast.expr, extent: ast.expr | None) ->
     found = lowering.expression(index)
     if lowering.dialect is None or not lowering.dialect.wraps_negative_indices:
         return found
-    if (isinstance(index, ast.Name) and extent is None) or integer(index) is not None:
+    array, place = lowering.arrays.get(name), lowering.make.place(index)
+    if integer(index) is not None:
         return found
-    if extent is None:
-        return lowering.opaque(index, [index]) if _is_negative(index) else found
-    return ir.WrappedIndex(found, lowering.expression(extent), at=lowering.make.place(index))
+    if _is_negative(index) and (array is None or array.is_dynamic):
+        return lowering.opaque(index, [index])
+    extent = array.extent(depth) if array is not None else None
+    if extent is not None:
+        return ir.WrappedIndex(found, lowering.expression(extent), lowering.counts(index), at=place)
+    if array is None:
+        return found
+    size = ir.Extent(f"{name}.size", at=place)
+    return ir.WrappedIndex(found, size, lowering.counts(index), at=place)
 
 
 def _extent(

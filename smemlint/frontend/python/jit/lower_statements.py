@@ -165,6 +165,12 @@ class _FunctionLowering:
 
     def _statement(self, node: ast.stmt) -> Sequence[ir.BlockItem]:
         handler = _STATEMENTS.get(type(node))
+        if isinstance(node, ast.For | ast.While) and handler is not None:
+            around, own = self.values.looped, (n for n in walk(node) if isinstance(n, ast.Name))
+            self.values.looped |= {n.id for n in own if isinstance(n.ctx, ast.Store)}
+            items = handler(self, node)
+            self.values.looped = around
+            return items
         if handler is not None:
             return handler(self, node)
         if self.values.dialect is None or isinstance(node, _WITHOUT_CODE):

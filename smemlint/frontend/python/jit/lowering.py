@@ -12,6 +12,7 @@ from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.dialects import Dialect
 from smemlint.frontend.python.jit.ir_builder import Builder
+from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.registration import registers
 
@@ -63,6 +64,7 @@ class Lowering:
         make: builds the nodes.
         arrays: shared and local arrays that it declares.
         hidden: numbers that only an argument's shape gives, as spelled: unknown parameters.
+        looped: names that the loops around the current statement assign.
     """
 
     definition: Definition
@@ -70,6 +72,7 @@ class Lowering:
     make: Builder
     arrays: dict[str, LocalArray] = field(default_factory=dict)
     hidden: dict[str, None] = field(default_factory=dict)
+    looped: frozenset[str] = frozenset()
 
     @property
     def dialect(self) -> Dialect | None:
@@ -110,6 +113,10 @@ class Lowering:
         value = self.definition.only_value(head) if dot else None
         whole = self.imports.resolve(value) if value is not None else ""
         return self.dialect.member(whole + dot + rest if whole else self.imports.resolve(node))
+
+    def counts(self, node: ast.expr) -> bool:
+        """Returns whether a loop around an expression changes a name in it."""
+        return any(isinstance(n, ast.Name) and n.id in self.looped for n in walk(node))
 
     def argument_property(self, text: str, node: ast.AST) -> ir.Expression:
         """Returns a number that an argument brings along: one unknown for the entire kernel."""
