@@ -166,12 +166,12 @@ class WrappedIndex(Expression):
 
     Attributes:
         index: the index.
-        extent: how many elements there are.
+        extent: how many elements there are; None of what a caller passes.
         is_counted: a loop around it changes a name in it.
     """
 
     index: Expression
-    extent: Expression
+    extent: Expression | None
     is_counted: bool
 
 

@@ -112,6 +112,22 @@ def test_threads_that_meet_at_a_barrier_run_a_loop_equally_often(barrier, expect
     assert store.wavefronts.mean == 32
 
 
+@pytest.mark.parametrize(("trips", "loads"), [(24, 6), (32, 8)])
+def test_the_product_of_tiles_is_unrolled(trips, loads, tmp_path):
+    """Each row by 16 bytes; `range(31)` is not, `range(64)` neither."""
+    body = f"b = cuda.shared.array(({trips}, 32), float32)\nm = float32(0)\n"
+    body += f"for i in range({trips}):\n    m += s[t, i] * b[i, t]\nout[t] = m"
+    found = accesses(tmp_path, f"(32, {trips})", body)
+    assert widths(found, AccessKind.LOAD) == [16] * loads + [4] * trips
+
+
+def test_what_reads_arguments_may_stay_a_loop(tmp_path):
+    """`range(32)` does, 24 iterations are unrolled."""
+    body = "m = float32(0)\nfor i in range(32):\n    m += s[t, i] * a[i + t]\nout[t] = m"
+    (load,) = accesses(tmp_path, "(32, 32)", body)
+    assert load.certainty is Certainty.SAMPLED
+
+
 def test_a_range_that_llvm_may_leave_a_loop_is_open(tmp_path):
     body = "m = float32(0)\nfor i in range(48):\n    m += s[t, i]\nout[t] = m"
     (load,) = accesses(tmp_path, "(32, 48)", body)

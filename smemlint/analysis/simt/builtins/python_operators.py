@@ -27,6 +27,9 @@ from smemlint.reasons import Assumption, ReasonCode, Topic
 
 _MAYBE_NEGATIVE = Assumption(Topic.NUMBER, "an index that is not known does not count from the end")
 
+_COST_OF_STRIDE = 4
+"""What an index into an argument adds to an iteration: it is tested, and multiplied by a stride."""
+
 
 @evaluates(ir.FloorDivision)
 def floor_divide(ev: Evaluator, node: ir.FloorDivision) -> Value:
@@ -79,7 +82,11 @@ def extent(ev: Evaluator, node: ir.Extent) -> Value:
 def from_end(ev: Evaluator, node: ir.WrappedIndex) -> Value:
     """Returns an index into an array of known extent: negative ones count from the end."""
     state = ev.state
-    index, extent = ev.evaluate(node.index), ev.evaluate(node.extent)
+    index = ev.evaluate(node.index)
+    if node.extent is None:
+        state.spend_on(node, _COST_OF_STRIDE)
+        return index
+    extent = ev.evaluate(node.extent)
     if not isinstance(index, AffineInt) or not isinstance(extent, AffineInt):
         return _as_number(index)
     tested = _tested(index, extent, is_counted=node.is_counted)

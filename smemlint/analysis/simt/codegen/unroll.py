@@ -20,11 +20,13 @@ So that `for (i < n) v = v / a + b;`, with 6 in all, is fully unrolled up to 67 
 _PARTIAL = 200
 """Iterations of a longer loop are put together up to this size."""
 _OF_RANGE = 6
-"""What Numba's `range` adds to the size of an iteration.
+"""What Numba's `range` adds to the size of an iteration."""
+_OF_EIGHTS = 455
+"""What takes the place of _FULL for a `range` of eights.
 
-`for k in range(n): m += s[t, k]` is fully unrolled up to n = 39, `m += s[t, k] * b[k, t]` to 31. Of
-48, 56 and 64 iterations of the first ptxas makes LDS.128, of 44 and 60 words: where LLVM leaves a
-loop it is open (numba-cuda 0.30.4, NVVM 13.5.37, sm_90).
+`for k in range(n): m += s[t, k]` is fully unrolled up to n = 40, in 48, 56 and 64, not in 44 and
+60, `m += s[t, k] * b[k, t]` up to 28, in 32 and, as the sum is made, in 36, not in 30, 31 and 33;
+twice as much in 24, three times in 16 (numba-cuda 0.30.4, NVVM 13.5.37, sm_90).
 """
 _PRAGMA = 16384
 """The same under `#pragma unroll` (LLVM's limit on the size of what it asks for)."""
@@ -145,7 +147,8 @@ def unrolled(
     """
     trips = max(trips, 1)
     if tests_indices:
-        return trips if is_constant and _is_fully_unrolled(trips, cost, _OF_RANGE) else 1
+        limit = _OF_EIGHTS if trips % (2 * _SLOT) == 0 else _FULL
+        return trips if is_constant and _is_fully_unrolled(trips, cost, _OF_RANGE, limit) else 1
     asked = _ASKED.match(pragma)
     if pragma.strip().startswith("nounroll"):
         return 1
@@ -188,7 +191,8 @@ def is_block_settled(trips: int, cost: int, pragma: str, *, tests_indices: bool 
         tests_indices: see `ir.For`.
     """
     if tests_indices:
-        return _is_fully_unrolled(max(trips, 1), cost, _OF_RANGE, 3 * _FULL // 4)
+        limit = _OF_EIGHTS if trips % (2 * _SLOT) == 0 else 3 * _FULL // 4
+        return _is_fully_unrolled(max(trips, 1), cost, _OF_RANGE, limit)
     each = _size(cost, max(trips, 1))
     if _ASKED.match(pragma) is not None or trips * each + 2 <= _PARTIAL or each > _UNSETTLED:
         return True

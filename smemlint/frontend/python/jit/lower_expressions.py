@@ -265,13 +265,12 @@ def lower_index(lowering: Lowering, index: ast.expr, name: str, depth: int) -> i
         return found
     if _is_negative(index) and (array is None or array.is_dynamic):
         return lowering.opaque(index, [index])
-    extent = array.extent(depth) if array is not None else None
-    if extent is not None:
-        return ir.WrappedIndex(found, lowering.expression(extent), lowering.counts(index), at=place)
+    is_counted = lowering.counts(index)
     if array is None:
-        return found
-    size = ir.Extent(f"{name}.size", at=place)
-    return ir.WrappedIndex(found, size, lowering.counts(index), at=place)
+        return ir.WrappedIndex(found, None, is_counted, at=place) if is_counted else found
+    extent = array.extent(depth)
+    number = ir.Extent(f"{name}.size") if extent is None else lowering.expression(extent)
+    return ir.WrappedIndex(found, number, is_counted, at=place)
 
 
 def _extent(
