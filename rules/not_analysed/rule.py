@@ -11,6 +11,7 @@ from smemlint.facts import sites_of, verdicts
 from smemlint.finding import NOT_ANALYSED, Severity
 from smemlint.lint.rule import Rule
 from smemlint.reasons import ReasonCode
+from smemlint.sources.languages import is_python_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,6 +40,8 @@ _HELP = {
     ReasonCode.TIME_LIMIT: "`--time-limit SECONDS` gives it longer",
 }
 """What to do, by the reason; of the others nothing is known to help."""
+_OF_CPP = (ReasonCode.UNKNOWN_TYPE, ReasonCode.MISSING, ReasonCode.NOT_DECLARED)
+"""Reasons that headers and template arguments help against, which Python has not."""
 
 
 class NotAnalysed(Rule):
@@ -101,8 +104,11 @@ def _by_reason(gaps: Sequence[Gap]) -> tuple[str, ...]:
 
 def _help(gaps: Sequence[Gap]) -> str:
     """Returns what to tell smemlint, for the commonest reason that anything can be done about."""
-    codes = Counter(gap.reason.code for gap in gaps if gap.reason.code in _HELP)
-    return _HELP[codes.most_common(1)[0][0]] if codes else ""
+    is_python = is_python_path(gaps[0].span.path)
+    found = Counter(gap.reason.code for gap in gaps if gap.reason.code in _HELP)
+    codes = [c for c, _ in found.most_common() if not is_python or c not in _OF_CPP]
+    text = _HELP[codes[0]] if codes else ""
+    return text.replace("`// smemlint", "`# smemlint") if is_python else text
 
 
 def _lines_text(lines: Sequence[int]) -> str:

@@ -34,3 +34,18 @@ def test_types_that_no_launch_gives_are_one_note() -> None:
     (note,) = found.notes
     assert [int(n) for n in re.findall(r"\d+", note)] == [8, 10, 12, 2]
     assert "launch(" in found.help
+
+
+def test_help_for_python_is_python() -> None:
+    """Headers and template arguments are none of it, and `//` is no comment."""
+    kernel = (
+        "from numba import cuda, float32\n# smemlint: launch(block=32)\n@cuda.jit\n"
+        "def {name}(a, n):\n    s = cuda.shared.array({size}, float32)\n    s[{index}] = a[0]\n"
+    )
+    text = kernel.format(name="open", size=1024, index="cuda.threadIdx.x * n")
+    text += kernel.format(name="lost", size="(SIZE, SIZE)", index="cuda.threadIdx.x, 0")
+    found = {f.span.line: f.help for f in check([Source("k.py", text)], Settings()).findings}
+    assert found.keys() == {4, 10}
+    assert "# smemlint" in found[4]
+    assert "//" not in found[4]
+    assert not found[10]
