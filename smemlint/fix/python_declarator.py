@@ -26,6 +26,7 @@ class PythonDeclarator:
         name: of the array.
         call: that declares it.
         extents: of its shape.
+        dims: their values, as far as they are known.
         function: that contains it.
     """
 
@@ -33,12 +34,18 @@ class PythonDeclarator:
     name: str
     call: ast.Call
     extents: tuple[ast.expr, ...]
+    dims: tuple[int | None, ...]
     function: ast.FunctionDef
 
     def grown(self, axis: int, extra: int, path: str) -> Edit:
-        """Returns the edit that makes one extent larger by `extra`: in a single token."""
-        operand = _last_operand(self.extents[axis])
+        """Returns the edit that makes one extent larger by `extra`: in a single token.
+
+        A name becomes a number: Numba takes no sum of one for a constant (numba-cuda 0.30.4).
+        """
+        operand, dim = _last_operand(self.extents[axis]), self.dims[axis]
         span = self.text.span(operand)
+        if dim is not None and isinstance(operand, ast.Name | ast.Attribute):
+            return Edit(span, str(dim + extra))
         return Edit(span, _sum(operand, self.text.within(span), extra))
 
     def spelled(self, axis: int, extra: int) -> str:
@@ -79,7 +86,7 @@ def python_declarator(source: Source, array: SharedArray) -> PythonDeclarator | 
                 extents = _shape(call, len(array.dims))
                 if extents is None:
                     return None
-                return PythonDeclarator(text, array.name, call, extents, function)
+                return PythonDeclarator(text, array.name, call, extents, array.dims, function)
     return None
 
 
@@ -103,7 +110,7 @@ def _last_operand(extent: ast.expr) -> ast.expr:
 
 
 def _sum(operand: ast.expr, text: str, extra: int) -> str:
-    """Returns `32` -> `33`, `TPB` -> `TPB + 1`, `A | B` -> `(A | B) + 1`."""
+    """Returns `32` -> `33`, `2 * 16` -> `2 * 16 + 1`, `A | B` -> `(A | B) + 1`."""
     if _is_number(operand):
         return str(operand.value + extra)  # type: ignore[attr-defined]
     is_bits = isinstance(operand, ast.BinOp) and isinstance(operand.op, _BITS)

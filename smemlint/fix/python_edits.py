@@ -1,9 +1,9 @@
 """Edits of Python sources, made on libcst's concrete syntax tree.
 
 An edit is placed in the one token that holds it: a comment, a string literal (whose text may be
-CUDA C++), a name or a number; or it makes an element of a tuple or list a sum. Everything else is
-written back byte for byte. An edit that would cross a token boundary is refused, so that no edit
-can change what Python reads elsewhere.
+CUDA C++), a name or a number; or it makes an element of a tuple or list a number or a sum.
+Everything else is written back byte for byte. An edit that would cross a token boundary is refused,
+so that no edit can change what Python reads elsewhere.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class _Editor(_Transformer):
         if not self.left:
             return updated_node
         if isinstance(original_node, cst.Element):
-            return self._with_sum(original_node, updated_node)
+            return self._with_extent(original_node, updated_node)
         if not isinstance(original_node, (*_VALUES, *_LINE_ENDS)):
             return updated_node
         place = self._positions[original_node]
@@ -152,8 +152,8 @@ class _Editor(_Transformer):
         self.left.difference_update(replacements)
         return changed
 
-    def _with_sum(self, original: cst.Element, updated: Node) -> Node:
-        """Replaces an element of a tuple or list by a sum, as in `(32, TILE)` -> `(32, TILE + 1)`.
+    def _with_extent(self, original: cst.Element, updated: Node) -> Node:
+        """Replaces an element of a tuple or list by a number or a sum: `(32, TILE)` -> `(32, 33)`.
 
         Nothing outside of the element is read in another way: commas or brackets are around it.
         """
@@ -166,7 +166,8 @@ class _Editor(_Transformer):
             value = cst.parse_expression(_replaced(self._text[start:end], start, replacements))
         except (cst.ParserSyntaxError, RecursionError):
             return updated
-        if not (isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add)):
+        is_sum = isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add)
+        if not is_sum and not isinstance(value, cst.Integer):
             return updated
         self.left.difference_update(replacements)
         return updated.with_changes(value=value)
