@@ -36,10 +36,7 @@ class GluonSwizzleWraps(Rule):
             f"`max_phase` {phases} acts as {groups}: a row of {row} elements has {groups} "
             f"group{'s' if groups != 1 else ''} of `vec` {vec}",
             layout.span,
-            notes=(
-                "Triton silently wraps the exchange within the row",
-                *layout.assumptions,
-            ),
+            notes=("Triton silently wraps the exchange within the row", *layout.assumptions),
             help=f"write {groups}, which gives the same layout",
         )
 

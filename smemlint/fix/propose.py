@@ -325,11 +325,7 @@ def _steps(kernels: Sequence[KernelFacts]) -> int:
 
 
 def _edits(
-    found: Declaration,
-    padding: Padding,
-    source: Source,
-    kernels: Sequence[KernelFacts],
-    run: Run,
+    found: Declaration, padding: Padding, source: Source, kernels: Sequence[KernelFacts], run: Run
 ) -> Iterator[tuple[Edit, str]]:
     """Returns the edits that pad an extent, and their text: those of a constant first.
 

@@ -23,13 +23,7 @@ from smemlint.frontend.text_heuristics import may_matter_in_a_comment
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules
 from smemlint.lsp.relocate import Relocation
-from smemlint.lsp.token_text import (
-    CannotMove,
-    Movement,
-    TokenText,
-    VisibleText,
-    around_the_edit,
-)
+from smemlint.lsp.token_text import CannotMove, Movement, TokenText, VisibleText, around_the_edit
 from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, is_python_path
 from smemlint.sources.source import Source
 

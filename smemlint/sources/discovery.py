@@ -18,12 +18,7 @@ from smemlint.errors import SourceError
 from smemlint.files.sandbox import AccessDenied, repository_of, resolve_given
 from smemlint.limits.budgets import MAX_LIST
 from smemlint.sources.gitignore import IgnoredPaths
-from smemlint.sources.languages import (
-    CUBIN_SUFFIX,
-    PTX_SUFFIX,
-    PYTHON_SUFFIXES,
-    TEMPLATE_SUFFIXES,
-)
+from smemlint.sources.languages import CUBIN_SUFFIX, PTX_SUFFIX, PYTHON_SUFFIXES, TEMPLATE_SUFFIXES
 from smemlint.sources.source import Source
 
 _CUDA = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx")

@@ -18,11 +18,7 @@ from smemlint.files.sandbox import AccessDenied, Sandbox
 from smemlint.frontend.cuda.build_system import makefile
 from smemlint.frontend.cuda.build_system.lookup import Build, build_of
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions
-from smemlint.frontend.line_searches import (
-    includes,
-    without_comments,
-    words_outside_comments,
-)
+from smemlint.frontend.line_searches import includes, without_comments, words_outside_comments
 from smemlint.frontend.program import Unit
 from smemlint.limits.budgets import (
     MAX_BUILDS,

@@ -10,11 +10,7 @@ from smemlint.analysis.simt.budget import Share
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Mask, Scope
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.values import (
-    Pointer,
-    Unknown,
-    Value,
-)
+from smemlint.analysis.simt.domain.values import Pointer, Unknown, Value
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:

@@ -14,14 +14,7 @@ from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Mask, Scope, is_any
 from smemlint.analysis.simt.domain.memory import Memory
 from smemlint.analysis.simt.domain.trace import LoopEntry
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Object,
-    Space,
-    Unknown,
-    Value,
-    offset_of,
-)
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Space, Unknown, Value, offset_of
 from smemlint.analysis.simt.frames import Frame, Loop, LoopPlan
 from smemlint.analysis.simt.library_calls import is_of_library, users_call
 from smemlint.analysis.simt.node_facts import NodeFacts

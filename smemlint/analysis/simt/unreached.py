@@ -33,8 +33,7 @@ def unreached(unit: Unit, functions: Iterable[Function]) -> list[NotAnalysed]:
             f.span,
             f.name,
             Reason(
-                ReasonCode.NOT_REACHED,
-                "uses shared memory, and no kernel that was read calls it",
+                ReasonCode.NOT_REACHED, "uses shared memory, and no kernel that was read calls it"
             ),
         )
         for f in open_ones

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, cast
 
 from smemlint.frontend.cuda.lexer.keywords import STATEMENT_WORDS
 from smemlint.frontend.cuda.lexer.tokens import CLOSING, OPENING, Token, angle_end
-from smemlint.frontend.cuda.scanner.default_arguments import (
-    with_defaults,
-    with_template_defaults,
-)
+from smemlint.frontend.cuda.scanner.default_arguments import with_defaults, with_template_defaults
 from smemlint.frontend.cuda.scanner.definition_tokens import FunctionTokens, KnownNames
-from smemlint.frontend.cuda.scanner.definitions import (
-    FoundDeclaration,
-    FoundFunction,
-    FoundRecord,
-)
+from smemlint.frontend.cuda.scanner.definitions import FoundDeclaration, FoundFunction, FoundRecord
 from smemlint.frontend.cuda.scanner.template_ids import angle_positions, template_ids
 from smemlint.frontend.heuristics import names_device, names_host, names_kernel
 from smemlint.frontend.program import Enclosing

@@ -14,11 +14,7 @@ from smemlint.frontend.cuda.preprocessor.options import LoadOptions
 from smemlint.frontend.cuda.preprocessor.preprocess import Preprocessed, preprocess
 from smemlint.frontend.cuda.scanner.declarators import prototype
 from smemlint.frontend.cuda.scanner.definition_tokens import KnownNames
-from smemlint.frontend.cuda.scanner.definitions import (
-    FoundDeclaration,
-    FoundRecord,
-    Scanned,
-)
+from smemlint.frontend.cuda.scanner.definitions import FoundDeclaration, FoundRecord, Scanned
 from smemlint.frontend.cuda.scanner.name_lookup import Scopes, block_directives, scopes_in_sight
 from smemlint.frontend.cuda.scanner.scan import scan
 from smemlint.frontend.cuda.scanner.template_ids import (

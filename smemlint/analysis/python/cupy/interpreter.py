@@ -11,12 +11,7 @@ from contextlib import suppress
 from smemlint.analysis.python.cupy.embedded_cuda import KernelCall
 from smemlint.analysis.python.cupy.makers import is_of_maker
 from smemlint.analysis.python.cupy.model import CupyModel
-from smemlint.analysis.python.cupy.partial_texts import (
-    OpenPart,
-    PartialText,
-    assembled,
-    part_of,
-)
+from smemlint.analysis.python.cupy.partial_texts import OpenPart, PartialText, assembled, part_of
 from smemlint.analysis.python.cupy.source_map import MappedText, Position, literal
 from smemlint.analysis.python.cupy.string_methods import percent
 from smemlint.analysis.python.cupy.values import OpenFile, RawText

@@ -38,13 +38,7 @@ from smemlint.analysis.python.cupy.values import (
 )
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import (
-    UNKNOWN,
-    Method,
-    Symbol,
-    Unknown,
-    is_known,
-)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Method, Symbol, Unknown, is_known
 from smemlint.frontend.python.python_source import text_of
 from smemlint.limits.budgets import MAX_KERNEL_TEXTS, MAX_TEXT
 

@@ -9,11 +9,7 @@ from smemlint.analysis.python.cupy.embedded_cuda import KernelCall
 from smemlint.analysis.python.cupy.makers import Convention
 from smemlint.analysis.python.cupy.partial_texts import PartialText
 from smemlint.analysis.python.cupy.source_map import MappedText
-from smemlint.analysis.python.interpreter.values import (
-    UNKNOWN,
-    ModelValue,
-    Symbol,
-)
+from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue, Symbol
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.python.interpreter.values import (
-    REST,
-    REST_OF_NAMES,
-    UNKNOWN,
-    Scope,
-    Value,
-)
+from smemlint.analysis.python.interpreter.values import REST, REST_OF_NAMES, UNKNOWN, Scope, Value
 from smemlint.lazy_dataclasses import dataclass
 
 LARGEST_INTEGER = (1 << 31) - 1

@@ -10,11 +10,7 @@ from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.constant_folding import forget
 from smemlint.analysis.python.interpreter.dispatch import executes
 from smemlint.analysis.python.interpreter.expressions import operate
-from smemlint.analysis.python.interpreter.interpreter import (
-    Interpreter,
-    join_scopes,
-    replace_scope,
-)
+from smemlint.analysis.python.interpreter.interpreter import Interpreter, join_scopes, replace_scope
 from smemlint.analysis.python.interpreter.matching import branches_of
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,

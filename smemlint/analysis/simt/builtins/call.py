@@ -17,18 +17,9 @@ from smemlint.analysis.simt.builtins import (
 )
 from smemlint.analysis.simt.builtins.cute_front import call_cute
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
-from smemlint.analysis.simt.builtins.table import (
-    BUILTINS,
-    KEEPING_STORES,
-    BuiltinCall,
-    is_reserved,
-)
+from smemlint.analysis.simt.builtins.table import BUILTINS, KEEPING_STORES, BuiltinCall, is_reserved
 from smemlint.analysis.simt.builtins.tuples import call_tuple
-from smemlint.analysis.simt.calls.candidates import (
-    LIBRARIES,
-    find_candidates,
-    may_be_of_argument,
-)
+from smemlint.analysis.simt.calls.candidates import LIBRARIES, find_candidates, may_be_of_argument
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.operands import argument_values, operand_of
 from smemlint.analysis.simt.domain.ctypes import FloatType, IntType, RecordType, unreferenced

@@ -28,10 +28,7 @@ from smemlint.analysis.simt.cute.values import (
     tensor_of,
     value_of,
 )
-from smemlint.analysis.simt.domain.ctypes import (
-    RecordType,
-    StaticType,
-)
+from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import LValue, Variable
 from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
 from smemlint.analysis.simt.domain.values import (

@@ -12,19 +12,10 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
     unreferenced,
 )
-from smemlint.analysis.simt.domain.environment import (
-    Binding,
-    Operand,
-    Scope,
-)
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-)
+from smemlint.analysis.simt.domain.environment import Binding, Operand, Scope
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.types.overloads import (
-    class_spelling,
-    type_words,
-)
+from smemlint.analysis.simt.types.overloads import class_spelling, type_words
 from smemlint.analysis.simt.types.patterns import Match
 from smemlint.analysis.simt.types.template_packs import pack_size
 from smemlint.frontend import ir

@@ -76,11 +76,7 @@ def inline_named(
 
 
 def inline_member(
-    ev: Evaluator,
-    name: str,
-    place: LValue,
-    node: ir.FuncCall,
-    arguments: tuple[str, ...] = (),
+    ev: Evaluator, name: str, place: LValue, node: ir.FuncCall, arguments: tuple[str, ...] = ()
 ) -> Value | None:
     """Returns the value of a method of an object's class or of its nearest base that has one.
 

@@ -204,9 +204,7 @@ def unknown_argument(ev: Evaluator, ctype: CType, key: str, name: str) -> Value:
             )
         case _:
             return Unknown.because(
-                ReasonCode.UNKNOWN_VALUE,
-                f"`{name}` is known only at run time",
-                is_uniform=True,
+                ReasonCode.UNKNOWN_VALUE, f"`{name}` is known only at run time", is_uniform=True
             )
 
 

@@ -9,12 +9,7 @@ from smemlint.analysis.simt.calls.class_conversions import converted_object
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import inline_best
 from smemlint.analysis.simt.dispatch import evaluates
-from smemlint.analysis.simt.domain.ctypes import (
-    CType,
-    FloatType,
-    IntType,
-    RecordType,
-)
+from smemlint.analysis.simt.domain.ctypes import CType, FloatType, IntType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, type_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -25,11 +20,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.accesses import (
-    note_lost_address,
-    read_lvalue,
-    write_lvalue,
-)
+from smemlint.analysis.simt.interpreter.accesses import note_lost_address, read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.operators import call_member_operator

@@ -13,12 +13,7 @@ from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.environment import Mask, is_any
 from smemlint.analysis.simt.domain.integer_scev import is_seen
 from smemlint.analysis.simt.domain.masking import chosen, is_staggered, truth_bounds
-from smemlint.analysis.simt.domain.values import (
-    AffineInt,
-    Unknown,
-    Value,
-    hangs_on_null,
-)
+from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, hangs_on_null
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join

@@ -26,10 +26,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.pointers import (
-    advance,
-    dereference,
-)
+from smemlint.analysis.simt.interpreter.pointers import advance, dereference
 from smemlint.analysis.simt.types.declared_types import declared_type
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode

@@ -80,9 +80,7 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
     if is_warp_size(name):
         return number(WARP, I32)
     return Unknown.because(
-        ReasonCode.NOT_DECLARED,
-        f"`{name}` is not declared in what was read",
-        is_uniform=False,
+        ReasonCode.NOT_DECLARED, f"`{name}` is not declared in what was read", is_uniform=False
     )
 
 

@@ -46,10 +46,7 @@ from smemlint.analysis.simt.domain.values import (
     opposite,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.accesses import (
-    read_lvalue,
-    write_lvalue,
-)
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conditional import (
     decided_by,

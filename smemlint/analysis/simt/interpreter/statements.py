@@ -110,8 +110,6 @@ def _branched(item: ir.BlockItem, between: Items) -> Items:
     other = (item.iffalse, *between) if item.iffalse is not None else between
     return (
         replace(
-            item,
-            iftrue=ir.Compound(begun, at=item.at),
-            iffalse=ir.Compound(other, at=item.at),
+            item, iftrue=ir.Compound(begun, at=item.at), iffalse=ir.Compound(other, at=item.at)
         ),
     )

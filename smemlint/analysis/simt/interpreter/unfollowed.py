@@ -14,10 +14,7 @@ _WITHOUT_VALUE = {
     ir.Unparsed: Reason(ReasonCode.SYNTAX, "a part of the expression could not be parsed"),
     ir.TypeArgument: Reason(ReasonCode.NO_VALUE, "a type is no value"),
 }
-_WITH_OPERANDS = {
-    ir.BraceList: "a braced list",
-    ir.DirectInit: "an initializer",
-}
+_WITH_OPERANDS = {ir.BraceList: "a braced list", ir.DirectInit: "an initializer"}
 
 
 @evaluates(*_WITHOUT_VALUE)

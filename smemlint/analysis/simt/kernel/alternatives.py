@@ -9,9 +9,7 @@ import numpy as np
 
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
-from smemlint.facts import (
-    AccessKind,
-)
+from smemlint.facts import AccessKind
 from smemlint.hardware.arch import BANKS, WORD
 from smemlint.hardware.banks import wavefronts
 from smemlint.limits.budgets import MAX_RESIDUES

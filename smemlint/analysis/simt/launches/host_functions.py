@@ -7,18 +7,8 @@ from typing import cast
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
 from smemlint.analysis.simt.calls.construction import initialize_as_declared
-from smemlint.analysis.simt.domain.ctypes import (
-    CType,
-    IntType,
-    PointerType,
-    RecordType,
-)
-from smemlint.analysis.simt.domain.environment import (
-    Geometry,
-    LValue,
-    Scope,
-    Variable,
-)
+from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, RecordType
+from smemlint.analysis.simt.domain.environment import Geometry, LValue, Scope, Variable
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -41,10 +31,7 @@ from smemlint.analysis.simt.types.template_arguments import (
 )
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function, Record, TemplateParameter
-from smemlint.limits.budgets import (
-    MAX_HOST_STEPS,
-    MAX_HOST_TRIPS,
-)
+from smemlint.limits.budgets import MAX_HOST_STEPS, MAX_HOST_TRIPS
 from smemlint.reasons import ReasonCode
 
 _MEMBER = Unknown.because(

@@ -9,12 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.program.roots import MainFiles
 from smemlint.analysis.program.units import ProgramIndex, reachable
-from smemlint.analysis.simt.launches.host_code import (
-    LAUNCH_WORDS,
-    HostCode,
-    UnitHostCode,
-    home_of,
-)
+from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode, home_of
 from smemlint.analysis.simt.launches.host_runs import Host, HostRun
 from smemlint.analysis.simt.launches.instantiations import is_instantiated
 from smemlint.analysis.simt.launches.open_parameters import Flows

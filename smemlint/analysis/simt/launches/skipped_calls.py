@@ -6,24 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from smemlint.analysis.simt.builtins.ends import ENDS
 from smemlint.analysis.simt.calls.operands import operand_value
-from smemlint.analysis.simt.domain.environment import (
-    LValue,
-    Operand,
-)
-from smemlint.analysis.simt.domain.values import (
-    Aggregate,
-    CallableValue,
-    Pointer,
-    Space,
-    Value,
-)
+from smemlint.analysis.simt.domain.environment import LValue, Operand
+from smemlint.analysis.simt.domain.values import Aggregate, CallableValue, Pointer, Space, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.overloads import parameters_of, signature_of, type_words
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
-from smemlint.limits.budgets import (
-    MAX_HELPER_WORDS,
-)
+from smemlint.limits.budgets import MAX_HELPER_WORDS
 
 _ENDS = ENDS | {"throw"}
 _BRANCHES = frozenset(("if", "switch", "while", "for", "return", "goto", "try"))

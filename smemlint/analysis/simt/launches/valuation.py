@@ -106,10 +106,7 @@ class Valuation:
     """
 
     def __init__(
-        self,
-        domain: Results,
-        open_defaults: OpenDefaults | None,
-        defaults: dict[Assumption, None],
+        self, domain: Results, open_defaults: OpenDefaults | None, defaults: dict[Assumption, None]
     ) -> None:
         self._domain = domain
         self._open_defaults = open_defaults

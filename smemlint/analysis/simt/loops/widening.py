@@ -11,10 +11,7 @@ from dataclasses import field
 from math import gcd
 
 from smemlint.analysis.simt.codegen.branches.branch_shapes import statements
-from smemlint.analysis.simt.codegen.induction import (
-    mark_induction_pointers,
-    mark_run_time_pointers,
-)
+from smemlint.analysis.simt.codegen.induction import mark_induction_pointers, mark_run_time_pointers
 from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
 from smemlint.analysis.simt.codegen.unroll import is_left_by_llvm
 from smemlint.analysis.simt.domain.ctypes import I32

@@ -77,11 +77,7 @@ def member_template(
 
 
 def _instance_of(
-    ev: Evaluator,
-    name: str,
-    records: Sequence[Record],
-    arguments: tuple[str, ...],
-    around: Scope,
+    ev: Evaluator, name: str, records: Sequence[Record], arguments: tuple[str, ...], around: Scope
 ) -> CType | None:
     """Returns the class that the definitions of one template give for arguments.
 

@@ -140,11 +140,7 @@ def _declarators_behind(
 
 
 def desugar_members(
-    g: Grammar,
-    words: Sequence[Word],
-    i: int,
-    stop: int,
-    attributes: Sequence[Word] = (),
+    g: Grammar, words: Sequence[Word], i: int, stop: int, attributes: Sequence[Word] = ()
 ) -> None:
     """Desugars data members, constants and aliases; methods are functions of their own.
 

@@ -7,14 +7,8 @@ from dataclasses import replace
 
 from smemlint.frontend.cuda.lexer.keywords import QUALIFIERS, RECORD_WORDS, STATEMENT_WORDS
 from smemlint.frontend.cuda.parser import markers
-from smemlint.frontend.cuda.parser.desugar_declarations import (
-    desugar_declaration,
-    is_declaration,
-)
-from smemlint.frontend.cuda.parser.desugar_records import (
-    defines_record,
-    desugar_record,
-)
+from smemlint.frontend.cuda.parser.desugar_declarations import desugar_declaration, is_declaration
+from smemlint.frontend.cuda.parser.desugar_records import defines_record, desugar_record
 from smemlint.frontend.cuda.parser.desugar_simple_statements import (
     SIMPLE,
     Handler,

@@ -47,8 +47,7 @@ def with_defaults(
 
 
 def with_template_defaults(
-    template: tuple[TemplateParameter, ...],
-    declared: Iterable[tuple[TemplateParameter, ...]],
+    template: tuple[TemplateParameter, ...], declared: Iterable[tuple[TemplateParameter, ...]]
 ) -> tuple[TemplateParameter, ...]:
     """Returns a definition's template parameters with the defaults of its declarations' heads."""
     for head in declared:

@@ -9,12 +9,7 @@ from itertools import islice, takewhile
 
 from smemlint.frontend.cuda.lexer.brackets import Brackets, find_brackets
 from smemlint.frontend.cuda.lexer.keywords import ATTRIBUTES
-from smemlint.frontend.cuda.lexer.tokens import (
-    CLOSING,
-    Token,
-    angle_end,
-    matching,
-)
+from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, matching
 from smemlint.frontend.cuda.scanner.declarators import Declared, declared_names
 from smemlint.frontend.cuda.scanner.definition_ends import (
     after_operator,
