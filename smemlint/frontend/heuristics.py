@@ -103,14 +103,12 @@ _C_LIBRARY = pattern(
     r"|(?:cublas|cusparse|cusolver|cufft|curand|cudnn|nccl|nvtx|nvml|omp|MPI|gsl|fftw[fl]?|H5\w?)_?[A-Z_]?\w*"
 )
 _STANDARD_WRITERS = frozenset(("swap", "tie", "exchange", "ref", "getline", "from_chars", "apply"))
-_CONTAINER_METHODS = frozenset(
-    (
-        "append", "assign", "at", "begin", "capacity", "contains", "count", "data", "dim",
-        "emplace", "emplace_back", "empty", "end", "erase", "fill", "find", "front", "insert",
-        "length", "numel", "pop_back", "push", "push_back", "reserve", "reset", "resize", "size",
-        "stride",
-    )
-)  # fmt: skip
+_CONTAINER_METHODS = frozenset((
+    "append", "assign", "at", "begin", "capacity", "contains", "count", "data", "dim",
+    "emplace", "emplace_back", "empty", "end", "erase", "fill", "find", "front", "insert",
+    "length", "numel", "pop_back", "push", "push_back", "reserve", "reset", "resize", "size",
+    "stride",
+))  # fmt: skip
 _CONVERSION = pattern(r"%[-+ #0]*\d*(?:\.\d+)?[hlzjt]*[diuxXofFeEgGcsp]|\{[^{}]*\}")
 _COPY_INSTRUCTION = pattern(r"(?:^|::)(?:SM\d+_\w+|UniversalCopy)(?:<.*>)?::copy$")
 

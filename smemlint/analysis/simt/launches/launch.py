@@ -15,13 +15,11 @@ from smemlint.frontend.program import Function
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption
 
-LAUNCHERS = frozenset(
-    (
-        "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx",
-        "cudaLaunchKernelExC", "cudaGraphAddKernelNode", "hipLaunchKernelGGL",
-        "launch_kernel_on_cluster",
-    )
-)  # fmt: skip
+LAUNCHERS = frozenset((
+    "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx",
+    "cudaLaunchKernelExC", "cudaGraphAddKernelNode", "hipLaunchKernelGGL",
+    "launch_kernel_on_cluster",
+))  # fmt: skip
 """Functions of CUDA, HIP and CUTLASS that launch a kernel which they are given."""
 
 

@@ -47,12 +47,10 @@ _NUMBERS = (
     (re.compile(r"[0-9]+[uUlL]*"), "INT_CONST_DEC"),
 )
 # What follows a parenthesised name when it was an operand and no cast.
-_AFTER_OPERAND = frozenset(
-    (
-        ")", ",", ";", "]", "?", ":", "=", "==", "/", "%", "<", ">", ".", "->", "|", "||",
-        "&&", "}", "^", "+=", "-=", "*=", "/=", "!=", "<<", "<=", ">=", "[", "...",
-    )
-)  # fmt: skip
+_AFTER_OPERAND = frozenset((
+    ")", ",", ";", "]", "?", ":", "=", "==", "/", "%", "<", ">", ".", "->", "|", "||",
+    "&&", "}", "^", "+=", "-=", "*=", "/=", "!=", "<<", "<=", ">=", "[", "...",
+))  # fmt: skip
 _CAST_OR_BINARY = frozenset(("*", "&", "-", "+"))
 
 

@@ -31,13 +31,11 @@ from smemlint.frontend.cuda.parser.grammar import CannotDesugar, Grammar, Lost, 
 from smemlint.frontend.cuda.parser.qualified_names import Kind, Word
 from smemlint.frontend.heuristics import is_macro_word
 
-_BEHIND_MACRO_STATEMENTS = frozenset(
-    (
-        "for", "while", "do", "if", "switch", "{", "}", "return", "asm", "constexpr",
-        "auto", "int", "float", "static_assert", "using", "typedef", "static", "unsigned",
-        "__shared__", "extern",
-    )
-)  # fmt: skip
+_BEHIND_MACRO_STATEMENTS = frozenset((
+    "for", "while", "do", "if", "switch", "{", "}", "return", "asm", "constexpr",
+    "auto", "int", "float", "static_assert", "using", "typedef", "static", "unsigned",
+    "__shared__", "extern",
+))  # fmt: skip
 _CONTROL_WORDS = frozenset(("if", "for", "while", "do", "switch", "try", "catch", "else"))
 
 
