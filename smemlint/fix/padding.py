@@ -22,15 +22,10 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
 
 ROW_BYTES = BANKS * WORD
-_PRICED = frozenset(
-    (
-        AccessKind.LOAD,
-        AccessKind.STORE,
-        AccessKind.LDMATRIX,
-        AccessKind.STMATRIX,
-        AccessKind.ASYNC_COPY,
-    )
-)
+_PRICED = frozenset((
+    AccessKind.LOAD, AccessKind.STORE, AccessKind.LDMATRIX, AccessKind.STMATRIX,
+    AccessKind.ASYNC_COPY,
+))  # fmt: skip
 
 
 class Layout(Protocol):

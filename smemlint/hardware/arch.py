@@ -80,21 +80,13 @@ def _hopper(name: str, kib: int, *, is_measured: bool = False) -> Architecture:
 ARCHITECTURES: dict[str, Architecture] = {
     a.name: a
     for a in (
-        _volta("sm_70", 96),
-        _volta("sm_72", 96),
-        _volta("sm_75", 64, has_ldmatrix=True),
-        Architecture("sm_80", 163 * _KIB),
-        Architecture("sm_86", 99 * _KIB),
-        Architecture("sm_87", 163 * _KIB),
-        Architecture("sm_89", 99 * _KIB),
-        _hopper("sm_90", 227, is_measured=True),
-        _hopper("sm_100", 227),
-        _hopper("sm_103", 227),
-        _hopper("sm_110", 227),
-        _hopper("sm_120", 99),
-        _hopper("sm_121", 99),
+        _volta("sm_70", 96), _volta("sm_72", 96), _volta("sm_75", 64, has_ldmatrix=True),
+        Architecture("sm_80", 163 * _KIB), Architecture("sm_86", 99 * _KIB),
+        Architecture("sm_87", 163 * _KIB), Architecture("sm_89", 99 * _KIB),
+        _hopper("sm_90", 227, is_measured=True), _hopper("sm_100", 227), _hopper("sm_103", 227),
+        _hopper("sm_110", 227), _hopper("sm_120", 99), _hopper("sm_121", 99),
     )
-}
+}  # fmt: skip
 
 
 def architecture(name: str) -> Architecture:

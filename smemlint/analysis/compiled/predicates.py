@@ -37,13 +37,9 @@ CONDITION = Cause(
 Comparison: TypeAlias = "Callable[[Lanes, Lanes], NDArray[np.bool_] | bool]"
 
 COMPARISONS: dict[str, Comparison] = {
-    "eq": lambda p, q: p == q,
-    "ne": lambda p, q: p != q,
-    "lt": lambda p, q: p < q,
-    "le": lambda p, q: p <= q,
-    "gt": lambda p, q: p > q,
-    "ge": lambda p, q: p >= q,
-}
+    "eq": lambda p, q: p == q, "ne": lambda p, q: p != q, "lt": lambda p, q: p < q,
+    "le": lambda p, q: p <= q, "gt": lambda p, q: p > q, "ge": lambda p, q: p >= q,
+}  # fmt: skip
 
 
 def compare(operation: str, x: Value, y: Value, width: int, *, is_signed: bool) -> Value:

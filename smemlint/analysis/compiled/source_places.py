@@ -20,12 +20,8 @@ _LIBRARY_FOLDERS = (
 )  # fmt: skip
 _LIBRARY_PREFIXES = ("/usr/include/", "/usr/local/cuda", "/opt/cuda", "/opt/nvidia")
 _LIBRARY_FILES = (
-    "cuda_fp16.hpp",
-    "cuda_bf16.hpp",
-    "cuda_fp8.hpp",
-    "sm_32_intrinsics.hpp",
-    "mma.hpp",
-)
+    "cuda_fp16.hpp", "cuda_bf16.hpp", "cuda_fp8.hpp", "sm_32_intrinsics.hpp", "mma.hpp",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,22 +51,12 @@ DIALECTS = (
     Dialect(
         "cupy.analysis",
         (
-            "RawKernel(",
-            "RawModule(",
-            "ElementwiseKernel(",
-            "ReductionKernel(",
-            "SourceModule(",
-            "load_inline(",
-            "cpp_extension",
-            "_compile_kernel(",
-            "from cuda.core",
-            "import cuda.core",
-            "from cuda import core",
-            "__shared__",
-            "LOCAL_MEM",
+            "RawKernel(", "RawModule(", "ElementwiseKernel(", "ReductionKernel(", "SourceModule(",
+            "load_inline(", "cpp_extension", "_compile_kernel(", "from cuda.core",
+            "import cuda.core", "from cuda import core", "__shared__", "LOCAL_MEM",
         ),
     ),
-)
+)  # fmt: skip
 
 
 def holds_marks(text: str) -> bool:

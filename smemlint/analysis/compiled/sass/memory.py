@@ -24,16 +24,10 @@ from smemlint.frontend.sass.parser import Instruction
 _WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 _ROW_OF_MATRIX = 16
 _KINDS = {
-    "LDS": AccessKind.LOAD,
-    "STS": AccessKind.STORE,
-    "LDSM": AccessKind.LDMATRIX,
-    "STSM": AccessKind.STMATRIX,
-    "ATOMS": AccessKind.ATOMIC,
-    "LDGSTS": AccessKind.ASYNC_COPY,
-    "LD": AccessKind.LOAD,
-    "ST": AccessKind.STORE,
-    "ATOM": AccessKind.ATOMIC,
-}
+    "LDS": AccessKind.LOAD, "STS": AccessKind.STORE, "LDSM": AccessKind.LDMATRIX,
+    "STSM": AccessKind.STMATRIX, "ATOMS": AccessKind.ATOMIC, "LDGSTS": AccessKind.ASYNC_COPY,
+    "LD": AccessKind.LOAD, "ST": AccessKind.STORE, "ATOM": AccessKind.ATOMIC,
+}  # fmt: skip
 
 
 def site_of(instruction: Instruction) -> Site:

@@ -71,16 +71,11 @@ def _dot_operand(given: BoundArguments) -> Value:
 
 
 REGISTER_LAYOUTS: dict[str, Callable[[BoundArguments], Value]] = {
-    "BlockedLayout": _blocked,
-    "SliceLayout": _slice,
-    "DistributedLinearLayout": _linear,
-    "NVMMADistributedLayout": _mma,
-    "DotOperandLayout": _dot_operand,
-    "AutoLayout": lambda _: AUTOMATIC,
-    "CoalescedLayout": lambda _: AUTOMATIC,
-    "AMDMFMALayout": lambda _: AMD,
-    "AMDWMMALayout": lambda _: AMD,
-}
+    "BlockedLayout": _blocked, "SliceLayout": _slice, "DistributedLinearLayout": _linear,
+    "NVMMADistributedLayout": _mma, "DotOperandLayout": _dot_operand,
+    "AutoLayout": lambda _: AUTOMATIC, "CoalescedLayout": lambda _: AUTOMATIC,
+    "AMDMFMALayout": lambda _: AMD, "AMDWMMALayout": lambda _: AMD,
+}  # fmt: skip
 
 
 def _swizzled(given: BoundArguments) -> Swizzled | Unknown:

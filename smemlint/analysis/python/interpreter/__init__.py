@@ -8,11 +8,6 @@ from smemlint.analysis.python.interpreter.interpreter import Interpreter, OverBu
 from smemlint.analysis.python.interpreter.model import LibraryModel, RecordingModel
 
 __all__ = [
-    "Interpreter",
-    "LibraryModel",
-    "OverBudget",
-    "Policy",
-    "RecordingModel",
-    "expressions",
+    "Interpreter", "LibraryModel", "OverBudget", "Policy", "RecordingModel", "expressions",
     "statements",
-]
+]  # fmt: skip

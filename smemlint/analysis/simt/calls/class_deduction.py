@@ -66,14 +66,8 @@ def _parameter_lists(ev: Evaluator, record: Record, count: int) -> list[Sequence
 def _has_no_effect(node: ir.Node) -> bool:
     """Returns whether an expression only names and makes values."""
     made = (
-        ir.ID,
-        ir.Constant,
-        ir.Construct,
-        ir.StructRef,
-        ir.TypeDecl,
-        ir.IdentifierType,
-        ir.Typename,
-    )
+        ir.ID, ir.Constant, ir.Construct, ir.StructRef, ir.TypeDecl, ir.IdentifierType, ir.Typename,
+    )  # fmt: skip
     return all(isinstance(each, made) or _makes_pointer(each) for each in node.walk())
 
 

@@ -13,18 +13,11 @@ from smemlint.frontend.heuristics import KERNEL_LAUNCHERS
 from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import MAX_LAUNCHING_BESIDE
 
-LAUNCH_WORDS = frozenset(
-    (
-        "<<<",
-        "cudaLaunchKernel",
-        "cudaLaunchCooperativeKernel",
-        "cudaLaunchKernelEx",
-        "cudaLaunchKernelExC",
-        "cudaGraphAddKernelNode",
-        "launch_kernel_on_cluster",
-        *KERNEL_LAUNCHERS,
-    )
-)
+LAUNCH_WORDS = frozenset((
+    "<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx",
+    "cudaLaunchKernelExC", "cudaGraphAddKernelNode", "launch_kernel_on_cluster",
+    *KERNEL_LAUNCHERS,
+))  # fmt: skip
 
 
 class UnitHostCode:

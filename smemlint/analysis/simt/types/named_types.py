@@ -45,18 +45,10 @@ from smemlint.analysis.simt.types.template_arguments import (
 from smemlint.frontend import ir
 from smemlint.limits.budgets import MAX_TYPE_DEPTH
 
-_SAME_TYPE = frozenset(
-    (
-        "remove_reference_t",
-        "remove_cv_t",
-        "remove_cvref_t",
-        "decay_t",
-        "add_const_t",
-        "remove_const_t",
-        "remove_volatile_t",
-        "type_identity_t",
-    )
-)
+_SAME_TYPE = frozenset((
+    "remove_reference_t", "remove_cv_t", "remove_cvref_t", "decay_t", "add_const_t",
+    "remove_const_t", "remove_volatile_t", "type_identity_t",
+))  # fmt: skip
 _WITHOUT_REFERENCE = frozenset(("remove_reference_t", "remove_cvref_t", "decay_t"))
 _SIGNS = {"make_signed_t": True, "make_unsigned_t": False}
 _CONSTANT_TYPES: dict[str, tuple[str, ...]] = {

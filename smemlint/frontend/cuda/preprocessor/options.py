@@ -57,24 +57,12 @@ class LoadOptions:
 
 
 _PREDEFINED = {
-    "__CUDACC__": "1",
-    "__NVCC__": "1",
-    "__CUDACC_VER_MAJOR__": "13",
-    "__CUDACC_VER_MINOR__": "0",
-    "__CUDACC_VER_BUILD__": "0",
-    "__CUDACC_EXTENDED_LAMBDA__": "1",
-    "__CUDACC_RELAXED_CONSTEXPR__": "1",
-    "CUDART_VERSION": "13000",
-    "CUDA_VERSION": "13000",
-    "__cplusplus": "201703L",
-    "__GNUC__": "12",
-    "__GNUC_MINOR__": "0",
-    "__linux__": "1",
-    "__unix__": "1",
-    "__x86_64__": "1",
-    "__LP64__": "1",
-    "__CHAR_BIT__": "8",
-}
+    "__CUDACC__": "1", "__NVCC__": "1", "__CUDACC_VER_MAJOR__": "13", "__CUDACC_VER_MINOR__": "0",
+    "__CUDACC_VER_BUILD__": "0", "__CUDACC_EXTENDED_LAMBDA__": "1",
+    "__CUDACC_RELAXED_CONSTEXPR__": "1", "CUDART_VERSION": "13000", "CUDA_VERSION": "13000",
+    "__cplusplus": "201703L", "__GNUC__": "12", "__GNUC_MINOR__": "0", "__linux__": "1",
+    "__unix__": "1", "__x86_64__": "1", "__LP64__": "1", "__CHAR_BIT__": "8",
+}  # fmt: skip
 
 SPECIFIERS = frozenset(
     f"__{name}__"
