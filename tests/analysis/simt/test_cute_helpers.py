@@ -496,3 +496,55 @@ void launch() { k<64><<<1, 32>>>(); k<8><<<1, 32>>>(); }
 
 def test_a_choice_among_template_arguments_needs_no_brackets() -> None:
     assert figures(CHOICE) == [("store", 4, 1, 32), ("store", 4, 1, 8)]
+
+
+OVERLOADED = """
+namespace own {
+template <bool All = true, class C, class E0, class L0, class E1, class L1, class E2, class L2>
+__device__ void copy(C c, Tensor<E0, L0> const& src, Tensor<E1, L1>& dst, Tensor<E2, L2> const& id,
+                     int const rows = 0) {
+  for (int m = 0; m < size<1>(src); ++m) {
+    if (All || get<0>(id(0, m, 0)) < rows) cute::copy(c, src(_, m, _), dst(_, m, _));
+  }
+}
+}
+__global__ void k(half_t const* in, int rows) {
+  __shared__ __align__(128) half_t s[64 * 64];
+  Tensor t = make_tensor(make_smem_ptr(s), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  Tensor g = make_tensor(make_gmem_ptr(in), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  auto c = make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+                           Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+  auto mine = c.get_slice(threadIdx.x);
+  Tensor to = mine.partition_D(t);
+  CALL(c, mine.partition_S(g), to, mine.partition_S(make_identity_tensor(Shape<_64, _64>{}))REST);
+}
+void go(half_t* p, int rows) { k<<<1, 128>>>(p, rows); }
+"""
+
+
+@pytest.mark.parametrize(("call", "rest"), [("own::copy", ""), ("::own::copy<false>", ", rows")])
+def test_a_qualified_name_is_that_of_its_namespace(call: str, rest: str):
+    """`copy` means CuTe's where the call stands, `own::copy` does not."""
+    text = OVERLOADED.replace("CALL", call).replace("REST", rest)
+    assert figures(text) == [("async_copy", 16, 16, 4.0)]
+
+
+SHAPES = """
+#include "cutlass/matrix_shape.h"
+#include "cutlass/gemm_coord.h"
+using Tile = cutlass::MatrixShape<64, 32>;
+using Block = cutlass::gemm::GemmShape<64, 128>;
+using Tiler = Shape<Int<Tile::kRow>, Int<Tile::kColumn>>;
+static_assert(Tile::kCount == 2048 && Block::kMN == 8192 && Block::kK == 1);
+__global__ void k(float* out) {
+  __shared__ float s[Tile::kCount];
+  Tensor t = make_tensor(make_smem_ptr(s), make_layout(Tiler{}, LayoutRight{}));
+  for (int i = 0; i < Block::kM / 32; ++i) out[threadIdx.x] += t(threadIdx.x + 32 * i, 0);
+}
+void go(float* p) { k<<<1, 32>>>(p); }
+"""
+
+
+def test_cutlass_shapes_are_numbers():
+    """A column of rows of 32 words is in one bank."""
+    assert figures(SHAPES) == [("load", 4, 2, 32.0)]

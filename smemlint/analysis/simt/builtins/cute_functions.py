@@ -67,7 +67,7 @@ def call_function(
     handler = FUNCTIONS.get(last)
     if handler is None:
         return None
-    if prefix.strip(":") != "cute" and (_is_class(ev, prefix) or _has_own(ev, last, types, node)):
+    if prefix.strip(":") != "cute" and (_is_class(ev, prefix) or _has_own(ev, name, types, node)):
         return None
     call = Call(ev, last, types, coordinate_arguments(ev, node), node)
     return _answer(lambda: handler(call), call)
@@ -88,8 +88,9 @@ def _has_own(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall
     """
     if is_cute_name(ev, name):
         return False
-    own = find_candidates(ev, name, None, node)
-    is_class = bool(ev.state.unit.records.get(name))
+    last = name.rpartition("::")[2]
+    own = find_candidates(ev, last, None, node)
+    is_class = bool(ev.state.unit.records.get(last))
     return is_class or any(
         function.scope[:1] != ("cute",) and _may_take(ev, function, types, node) for function in own
     )

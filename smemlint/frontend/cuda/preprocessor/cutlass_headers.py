@@ -4,8 +4,8 @@ A kernel of CUTLASS 3 is a class with `operator()(Params const&, char*)`, which 
 template runs: without that definition no launch of FlashAttention 3, say, leads to a kernel.
 
 Source: CUTLASS 4.7, `cutlass/device_kernel.h`, `kernel_launch.h`, `cluster_launch.hpp`,
-`pipeline/sm90_pipeline.hpp`, `pipeline/sm100_pipeline.hpp`, `fast_math.h`, `arch/arch.h` and
-`arch/barrier.h`.
+`pipeline/sm90_pipeline.hpp`, `pipeline/sm100_pipeline.hpp`, `fast_math.h`, `arch/arch.h`,
+`arch/barrier.h`, `matrix_shape.h` and `gemm_coord.h`.
 """
 
 from __future__ import annotations
@@ -63,6 +63,15 @@ static const int NumWarpsPerWarpGroup = 4;
 static const int NumThreadsPerHalfWarp = 16;
 static const int NumThreadsPerQuad = 4;
 static const int NumThreadsPerQuadPair = 8;
+template <int Row, int Column> struct MatrixShape {
+  static int const kRow = Row, kColumn = Column, kCount = Row * Column;
+};
+namespace gemm {
+template <int M = 1, int N = 1, int K = 1> struct GemmShape {
+  static int const kM = M, kN = N, kK = K;
+  static int const kMN = M * N, kMK = M * K, kKN = N * K, kMNK = M * N * K, kCount = kMNK;
+};
+}
 }
 """
 _ARCHITECTURES = "#pragma once\nnamespace cutlass {{ namespace arch {{\n{}\n}} }}\n".format(
