@@ -548,3 +548,47 @@ void go(float* p) { k<<<1, 32>>>(p); }
 def test_cutlass_shapes_are_numbers():
     """A column of rows of 32 words is in one bank."""
     assert figures(SHAPES) == [("load", 4, 2, 32.0)]
+
+
+OLD_NAMES = """
+__global__ void k(half_t const* in) {
+  __shared__ __align__(128) half_t s[64 * 64];
+  using Atom = decltype(composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>, Stride<_64,_1>>{}));
+  using L = decltype(tile_to_shape(Atom{}, Shape<_64,_64>{}));
+  using Turned = decltype(composition(L{}, make_layout(Shape<_64,_64>{}, GenRowMajor{})));
+  Tensor t = make_tensor(make_smem_ptr(s), L{});
+  Tensor g = make_tensor(make_gmem_ptr(in), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  auto c = make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+                           Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+  auto mine = c.get_thread_slice(threadIdx.x);
+  copy(COPY, mine.partition_S(g), mine.partition_D(t));
+  TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_4,_1,_1>>, TILE> mma;
+  auto plain = make_tensor(t.data(), Turned{}.PLAIN());
+  static_assert(Turned{}.OFFSET() == 0);
+  auto fragment = mma.get_thread_slice(threadIdx.x).partition_fragment_B(plain);
+  auto c2 = make_tiled_copy_B(Copy_Atom<SM75_U16x8_LDSM_T, half_t>{}, mma);
+  auto mine2 = c2.get_thread_slice(threadIdx.x);
+  copy(COPY2, mine2.partition_S(make_tensor(t.data(), Turned{})), mine2.retile_D(fragment));
+}
+void go(half_t* p) { k<<<1, 128>>>(p); }
+"""
+NOW = {
+    "COPY2": "c2",
+    "COPY": "c",
+    "TILE": "Tile<_64,_16,_16>",
+    "PLAIN": "layout_b",
+    "OFFSET": "offset",
+}
+BEFORE = {
+    "COPY2": "mine2", "COPY": "mine", "TILE": "Layout<Shape<_1,_2,_1>>", "PLAIN": "layout_fn",
+    "OFFSET": "offset_fn",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [NOW, BEFORE])
+def test_names_up_to_cutlass_3_1(names: dict[str, str]):
+    """A thread's slice was a copy atom then; a swizzled row of 128 bytes is free of conflicts."""
+    text = OLD_NAMES
+    for name, spelled in names.items():
+        text = text.replace(name, spelled)
+    assert figures(text) == [("async_copy", 16, 16, 4.0), ("ldmatrix", 16, 64, 4.0)]

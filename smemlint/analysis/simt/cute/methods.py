@@ -187,8 +187,11 @@ def _apply(swizzle: Swizzle, call: Call) -> Value:
 
 
 def _part(own: cute.ComposedLayout | cute.SmemAtom, call: Call) -> Value:
-    """Evaluates `layout_a()`, which is the swizzle, and `layout_b()`."""
-    return Cute(own.swizzle if call.name == "layout_a" else own.layout)
+    """Evaluates `layout_a()`, which is the swizzle, and `layout_b()`.
+
+    Up to CUTLASS 3.1 they are `swizzle_fn()` and `layout_fn()`, and the offset is `offset_fn()`.
+    """
+    return Cute(own.swizzle if call.name in ("layout_a", "swizzle_fn") else own.layout)
 
 
 def _offset(own: cute.ComposedLayout | cute.SmemAtom, call: Call) -> Value:
@@ -233,8 +236,8 @@ _MMAS: dict[str, Method] = {
 }
 _TENSORS: dict[str, Method] = {"data": _data, "compose": _compose, "tensor": _tensor_itself}
 _ATOMS: dict[str, Method] = {
-    **dict.fromkeys(("layout_a", "layout_b"), _part),
-    "offset": _offset,
+    **dict.fromkeys(("layout_a", "layout_b", "swizzle_fn", "layout_fn"), _part),
+    **dict.fromkeys(("offset", "offset_fn"), _offset),
 }
 _LAYOUTS: dict[str, Method] = {
     "compose": _compose,

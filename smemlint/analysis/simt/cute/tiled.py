@@ -125,10 +125,15 @@ def _partition_fragment_c(call: Call) -> Value:
 
 
 def _policy(call: Call) -> cute.CopyAtom | cute.TiledCopy | None:
-    """Returns the first of three arguments; None where there are two."""
+    """Returns the first of three arguments; None where there are two.
+
+    Up to CUTLASS 3.1 a thread's slice of a tiled copy is its atom, too.
+    """
     if len(call.values) == 2:
         return None
     payload = call.payload(0)
+    if isinstance(payload, ThreadSlice):
+        payload = payload.tiled
     if isinstance(payload, cute.TiledCopy | cute.CopyAtom):
         return payload
     if isinstance(payload, cute.CopyOp) and (
