@@ -8,7 +8,7 @@ import pytest
 from smemlint.analysis.simt.cute import partial_merging
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
 from smemlint.analysis.simt.domain.ctypes import I64
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.layout.cute import Instruction, Layout, Tensor
 
 _THREADS = 128
@@ -38,7 +38,8 @@ def _halves(starts: list[int | np.ndarray]) -> list[tuple[Instruction, AffineInt
 def test_vectors_of_one_thread_are_priced_once_a_bank(prices):
     mask = np.arange(_THREADS) == 0
     found = merged_partly(_halves([16 * k for k in range(512)]), lambda tensor: True, mask)
-    assert [(i.width, offset.base) for i, offset in found] == [(16, 16 * k) for k in range(512)]
+    assert [(i.width, offset.base) for i, offset, _ in found] == [(16, 16 * k) for k in range(512)]
+    assert not any(parts for _, _, parts in found)
     assert len(prices) == 128 // 16 * (8 + 4 + 2 + 1)  # banks, times the places of each width
 
 
@@ -52,4 +53,5 @@ def test_lanes_that_are_apart_otherwise_are_priced_anew(prices):
     in_rows, in_columns = 16 * lanes, 128 * lanes
     found = merged_partly(_halves([in_columns, in_rows]), lambda tensor: True, mask)
     assert len(prices) == 2 * (8 + 4 + 2 + 1)
-    assert all(isinstance(offset, Unknown) for _, offset in found[-8:])
+    assert [i.width for i, _, _ in found] == [16, 16]
+    assert [[i.width for i, _ in parts] for _, _, parts in found] == [[2] * 8, [2] * 8]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from smemlint.analysis.simt.cute.partial_merging import merged_partly
+import numpy as np
+from numpy.typing import NDArray
+
+from smemlint.analysis.simt.cute.partial_merging import Located, merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine, thread_form
 from smemlint.analysis.simt.cute.values import Origin
 from smemlint.analysis.simt.domain.copy_sources import UNKNOWN_SOURCE, source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.scev import atom
+from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import emit_event
@@ -52,11 +58,13 @@ def issue(
     width = _width_of_fills if is_fill else None
     written = ev.state.written_by_user(node)
     of_text: dict[str, object] = {"callers": ()} if written is not node else {}
-    for instruction, offset in merged_partly(located, _has_swizzle, ev.state.mask, width):
+    for instruction, offset, parts in merged_partly(located, _has_swizzle, ev.state.mask, width):
         origin = instruction.tensor.origin
         assert isinstance(origin, Origin)
         extra = _source_of(instruction.copied) if instruction.copied is not None else {}
         extra |= of_text
+        if parts:
+            extra |= may_stay_apart(parts, written, origin.pointer.object, ev.state.mask)
         emit_event(
             ev,
             KINDS[instruction.op],
@@ -72,6 +80,14 @@ def issue(
             call=None,
             **extra,
         )
+
+
+def may_stay_apart(
+    parts: Sequence[Located], node: Any, array: Object | None, mask: NDArray[np.bool_]
+) -> dict[str, object]:
+    """Returns what says of an event that its instruction is one of several, or these."""
+    apart = (Event(node, array, KINDS[i.op], i.width, offset, mask) for i, offset in parts)
+    return {"may_part": True, "fused": tuple(apart)}
 
 
 def note_without_lanes(ev: Evaluator, node: ir.Node, tensor: Tensor | None, mechanism: str) -> None:

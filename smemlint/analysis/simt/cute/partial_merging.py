@@ -1,9 +1,10 @@
 """Copies of neighbouring elements of a swizzled tensor, one by one: what merging may cost.
 
-nvcc merges some of them to vectors and leaves others (CUTLASS 4.7, nvcc 13.0: three of four vectors
-of a swizzled row of halves), and no rule for which is known. Each width from one element to the
-widest vector is priced: where all take the same multiple of their ideal, so does whatever the
-compiler makes of it.
+nvcc merges most of them to vectors and leaves some, and no rule for which is known (CUTLASS 4.7,
+nvcc 13.5, sm_90: of 21 copies of halves, floats and bytes into registers, 14 are vectors alone, and
+7 have one vector in two pieces, or a part of one read twice; nvcc 13.0: three of four vectors that
+are stored). Each width from one element to the widest vector is priced: where all take the same
+multiple of their ideal, so does whatever the compiler makes of it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,11 @@ from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.hardware.arch import BANKS, LANES, WIDEST_ACCESS, WORD
 from smemlint.hardware.banks import wavefronts
 from smemlint.layout.cute import Instruction, Tensor
-from smemlint.reasons import ReasonCode
 
 Located: TypeAlias = "tuple[Instruction, AffineInt | Unknown]"
+Merged: TypeAlias = "tuple[Instruction, AffineInt | Unknown, Sequence[Located]]"
 _Known: TypeAlias = "dict[tuple[str, int, int, bytes], tuple[int, int]]"
 _ROW = BANKS * WORD
-_PARTLY = "the compiler merges only some of these accesses of single elements of a swizzled tensor"
 
 
 def merged_partly(
@@ -32,8 +32,8 @@ def merged_partly(
     has_swizzle: Callable[[Tensor], bool],
     mask: NDArray[np.bool_],
     known_width: Callable[[Tensor], int] | None = None,
-) -> list[Located]:
-    """Returns the accesses with those that the compiler may merge as vectors, or as a range.
+) -> list[Merged]:
+    """Returns the accesses with those that the compiler merges as vectors.
 
     Args:
         located: the instructions of one call and their byte offsets, in order.
@@ -41,24 +41,24 @@ def merged_partly(
         mask: the threads that take part.
         known_width: bytes that it is known to merge a tensor's neighbours to, 0 where that is not
             known; None for no tensor.
+
+    Returns:
+        Each with the accesses that it may stay, where those cost another multiple of their ideal.
     """
-    found: list[Located] = []
+    found: list[Merged] = []
     known: _Known = {}
     for run in _runs(located, has_swizzle):
-        if len(run) == 1:
-            found += run
-            continue
         first = run[0][0]
-        if width := known_width(first.tensor) if known_width is not None else 0:
-            found += _vectors(run) if width > first.width else run
+        width = known_width(first.tensor) if known_width is not None and run[1:] else 0
+        if not run[1:] or 0 < width <= first.width:
+            found += ((*one, ()) for one in run)
             continue
-        ways = _ways(run, mask, known)
-        if ways is not None and ways[0] == ways[1]:
-            found += _vectors(run)
-            continue
-        bounds = f": {ways[0]}-way to {ways[1]}-way" if ways is not None else ""
-        unknown = Unknown.because(ReasonCode.COMPILER, f"{_PARTLY}{bounds}")
-        found += ((instruction, unknown) for instruction, _ in run)
+        ways = _ways(run, mask, known) if not width else None
+        is_known = width or (ways is not None and ways[0] == ways[1])
+        count = 1 << (len(run).bit_length() - 1)
+        vector = replace(first, width=first.width * count)
+        found.append((vector, run[0][1], () if is_known else run[:count]))
+        found += ((*one, ()) for one in run[count:])
     return found
 
 
@@ -89,14 +89,6 @@ def _is_next(run: Sequence[Located], one: Located) -> bool:
         return False
     is_ahead = at.base - start.base == len(run) * first.width
     return bool(np.all(is_ahead & (start.base % wide == 0)))
-
-
-def _vectors(run: Sequence[Located]) -> list[Located]:
-    """Returns the run as one vector, and what is left over behind it."""
-    (instruction, offset) = run[0]
-    count = 1 << (len(run).bit_length() - 1)
-    vector = replace(instruction, width=instruction.width * count)
-    return [(vector, offset), *run[count:]]
 
 
 def _ways(run: Sequence[Located], mask: NDArray[np.bool_], known: _Known) -> tuple[int, int] | None:

@@ -14,8 +14,8 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.simt.codegen.unrolled_sums import (
     without_iterations,
 )
-from smemlint.analysis.simt.cute.accesses import KINDS
-from smemlint.analysis.simt.cute.partial_merging import merged_partly
+from smemlint.analysis.simt.cute.accesses import KINDS, may_stay_apart
+from smemlint.analysis.simt.cute.partial_merging import Located, merged_partly
 from smemlint.analysis.simt.cute.run_time import from_engine, thread_form
 from smemlint.analysis.simt.domain.copy_sources import UNKNOWN_SOURCE, source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
@@ -60,7 +60,7 @@ def issue(
     located = [(i, byte_offset(i.address, i.tensor)) for i in instructions if i.op in KINDS]
     if run.kernel is None:
         return
-    for instruction, offset in merged_partly(
+    for instruction, offset, parts in merged_partly(
         located, has_swizzle, run.kernel.mask, _width_of_pointer_swizzle
     ):
         width = min(instruction.width, _WIDEST)  # 32 bytes are two instructions
@@ -74,6 +74,7 @@ def issue(
                 _behind(run, offset, at),
                 node,
                 instruction=instruction,
+                parts=parts,
             )
 
 
@@ -116,6 +117,7 @@ def emit(
     node: ast.AST,
     *,
     instruction: Instruction | None = None,
+    parts: Sequence[Located] = (),
     is_assembly: bool = False,
 ) -> None:
     """Records one access of all active threads.
@@ -128,6 +130,7 @@ def emit(
         offset: of each lane in the array, in bytes; or why it is not known.
         node: where.
         instruction: what a copy issues; None for a single element.
+        parts: accesses that the compiler may make instead.
         is_assembly: the program writes the instruction itself.
     """
     kernel, origin = run.kernel, tensor.origin
@@ -139,6 +142,8 @@ def emit(
     if kind in _COLLECTIVE and (lanes.any(axis=1) != lanes.all(axis=1)).any():
         offset = _PARTIAL  # who takes part was not followed: the instruction is one of whole warps
     extra = _source_of(instruction.copied) if instruction is not None and instruction.copied else {}
+    if parts:
+        extra |= may_stay_apart(parts, node, origin.object, kernel.mask)
     kernel.trace.add(
         Event(
             node,  # type: ignore[arg-type]  # whoever reads it asks for a place only
