@@ -172,3 +172,29 @@ def test_a_launch_that_computes_its_rows_may_have_short_ones(launch, certainty):
     text += f"s[threadIdx.y + threadIdx.x * 16] = g[0]; }}\n{launch}\n"
     ((access,),) = [kernel.accesses for kernel in facts_in(a_cu=text).kernels]
     assert (access.certainty, access.ways) == (certainty, 16)
+
+
+GROUP = """
+namespace cg = cooperative_groups;
+__global__ void k(float *g) {{
+  __shared__ float s[32][32];
+  auto block = cg::this_thread_block();
+  {declared}
+  g[0] = s[{x}][{y}];
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "x", "y"),
+    [
+        ("", "block.thread_index().x", "block.thread_index().y"),
+        ("auto at = block.thread_index();", "at.x", "at.y"),
+        ("", "threadIdx.x", "threadIdx.y"),
+    ],
+)
+def test_a_kernel_names_its_axes_by_a_group(declared: str, x: str, y: str):
+    """Rows of 32 threads read a column, which is 32-way, and rows of 16 half of two: 16-way."""
+    (kernel,) = facts_in(a_cu=GROUP.format(declared=declared, x=x, y=y)).kernels
+    (access,) = kernel.accesses
+    assert (kernel.instance.block, access.certainty) == ((32, 8, 1), "sampled")

@@ -18,6 +18,8 @@ Block = tuple[int, int, int]
 Extents = tuple[int | None, int | None, int | None]
 UNKNOWN: Extents = (None, None, None)
 _THREAD_WORDS = frozenset(("threadIdx", "blockDim"))
+_GROUP_METHODS = frozenset(("thread_index", "group_dim", "dim_threads"))
+"""Of cooperative groups: they give `threadIdx` and `blockDim`."""
 FLAT_SHAPES = ((256, 1, 1), (128, 1, 1), (512, 1, 1))
 PLANE_SHAPES = ((32, 8, 1), (16, 16, 1), (32, 32, 1))
 CUBE_SHAPES = (*PLANE_SHAPES, (8, 8, 4))
@@ -116,13 +118,24 @@ def _called(unit: Unit, kernel: Function) -> list[Function]:
 
 
 def _axes_of(function: Function) -> frozenset[str]:
-    """Returns which of `y` and `z` the function names of `threadIdx` or `blockDim`."""
-    if not function.words & _THREAD_WORDS or not function.words & {"y", "z"}:
+    """Returns which of `y` and `z` the function names of its threads or of their block."""
+    words = function.words
+    if not words & (_THREAD_WORDS | _GROUP_METHODS) or not words & {"y", "z"}:
         return frozenset()
     tree = function.parse().tree
-    members = (n for n in (tree.walk() if tree is not None else ()) if isinstance(n, ir.StructRef))
+    nodes = list(tree.walk()) if tree is not None else []
+    given = (n for n in nodes if isinstance(n, ir.Decl) and _is_of_group(n.init))
+    names = _THREAD_WORDS.union(n.name for n in given if n.name)
     return frozenset(
-        m.field.name
-        for m in members
-        if getattr(m.name, "name", "") in _THREAD_WORDS and m.field.name in ("y", "z")
+        n.field.name
+        for n in nodes
+        if isinstance(n, ir.StructRef)
+        and n.field.name in ("y", "z")
+        and (_is_of_group(n.name) or (isinstance(n.name, ir.ID) and n.name.name in names))
     )
+
+
+def _is_of_group(node: ir.Node | None) -> bool:
+    """Returns whether a node is a call such as `block.thread_index()`."""
+    callee = node.name if isinstance(node, ir.FuncCall) else None
+    return isinstance(callee, ir.StructRef) and callee.field.name in _GROUP_METHODS
