@@ -25,6 +25,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conditional import (
     decided_by,
     goes_on,
+    is_unswitched,
     note_condition,
     note_untaken,
 )
@@ -95,7 +96,7 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
             state.trace.one_ways += 1
             _execute_one_way(ev, node, node.iftrue if is_any(taken) else node.iffalse)
             return
-        parts_blocks = _parts_blocks(ev, node.cond, node.iftrue, node.iffalse)
+        parts_blocks = _parts_blocks(ev, node, is_uniform=False)
         _fence_if(ev, parts_blocks and not goes_on(ev, node))
         items = state.trace.items
         sunk = settled(ev, node)
@@ -164,7 +165,7 @@ def _execute_one_way(ev: Evaluator, node: ir.If, way: ir.Node | None) -> None:
 def _execute_way(ev: Evaluator, node: ir.If, condition: AffineInt, way: ir.Node | None) -> None:
     """Executes the way that all threads take of a branch which the compiler leaves one."""
     trace = ev.state.trace
-    parts_blocks = _parts_blocks(ev, node.cond, node.iftrue, node.iffalse)
+    parts_blocks = _parts_blocks(ev, node, is_uniform=True)
     if parts_blocks and scev_of(condition).is_open:
         trace.part(SlowPath.EXPANSION)
         parts_blocks = False
@@ -176,11 +177,13 @@ def _execute_way(ev: Evaluator, node: ir.If, condition: AffineInt, way: ir.Node 
     _fence_if(ev, parts_blocks)
 
 
-def _parts_blocks(ev: Evaluator, cond: ir.Node, *ways: ir.Node | None) -> bool:
+def _parts_blocks(ev: Evaluator, node: ir.If | ir.TernaryOp, *, is_uniform: bool) -> bool:
     """Returns whether the ways of a branch surely are blocks; notes it where they may be."""
     if not ev.policy.tracks_scev:  # nothing fuses in host code
         return False
-    keeps = keeps_blocks(ev, cond, *ways)
+    keeps = keeps_blocks(ev, node.cond, node.iftrue, node.iffalse)
+    if keeps and is_uniform and is_unswitched(ev, node):
+        keeps = None
     if keeps is None:
         ev.state.trace.part(SlowPath.EXPANSION)
     return bool(keeps)
@@ -225,7 +228,7 @@ def execute_both_ways(
     ends: list[End] = []
     way, returned = 0, len(state.frame.returns)
     begin, one_ways = len(state.trace.items), state.trace.one_ways
-    parts_blocks = _parts_blocks(ev, node.cond, first[2], second[2])
+    parts_blocks = _parts_blocks(ev, node, is_uniform=condition.is_uniform)
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
     note_condition(ev, condition, (first[0], second[0]), node.cond, node)
     sunk = settled(ev, node)

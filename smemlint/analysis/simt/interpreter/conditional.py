@@ -89,13 +89,26 @@ def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None
     """Parts what comes before from what comes after where an operand is a block of its own."""
     if not ev.policy.tracks_scev or goes_on(ev, node):  # nothing fuses in host code
         return
-    stays = not is_uniform and stays_a_branch(ev, node)
+    is_taken_out = is_uniform and (not ev.state.loops or is_unswitched(ev, node))
+    stays = not is_taken_out and stays_a_branch(ev, node)
     if stays is None:
         ev.state.trace.part(SlowPath.EXPANSION)
     elif stays and any(leads_to_shared(ev, arm) for arm in (node.iftrue, node.iffalse)):
         ev.state.trace.fence("block")
     elif stays:
         ev.state.trace.part(SlowPath.CHOICE)
+
+
+def is_unswitched(ev: Evaluator, branch: ir.If | ir.TernaryOp) -> bool:
+    """Returns whether the loop around a branch that parts no threads decides nothing of it.
+
+    LLVM takes such a branch out of the loop (unswitching), which then has one body for each way.
+    Of one that all iterations go on with it makes one branch in the loop.
+    """
+    facts = ev.state.node_facts
+    loop = next((loop for loop in reversed(ev.state.loops) if not loop.is_switch), None)
+    is_kept = branch in facts.kept or loop is None
+    return not is_kept and loop is not None and not loop.varies(facts.names_in(branch.cond))
 
 
 def goes_on(ev: Evaluator, node: ir.Node) -> bool:

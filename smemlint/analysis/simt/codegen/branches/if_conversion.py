@@ -10,7 +10,8 @@ blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:
 | `t + i < n ? in[t + i] : 0.f`, also with `__ldg` | predicated LDG, four STS |
 | `t + i < n ? expf(v[i]) : 1.f` | four STS |
 | `t + i < n ? in[t + i] : other[t + i]` | the address is selected, one STS.128 |
-| `n > 5 ? in[t + i] : 0.f` | the loop is unswitched, STS.128 on both ways |
+| `n > 5 ? in[t + i] : 0.f`, also as an `if` | the loop is unswitched, STS.128 on both ways |
+| `n > i ? in[t + i] : 0.f` | four STS |
 """
 
 from __future__ import annotations
