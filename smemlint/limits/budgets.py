@@ -388,7 +388,7 @@ MAX_REGISTER_BITS = 17
 
 # ---- executing the CuTe DSL
 
-MAX_DSL_STEPS = 600_000
+MAX_DSL_STEPS = 700_000
 """Nodes that one execution of a file takes."""
 MAX_DSL_STEPS_TO_GUESS = 50_000
 """Nodes that an execution may take whose tensors' ranks are tried out."""
@@ -410,6 +410,8 @@ MAX_DSL_STEPS_TO_SWITCH = 150_000
 """Nodes that an execution may take which is tried with other flags than the defaults."""
 MAX_DSL_SWITCHES = 4
 """Such arguments of one entry, each tried by themselves."""
+MAX_DSL_SETTLED = 4
+"""Numbers that conditions settle, each by another execution; what hangs on others stays open."""
 MAX_DSL_CALLERS_UP = 3
 """Functions above one whose copies are not executed, whose conditions are looked at."""
 MAX_WAYS_TO_A_CALL = 8

@@ -59,7 +59,8 @@ class AffineDomain:
     """Operations under one assignment of residues.
 
     Args:
-        splits: symbol key -> (modulus, residue): the symbol is `modulus * quotient + residue`.
+        splits: symbol key -> (modulus, residue): the symbol is `modulus * quotient + residue`, of
+            modulus 0 the residue itself.
 
     Attributes:
         parts: key of a quotient by a modulus -> the symbol that was split into it and a residue.
@@ -102,6 +103,8 @@ class AffineDomain:
         if key not in self.splits:
             return AffineInt(0, type, ((whole, 1),))
         modulus, residue = self.splits[key]
+        if not modulus:
+            return AffineInt(residue, type)
         quotient = Symbol(
             f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative, is_iteration=is_iteration
         )

@@ -80,6 +80,9 @@ class ControlFlow:
             test = self._assumed(interpreter, node, scopes)
         if isinstance(test, UnknownNumber) and _is_compiled_in(node.test):
             test = replace(test, is_uniform=True)
+            if interpreter.frames:
+                text, function = self.run.texts.text_of(node), interpreter.frames[-1].function.node
+                self.run.settling.enter(text, function, node)
         if isinstance(test, bool):
             if test and isinstance(node.body[-1], ast.Raise) and not interpreter.open_paths:
                 self.run.refused.append(node.test)

@@ -28,6 +28,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.interpreter.values import Unknown, Value
 from smemlint.analysis.simt.domain.values import Object
 from smemlint.facts import AccessKind
+from smemlint.frontend.heuristics import names_shared_tensor
 from smemlint.layout import cute
 from smemlint.layout.cute import Instruction
 from smemlint.reasons import ReasonCode
@@ -97,21 +98,28 @@ def copy_by(
 
 
 def _divided(tensor: AnyTensor, atom: cute.CopyAtom) -> AnyTensor:
-    """Returns a tensor whose first mode is one of vectors if it holds several, as the DSL does.
+    """Returns a tensor whose innermost first mode is one of vectors if it holds several.
 
-    `copy` of 32:1 by an atom of 128 bits is four ld.shared.v4.b32 of halves in nvidia-cutlass-dsl
-    4.8.1; CuTe refuses it in C++.
+    The DSL divides it: `copy` of 32:1 by an atom of 128 bits is four ld.shared.v4.b32 of halves in
+    nvidia-cutlass-dsl 4.8.1; CuTe refuses it in C++.
     """
     if isinstance(tensor, UnknownTensor) or not atom.op.has_lane_addresses:
         return tensor
     size = atom.source.mode(1).size
-    first = cute.wrap(tensor.shape)[0]
-    is_whole = (
-        not isinstance(first, int) or not isinstance(size, int) or first <= size or first % size
-    )
-    if is_whole or size != atom.destination.mode(1).size:
+    if not isinstance(size, int) or size != atom.destination.mode(1).size:
         return tensor
-    return tensor.apply(lambda layout: cute.logical_divide(layout, (size,)))
+    return tensor.apply(lambda layout: _in_vectors(layout, size))
+
+
+def _in_vectors(layout: cute.Layout, size: int) -> cute.Layout:
+    """Returns a layout whose innermost first mode is divided if it holds several vectors."""
+    first, *rest = layout.modes()
+    inner = first
+    if isinstance(first.shape, tuple):
+        inner = _in_vectors(first, size)
+    elif isinstance(first.shape, int) and first.shape > size and not first.shape % size:
+        inner = cute.logical_divide(first, cute.Layout(size))
+    return cute.make_layout(inner, *rest) if inner is not first else layout
 
 
 def _is_by_element(predicate: Value, source: cute.Tensor) -> bool:
@@ -182,6 +190,14 @@ def _may_be_shared(tensor: AnyTensor) -> bool:
     return tensor.is_shared if isinstance(tensor, cute.Tensor) else tensor.may_be_shared
 
 
+def _may_have_shared(call: Call) -> bool:
+    """Returns whether a kernel has shared memory, or its file or that of a copy names any."""
+    kernel, text_of = call.run.kernel, call.run.texts.text_of
+    assert kernel is not None
+    texts = (text_of(node).text for node in (kernel.node, call.node))
+    return bool(kernel.arrays) or any(map(names_shared_tensor, texts))
+
+
 def _only_array(sides: Sequence[AnyTensor]) -> Object | None:
     """Returns the shared array that a copy touches; None where it may touch another one."""
     arrays = {array_of(side) for side in filter(_may_be_shared, sides)}
@@ -212,7 +228,8 @@ def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
     """Records accesses without a figure, or a note where not even the array is known."""
     spaces = [s.space for s in sides]
     shared = [s for s in sides if isinstance(s, cute.Tensor) and s.is_shared]
-    if not shared and cute.Space.SHARED not in spaces and None not in spaces:
+    is_elsewhere = not shared and cute.Space.SHARED not in spaces
+    if is_elsewhere and (None not in spaces or not _may_have_shared(call)):
         return None
     if not shared:
         call.run.note(call.node, f"`{call.name}`: {reason}", _only_array(sides))

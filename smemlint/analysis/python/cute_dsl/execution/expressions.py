@@ -51,17 +51,17 @@ class Expressions:
             if isinstance(node.ops[0], ast.Is | ast.IsNot):
                 return self._is(one, other, isinstance(node.ops[0], ast.Is))
             return self._contains(one, other, isinstance(node.ops[0], ast.In))
-        if len(node.ops) > 1:
-            values = [interpreter.evaluate(v, scopes) for v in (node.left, *node.comparators)]
-            results = [
-                expressions.operate(interpreter, op, a, b)
-                for op, a, b in zip(node.ops, values, values[1:], strict=False)
-            ]
-            found: Value = results[0]
-            for result in results[1:]:
-                found = self._both(found, result)
-            return found
-        return expressions.evaluate_comparison(interpreter, node, scopes)
+        values = [interpreter.evaluate(v, scopes) for v in (node.left, *node.comparators)]
+        results = [
+            expressions.operate(interpreter, op, a, b)
+            for op, a, b in zip(node.ops, values, values[1:], strict=False)
+        ]
+        if isinstance(results[0], Number) and isinstance(node.ops[0], ast.Eq):
+            self.run.settling.compare(node, *values[:2])
+        found: Value = results[0]
+        for result in results[1:]:
+            found = self._both(found, result)
+        return found
 
     def _is(self, one: Value, other: Value, expected: bool) -> Value:
         if isinstance(one, Unknown) or isinstance(other, Unknown):

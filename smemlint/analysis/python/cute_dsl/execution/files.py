@@ -30,6 +30,7 @@ from smemlint.analysis.python.cute_dsl.execution.outside.agreement import (
     is_mostly_decided,
     joined,
     most_decided,
+    settled_in,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
 from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
@@ -41,6 +42,7 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.guesses import Guess
 from smemlint.analysis.python.cute_dsl.execution.outside.selection import Selection, constructors
+from smemlint.analysis.python.cute_dsl.execution.outside.settling import needed
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import (
     Switch,
     switches_to,
@@ -57,6 +59,7 @@ from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import (
     MAX_DSL_ENTRIES,
+    MAX_DSL_SETTLED,
     MAX_DSL_STEPS_TO_SWITCH,
     MAX_DSL_SWITCHES,
     MAX_DSL_VARIANTS,
@@ -378,7 +381,20 @@ class _File:
         agreed = [joined(found) for found in by_kernel.values()]
         if any(guesses.corrected(guess, run.state).types != guess.types for run in runs):
             agreed = [sampled(facts, REFUSED) for facts in agreed]
-        return runs, agreed
+        return runs, self._settled(entry, guess, first, agreed)
+
+    def _settled(
+        self, entry: Entry, guess: Guess, first: Run, agreed: list[KernelFacts]
+    ) -> list[KernelFacts]:
+        """Returns kernels with what they do where a condition settles a number that is open."""
+        places = [a.span for f in agreed for a in f.accesses if not a.certainty.is_decided]
+        found = needed(first.state.settling.blocks, places) if not guess.settled else {}
+        for numbers, at in list(found.items())[:MAX_DSL_SETTLED]:
+            other = replace(guess, settled=numbers)
+            _, again = self._agreed(entry, other, self._selection.guessed(entry, other)[1])
+            for facts in again:
+                agreed = [settled_in(f, facts, at) for f in agreed]
+        return agreed
 
 
 def _rows_of(functions: Sequence[ast.FunctionDef]) -> Iterator[Switch]:

@@ -8,7 +8,7 @@ from dataclasses import field
 from functools import lru_cache
 
 from smemlint.analysis.python.cute_dsl.execution.copies import BARRIERS
-from smemlint.analysis.python.cute_dsl.execution.outside.switches import argument
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import argument, definitions_of
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access, Step, ways_of
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
@@ -27,13 +27,17 @@ from smemlint.frontend.python.parameters import parameters_of
 from smemlint.frontend.python.python_source import PythonText
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_WAYS_TO_A_CALL
 from smemlint.reasons import Reason, ReasonCode
 
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
 _ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem"))
-_BY_TMA = Reason(ReasonCode.NO_LANES, "a copy by TMA or a bulk copy, which has no lane addresses")
+_WITHOUT_LANES = Reason(
+    ReasonCode.NO_LANES, "a copy by TMA, a bulk copy or one of tensor memory: no lane addresses"
+)
 _Variable = tuple[ast.FunctionDef, str]
 _NO_CALL = "no call of its function could be followed"
+_LANELESS_MAKERS = ("make_tmem_copy", "make_s2t_copy", "tma_atom", "tcgen05.", "cpasync.CopyBulk")
 
 
 @dataclass(slots=True)
@@ -228,7 +232,8 @@ def notes_of(
         why = "not executed with these arguments" if function in entered else _NO_CALL
         what = "a copy of CuTe" if _is_copy(access) else "an element of shared memory"
         reason = Reason(ReasonCode.NOT_REACHED, f"{what}: {failure or why}")
-        reason = _BY_TMA if _has_barrier(access) else reason
+        if _has_barrier(access) or _is_laneless(text, function, _atom_of(access)):
+            reason = _WITHOUT_LANES
         notes.append(NotAnalysed(_place(text, access), function.name, reason))
     return notes
 
@@ -254,6 +259,44 @@ def _has_barrier(access: Access) -> bool:
     """Returns whether a copy is given a barrier of shared memory at which it ends."""
     keywords = access.keywords if isinstance(access, ast.Call) else ()
     return any(k.arg in BARRIERS and not is_none(k.value) for k in keywords)
+
+
+def _atom_of(access: Access) -> ast.expr | None:
+    """Returns what a call is given first: of a copy the atom."""
+    return access.args[0] if isinstance(access, ast.Call) and access.args else None
+
+
+def _is_laneless(text: PythonText, function: ast.FunctionDef, atom: ast.expr | None) -> bool:
+    """Returns whether all that an expression may be are atoms without lane addresses.
+
+    Those are made by functions of TMA and of tensor memory, or of an operation of these.
+    """
+    worklist: list[tuple[ast.FunctionDef | None, ast.expr | None]] = [(function, atom)]
+    for inside, value in worklist:
+        if isinstance(value, ast.Call) and last_name(value.func) == "make_copy_atom":
+            value = _atom_of(value)
+        if isinstance(value, ast.Name) and inside is not None:
+            found = _values_of(text, inside, value.id)
+            worklist += [v for v in found if v not in worklist]
+            if not found or len(worklist) > MAX_WAYS_TO_A_CALL:
+                return False
+        elif not (
+            isinstance(value, ast.Call)
+            and any(part in ast.unparse(value.func) for part in _LANELESS_MAKERS)
+        ):
+            return False
+    return True
+
+
+def _values_of(
+    text: PythonText, function: ast.FunctionDef, name: str
+) -> list[tuple[ast.FunctionDef | None, ast.expr | None]]:
+    """Returns what assignments give a variable, or calls a parameter; None for what is not read."""
+    assigned = definitions_of(text.tree).get((function, name), [])
+    inside = Step(function, function, None)
+    calls = ways_of(text.tree).calls_named(function.name)
+    given = [(call.function, argument((inside, call), name)) for call in calls]
+    return [(function, value) for _, value in assigned] or given
 
 
 def _own_accesses(function: ast.FunctionDef) -> Iterator[Access]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution.modules import Texts
 from smemlint.analysis.python.cute_dsl.execution.outside.guessed_types import GuessedTypes
+from smemlint.analysis.python.cute_dsl.execution.outside.settling import Settling
 from smemlint.analysis.python.cute_dsl.execution.values import AnyTensor, Pointer
 from smemlint.analysis.python.interpreter.changes import ChangeLog
 from smemlint.analysis.python.interpreter.values import (
@@ -106,6 +107,7 @@ class Execution:
         are_columns: places that ask which mode of a tensor is contiguous, where that is settled ->
             whether it is the first one.
         types: element types that are guessed.
+        settling: numbers that conditions of the compilation settle.
         refusals: places of `raise`, and of assertions that do not hold, that it came to without a
             doubt, and of copies that CuTe refuses.
         failed: those assertions.
@@ -157,6 +159,7 @@ class Execution:
         self.asks_for_shapes = False
         self.are_columns: Mapping[Span, bool] = {}
         self.types = GuessedTypes()
+        self.settling = Settling()
         self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0
 

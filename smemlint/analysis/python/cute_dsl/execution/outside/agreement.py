@@ -55,6 +55,14 @@ def decided_elsewhere(facts: KernelFacts, other: KernelFacts) -> KernelFacts | N
     return replace(facts, accesses=tuple(left), not_analysed=()) if left else None
 
 
+def settled_in(facts: KernelFacts, other: KernelFacts, places: Set[Span]) -> KernelFacts:
+    """Returns a kernel that does at some places what another execution of it shows."""
+    if facts.instance.span != other.instance.span:
+        return facts
+    found = {(a.span, a.kind): a for a in other.accesses if a.span in places}
+    return replace(facts, accesses=tuple(found.get((a.span, a.kind), a) for a in facts.accesses))
+
+
 def is_complete(facts: KernelFacts) -> bool:
     """Returns whether all accesses of a kernel are decided."""
     return facts.decided == len(facts.accesses) and all(

@@ -103,6 +103,7 @@ def outside(
         run.state.assumes = guess.assumes
         run.state.types.stops = stops
         run.state.are_columns = dict(guess.are_columns)
+        run.state.domain.splits.update({key: (0, value) for key, value in guess.settled})
         scope = home
         if site is not None:
             run.state.outcomes = site.outcomes

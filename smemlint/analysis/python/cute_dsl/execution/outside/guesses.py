@@ -15,6 +15,7 @@ from itertools import takewhile
 from smemlint.analysis.python.cute_dsl.execution.libraries.dlpack import ALIGNMENT
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
 from smemlint.analysis.python.cute_dsl.execution.libraries.torch import dtype_named
+from smemlint.analysis.python.cute_dsl.execution.outside.settling import Settled
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -81,6 +82,7 @@ class Guess:
         types: parameters for which the program refuses `dtype`, with the types that it takes.
         shapes: those of tiles are guessed by their names.
         switched: parameters that do not have their default, by name.
+        settled: unknown numbers that have a value, by key.
         defaults: gives the defaults of extents in other files, by name.
     """
 
@@ -95,6 +97,7 @@ class Guess:
     types: tuple[tuple[ast.arg, DType], ...] = ()
     shapes: bool = False
     switched: tuple[tuple[str, object], ...] = ()
+    settled: tuple[Settled, ...] = ()
     defaults: Callable[[], Mapping[str, Value]] = dict
 
     def is_like(self, other: Guess) -> bool:

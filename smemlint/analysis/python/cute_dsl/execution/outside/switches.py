@@ -88,7 +88,7 @@ class _Solver:
         self._tree = tree
         self._functions = functions
         self._defaults = {p.name: p.default for f in functions for p in parameters_of(f.args)}
-        self._definitions = _definitions_of(tree)
+        self._definitions = definitions_of(tree)
 
     def solved(self, way: _Way) -> Switch:
         """Returns arguments with which all conditions of a way may have their outcomes.
@@ -199,7 +199,7 @@ class _Solver:
 
 
 @lru_cache(maxsize=1)
-def _definitions_of(tree: ast.Module) -> _Definitions:
+def definitions_of(tree: ast.Module) -> _Definitions:
     """Returns the assignments of a file to names, by function, and to attributes."""
     found: _Definitions = {}
     for step in ways_of(tree).steps:

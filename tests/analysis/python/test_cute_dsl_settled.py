@@ -1,0 +1,153 @@
+"""Numbers that a condition settles, and copies that are none of shared memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemlint.analysis.analyze import analyze
+from smemlint.config.settings import Settings
+from smemlint.facts import AccessKind
+from smemlint.reasons import ReasonCode
+from smemlint.sources.source import Source
+
+PROGRAM = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.nvgpu import tcgen05
+
+class Kernel:
+    def __init__(self, size: int, other: int):
+        self.parts = size // 512
+        self.other = other
+
+    @cute.jit
+    def __call__(self):
+        self.kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self):
+        lane, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
+        at = lane * self.parts
+        pair = self.parts == 16 and self.other == 3
+        BODY
+"""
+
+
+def analysed(body):
+    indented = body.replace("\n", "\n        ")
+    facts, crashed = analyze([Source("k.py", PROGRAM.replace("BODY", indented))], Settings())
+    assert not crashed
+    return facts
+
+
+def figures(body):
+    stores = (a for k in analysed(body).kernels for a in k.accesses if a.kind is AccessKind.STORE)
+    return [a.wavefronts.mean if a.certainty.is_decided else None for a in stores]
+
+
+@pytest.mark.parametrize(
+    ("body", "wavefronts"),
+    [
+        # 32 words that lie 8, 16 or 2 words apart
+        ("if cutlass.const_expr(self.parts == 8):\n    s[at] = 1.0", [8]),
+        ("if cutlass.const_expr(pair):\n    s[at] = 1.0", [16]),
+        ("if cutlass.const_expr(self.other == 1 and self.parts == 2):\n    s[at] = 1.0", [2]),
+        (
+            "if cutlass.const_expr(self.other == 1):\n"
+            "    if cutlass.const_expr(self.parts == 2):\n        s[at * self.other] = 1.0",
+            [2],
+        ),
+        # whatever else it is: 5 * lane has no conflict, 6 * lane is two words in each second bank
+        (
+            "if cutlass.const_expr(self.parts == 5):\n    s[at] = 1.0\nelse:\n    s[at] = 2.0",
+            [1, None],
+        ),
+        ("if cutlass.const_expr(self.other == 8):\n    s[at] = 1.0", [None]),
+        ("if cutlass.const_expr(self.parts > 8):\n    s[at] = 1.0", [None]),
+        ("if cutlass.const_expr(self.parts == 8 or self.other == 3):\n    s[at] = 1.0", [None]),
+        ("if cutlass.const_expr(not (self.parts == 8)):\n    s[at] = 1.0", [None]),
+        ("s[at] = 1.0\nif cutlass.const_expr(self.parts == 8):\n    s[at] = 2.0", [None, 8]),
+        # a variable that is assigned twice says nothing
+        ("pair = self.other == 8\nif cutlass.const_expr(pair):\n    s[at] = 1.0", [None]),
+    ],
+)
+def test_a_condition_of_the_compilation_settles_a_number_in_its_branch(body, wavefronts):
+    assert figures(body) == wavefronts
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("a = tcgen05.make_tmem_copy(atom, t)\n    cute.copy(a, x, y)", ReasonCode.NO_LANES),
+        (
+            "a = cute.make_copy_atom(tcgen05.Ld32x32bOp(1), t)\n    cute.copy(a, x, y)",
+            ReasonCode.NO_LANES,
+        ),
+        ("inner(tcgen05.make_tmem_copy(atom, t), x, y)", ReasonCode.NO_LANES),
+        ("inner(cute.make_tiled_copy_D(atom, t), x, y)", ReasonCode.NOT_REACHED),
+        (
+            "a = tcgen05.make_tmem_copy(atom, t)\n    a = atom\n    cute.copy(a, x, y)",
+            ReasonCode.NOT_REACHED,
+        ),
+        ("cute.copy(atom, x, y)", ReasonCode.NOT_REACHED),
+    ],
+)
+def test_copies_of_tensor_memory_that_nothing_reaches_have_no_lanes(body, code):
+    inner = "def inner(tiled, x, y):\n    cute.copy(tiled, x, y)" if "inner(" in body else ""
+    source = PROGRAM.replace("BODY", "s[lane] = 1.0")
+    source += f"\n{inner}\n\ndef outer(atom, t, x, y):\n    {body}\n"
+    facts, _ = analyze([Source("k.py", source)], Settings())
+    assert [n.reason.code for n in facts.not_analysed] == [code]
+
+
+@pytest.mark.parametrize(("named", "notes"), [("x", 0), ("shared", 1)])
+def test_a_kernel_whose_file_names_no_shared_memory_copies_none(named, notes):
+    text = f"""import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def kernel({named}: cute.Tensor):
+    atom = cute.make_copy_atom(unread.Op(), cutlass.Float32)
+    cute.copy(atom, unread.part({named}), unread.other({named}))
+
+@cute.jit
+def host({named}: cute.Tensor):
+    kernel({named}).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host(unread.tensor())
+"""
+    facts, _ = analyze([Source("k.py", text)], Settings())
+    found = [n for k in (facts, *facts.kernels) for n in k.not_analysed]
+    assert sum(n.reason.code is not ReasonCode.NO_LANES for n in found) == notes
+
+
+@pytest.mark.parametrize(
+    ("layout", "instructions"),
+    [("(32, 1), stride=(1, 0)", 32), ("((8, 4), 1), stride=((1, 8), 0)", 32)],
+)
+def test_the_innermost_mode_of_a_copy_is_divided_into_vectors(layout, instructions):
+    text = f"""import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def kernel():
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout({layout}), 16)
+    r = cute.make_rmem_tensor(s.shape, cutlass.Float32)
+    atom = cute.make_copy_atom(
+        cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=32
+    )
+    cute.copy(atom, s, r)
+
+@cute.jit
+def host():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host()
+"""
+    facts, _ = analyze([Source("k.py", text)], Settings())
+    (access,) = facts.kernels[0].accesses
+    assert access.certainty.is_decided
+    assert sum(p.width * p.count for p in access.patterns) == 4 * instructions
