@@ -151,3 +151,29 @@ host()
     (access,) = facts.kernels[0].accesses
     assert access.certainty.is_decided
     assert sum(p.width * p.count for p in access.patterns) == 4 * instructions
+
+
+def test_dynamic_shared_memory_begins_at_one_place():
+    """Words behind each other, from n words on; rows of 2 words are 2-way; one array for all."""
+    text = """import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def kernel(n: cutlass.Int32):
+    lane, _, _ = cute.arch.thread_idx()
+    p = cute.arch.get_dyn_smem(cutlass.Float32, 16)
+    a = cute.make_tensor(p, cute.make_layout((1, n)))
+    b = cute.make_tensor(p + n, cute.make_layout((2, n)))
+    a[0, lane] = 1.0
+    b[1, lane] = 1.0
+    h = cute.make_tensor(cute.arch.get_dyn_smem(cutlass.Float16), cute.make_layout((2, 32)))
+    h[0, lane] = 1.0
+
+@cute.jit
+def host(n: cutlass.Int32):
+    kernel(n).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+    facts, _ = analyze([Source("k.py", text)], Settings())
+    (kernel,) = facts.kernels
+    assert [(a.span.line, a.ways) for a in kernel.accesses] == [(10, 1), (11, 2), (13, 1)]
+    assert len(kernel.arrays) == 1

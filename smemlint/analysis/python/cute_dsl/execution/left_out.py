@@ -31,7 +31,7 @@ from smemlint.limits.budgets import MAX_WAYS_TO_A_CALL
 from smemlint.reasons import Reason, ReasonCode
 
 _COPIES = frozenset(("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))
-_ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem"))
+_ALLOCATIONS = frozenset(("allocate_tensor", "allocate_array", "alloc_smem", "get_dyn_smem"))
 _WITHOUT_LANES = Reason(
     ReasonCode.NO_LANES, "a copy by TMA, a bulk copy or one of tensor memory: no lane addresses"
 )

@@ -54,6 +54,7 @@ class Kernel:
         launch: the call that launches it; None where its block is guessed.
         mask: the threads that are active at the current place.
         next_byte: where the next allocation begins at the earliest; None when not known.
+        dynamic: the beginning of dynamic shared memory, once the kernel asks for it.
         notes: what was not followed, each place once, and the only array that it touches.
         failure: why the execution stopped early; None where it did not.
         data_branches: how many branches on data are around the current place.
@@ -68,6 +69,7 @@ class Kernel:
     trace: Trace = field(default_factory=lambda: Trace(MAX_DSL_EVENTS))
     arrays: list[Object] = field(default_factory=list)
     next_byte: int | None = 0
+    dynamic: Pointer | None = None
     notes: dict[tuple[Span, Reason], Object | None] = field(default_factory=dict)
     failure: Reason | None = None
     data_branches: int = 0

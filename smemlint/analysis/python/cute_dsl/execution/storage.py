@@ -121,6 +121,20 @@ def alloc_smem(call: Call) -> Value:
     return Cute(_allocated(call, dtype, size, alignment))
 
 
+@function("get_dyn_smem")
+def get_dyn_smem(call: Call) -> Value:
+    """Evaluates `arch.get_dyn_smem(dtype, alignment=)`: where all dynamic shared memory begins."""
+    kernel = call.run.kernel
+    if kernel is None:
+        raise cute.CuteError("shared memory outside of a kernel")
+    dtype, alignment = call.dtype(0, "element_type"), _alignment(call.value(1, "alignment", None))
+    if kernel.dynamic is None:
+        kernel.next_byte = None if kernel.next_byte else kernel.next_byte  # behind static arrays
+        kernel.dynamic = _allocated(call, dtype, None, alignment)
+    origin = Origin(dtype, kernel.dynamic.origin.object)
+    return Cute(replace(kernel.dynamic, origin=origin, alignment=max(alignment, dtype.bits // 8)))
+
+
 @method("allocate_tensor")
 def allocate_tensor(call: Call) -> Value:
     """Evaluates `allocator.allocate_tensor(dtype, layout, byte_alignment, swizzle)`."""
