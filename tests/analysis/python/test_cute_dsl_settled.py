@@ -177,3 +177,62 @@ def host(n: cutlass.Int32):
     (kernel,) = facts.kernels
     assert [(a.span.line, a.ways) for a in kernel.accesses] == [(10, 1), (11, 2), (13, 1)]
     assert len(kernel.arrays) == 1
+
+
+SELECTS = """import os
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float16, Float32, Int32
+
+FLAG = os.path.exists("there")
+
+def helper(a, b):
+    if FLAG:
+        return cute.arch.fmax(a, b)
+    return cute.arch.fmax(b, a)
+
+@cute.kernel
+def kernel(x: cute.Tensor, n: Int32):
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(Float16, cute.make_layout((32, 80), stride=(88, 1)), 128)
+    r = cute.make_rmem_tensor((4,), Float32)
+    other = Float32(n)
+    m = Float32(1.0)
+    count = Int32(0)
+    for j in cutlass.range_constexpr(40):
+        value = Float32(s[31 - lane, j])
+        BODY
+        m = m * value
+
+@cute.jit
+def host(x: cute.Tensor, n: Int32):
+    kernel(x, n).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "width"),
+    [  # nvidia-cutlass-dsl 4.8.1, sm_90a, of a block of 64: LDS.128 or LDS.U16
+        ("if lane + j >= n:\n    value = Float32(-4.0)", 16),
+        ("if value > m:\n    m = value", 16),
+        ("if lane + j >= n:\n    value = value * other + 1.0\nelse:\n    count += 2", 16),
+        (
+            "if lane + j >= n:\n    count = count // (lane + 1)\n    value = cute.math.exp2(value)",
+            16,
+        ),
+        ("if lane + j >= n:\n    r[j % 4] = Float32(-1.0)", 16),
+        ("if lane + j >= n:\n    count = 1\n    if count > 3:\n        value = other", 16),
+        ("if lane + j >= n:\n    value = value + Float32(x[lane, 3])", 2),
+        ("if lane + j >= n:\n    x[lane, 1] = Float16(value)", 2),
+        ("if lane + j >= n:\n    cute.arch.fence_acq_rel_cta()", 2),
+        ("if lane + j >= n:\n    value = cute.math.sin(value)", 2),
+        ("value = helper(value, other)", 16),  # a branch of Python
+    ],
+)
+def test_a_branch_that_only_computes_parts_no_loads(body, width):
+    text = SELECTS.replace("BODY", body.replace("\n", "\n        "))
+    facts, _ = analyze([Source("k.py", text)], Settings())
+    (access,) = (a for k in facts.kernels for a in k.accesses)
+    assert access.width_bytes == width
+    assert access.certainty.is_decided is (width == 16)

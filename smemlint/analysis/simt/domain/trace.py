@@ -359,6 +359,12 @@ class Trace:
             self.items.insert(position, Fence("block", guard=1))
             self.items.append(Fence("block", guard=-1 if runs else -2))
 
+    def part_from(self, position: int) -> None:
+        """Parts what was recorded from a position on, if anything was, from the rest."""
+        if not self._muted and any(isinstance(item, Event) for item in self.items[position:]):
+            self.items.insert(position, Fence("block"))
+            self.fence("block")
+
     @property
     def ends_in_fence(self) -> bool:
         """Whether the latest item is a fence."""

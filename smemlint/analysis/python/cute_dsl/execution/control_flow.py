@@ -15,6 +15,11 @@ from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.conditions import learn, learn_behind
 from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches, widen
 from smemlint.analysis.python.cute_dsl.execution.outside.guessed_types import RefutedGuess
+from smemlint.analysis.python.cute_dsl.execution.recording.selects import (
+    is_compiled_in,
+    is_preprocessed,
+    parts_blocks,
+)
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import LoopRange, Number, Opaque
 from smemlint.analysis.python.interpreter import Interpreter
@@ -36,7 +41,7 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
-from smemlint.frontend.python.syntax_walk import called_names, walk
+from smemlint.frontend.python.syntax_walk import walk
 from smemlint.limits.budgets import MAX_DSL_UNROLLED, MAX_DSL_UNROLLED_ON_REQUEST
 from smemlint.reasons import Reason, ReasonCode, outcome
 
@@ -78,7 +83,7 @@ class ControlFlow:
         test = self.condition(interpreter, node.test, scopes)
         if isinstance(test, UnknownNumber) and self._assumes(interpreter, node.test):
             test = self._assumed(interpreter, node, scopes)
-        if isinstance(test, UnknownNumber) and _is_compiled_in(node.test):
+        if isinstance(test, UnknownNumber) and is_compiled_in(node.test):
             test = replace(test, is_uniform=True)
             if interpreter.frames:
                 text, function = self.run.texts.text_of(node), interpreter.frames[-1].function.node
@@ -92,15 +97,18 @@ class ControlFlow:
         before = dict(scope)
         outer = kernel.mask if kernel is not None else None
         is_open = isinstance(test, UnknownNumber)
+        parts = kernel is not None and parts_blocks(interpreter, node, scopes, is_open=is_open)
         interpreter.open_paths += is_open
         with self.run.changes.path() as changes:
-            reaches_end = self._branch(interpreter, node.body, scopes, test, outer, holds=True)
+            reaches_end = self._branch(
+                interpreter, node.body, scopes, test, outer, holds=True, parts=parts
+            )
             changed = changes.undo()
         first = dict(scope)
         replace_scope(scope, before)
         with self.run.changes.path() as changes:
             other_reaches_end = self._branch(
-                interpreter, node.orelse, scopes, test, outer, holds=False
+                interpreter, node.orelse, scopes, test, outer, holds=False, parts=parts
             )
             other_changed = changes.undo()
         interpreter.open_paths -= is_open
@@ -150,7 +158,7 @@ class ControlFlow:
 
     def _assumes(self, interpreter: Interpreter, test: ast.expr) -> bool:
         """Returns whether an open condition is guessed: one of the host, or `const_expr(..)`."""
-        is_compiled = self.run.kernel is None or _is_compiled_in(test)
+        is_compiled = self.run.kernel is None or is_compiled_in(test)
         if not is_compiled or not interpreter.frames:
             return False
         self.run.has_open_conditions = True
@@ -175,13 +183,16 @@ class ControlFlow:
         outer: NDArray[np.bool_] | None,
         *,
         holds: bool,
+        parts: bool,
     ) -> bool:
-        """Executes one side of a branch by the threads that take it."""
+        """Executes one side of a branch by the threads that take it; it may part basic blocks."""
         kernel = self.run.kernel
         if kernel is None or outer is None:
             return interpreter.run(body, scopes)
-        kernel.loops.is_large = True
-        kernel.trace.fence("block")
+        kernel.loops.is_large |= parts
+        begin = len(kernel.trace.items)
+        if parts:
+            kernel.trace.fence("block")
         by_data = isinstance(test, UnknownNumber) and test.is_data
         kernel.data_branches += by_data
         if not isinstance(test, UnknownNumber):
@@ -193,7 +204,10 @@ class ControlFlow:
             reaches_end = interpreter.run(body, scopes)
         kernel.data_branches -= by_data
         kernel.mask = outer
-        kernel.trace.fence("block")
+        if parts:
+            kernel.trace.fence("block")
+        else:
+            kernel.trace.part_from(begin)
         return reaches_end
 
     def execute_assert(self, interpreter: Interpreter, node: ast.Assert, scopes: Scopes) -> bool:
@@ -297,8 +311,7 @@ class ControlFlow:
         )
         if not is_range or not isinstance(items, ast.Call) or not interpreter.frames:
             return None
-        marks = called_names(interpreter.frames[-1].function.node.decorator_list)
-        if not any(name.rpartition(".")[2] in ("jit", "kernel") for name in marks):
+        if not is_preprocessed(interpreter):
             return None
         asked = next((k.value for k in items.keywords if k.arg == "unroll"), None)
         count = interpreter.evaluate(asked, scopes) if asked is not None else 0
@@ -429,8 +442,3 @@ class ControlFlow:
 
 def _is_assigned(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-
-
-def _is_compiled_in(test: ast.expr) -> bool:
-    """Returns whether a condition is one of the compilation, `const_expr(..)`."""
-    return isinstance(test, ast.Call) and ast.unparse(test.func).endswith("const_expr")
