@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -106,6 +107,15 @@ def _shared_fault(
             f"the lanes write a column of `{name}`",
             notes,
             "let the lanes of a warp write along rows, and transpose where the tile is read",
+        )
+    lanes_of_rows = Counter((pattern.addresses[pattern.active] // _LINE).tolist())
+    written = {lanes * pattern.width for lanes in lanes_of_rows.values()}
+    if len(written) == 1 and max(written) < _LINE:  # of rows without padding
+        return Fault(
+            f"it writes {max(written)} bytes of a row of `{name}` at a time",
+            notes,
+            f"let a warp write whole rows of {_LINE} bytes: of what lies in other rows, no swizzle "
+            "makes one",
         )
     return Fault(
         f"rows of {width} bytes of `{name}` do not fit the sectors of the lines that are read",

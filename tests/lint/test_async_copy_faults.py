@@ -25,9 +25,6 @@ void run(float4 *in, float4 *out) { k<<<1, 32>>>(in, out); }
 """
 
 
-BOTH = ["128", "128", "2", "16", "128", "3", "4", "3"]  # longer rows, and a swizzle of chunks
-
-
 def numbers(to: str, source: str) -> list[str]:
     """The numbers of the reason and of the help: ways first."""
     found = check([Source("k.cu", KERNEL % (to, source))], Settings()).findings
@@ -48,7 +45,14 @@ def numbers(to: str, source: str) -> list[str]:
         ("2 * lane", "lane", ["8", "16"]),  # gaps
         ("2 * lane", "2 * lane", ["2", "16"]),  # both sides contiguous: one edit
         # one side alone would leave eight wavefronts
-        ("lane / 4 * 8 + lane % 4", "lane / 4 * 32 + lane % 4", ["2", "64", "64", *BOTH]),
+        (
+            "lane / 4 * 8 + lane % 4",
+            "lane / 4 * 32 + lane % 4",
+            ["2", "64", "64", "128", "128", "2", "128"],
+        ),
+        # parts of rows without padding: chunks stay in their rows, however they are swizzled
+        ("lane / 2 * 8 + lane % 2", "lane", ["4", "32", "128"]),
+        ("lane / 2 * 8 + (lane % 2 ^ lane / 2 % 8)", "lane", ["4", "32", "128"]),
         ("8 * lane", "lane", ["8"]),  # a column
         ("16 * lane", "lane", ["8"]),
     ],
