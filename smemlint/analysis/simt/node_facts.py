@@ -38,7 +38,7 @@ class NodeFacts:
             return such a variable.
         sunk: of branches, the loads that sink into them.
         singles_out: of conditions, whether they test for one value.
-        going_on: branches on the condition of the one before them.
+        going_on: branches on the condition of the one before them, and the other ways of both.
         ending_ways: branches behind which nothing stands on a way of another one.
         overwriting: branches that change what was stored right before them.
         kept: branches that iterations go on with.
@@ -53,7 +53,7 @@ class NodeFacts:
     sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
     singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     without_jumps: dict[ir.Node, Sequence[ir.BlockItem]] = field(default_factory=dict)
-    going_on: set[ir.Node] = field(default_factory=set)
+    going_on: dict[ir.Node, tuple[ir.Node, ...]] = field(default_factory=dict)
     ending_ways: set[ir.Node] = field(default_factory=set)
     overwriting: set[ir.Node] = field(default_factory=set)
     kept: dict[ir.Node, Kept] = field(default_factory=dict)

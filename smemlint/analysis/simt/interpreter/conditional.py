@@ -115,7 +115,8 @@ def goes_on(ev: Evaluator, node: ir.Node) -> bool:
     """Returns whether a branch becomes one with that before it; its way goes on if it does."""
     state = ev.state
     kept = state.node_facts.kept.get(node)
-    is_next = node in state.node_facts.going_on or (
+    others = state.node_facts.going_on.get(node)
+    is_next = (others is not None and not any(leads_to_shared(ev, way) for way in others)) or (
         kept is not None
         and not kept.is_open
         and (kept.is_next or any(loop.copy for loop in state.loops[-kept.loops :]))

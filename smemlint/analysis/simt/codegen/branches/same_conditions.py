@@ -7,6 +7,7 @@ aligned array, `t` the thread and `n` an argument:
 | --- | --- |
 | `a = t < n ? s[2 * t] : 0; b = t < n ? s[2 * t + 1] : 0;`, declarations, too | LDS.64 |
 | `if (t < n) a = s[2 * t]; if (t < n) b = s[2 * t + 1];`, a constant for n, stores, `x < y` | 64 |
+| `: T(0)`, `: x * 2`, `: sinf(x)`, `: g[t]`, `else a = x / y;` behind both (13.5.37) | LDS.64 |
 | four of them | LDS.128 |
 | the same with `t < n` and `t < m` | two LDS |
 | the same with `x += y;` or `d = sinf(a);` between | two LDS |
@@ -26,41 +27,33 @@ _BUILT_IN = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 def branches_that_go_on(
     block: ir.Compound, mod_ref: Callable[[ir.Node], ModRef | None]
-) -> Iterator[ir.Node]:
-    """Yields the branches of a block that stand right behind one on the same condition."""
+) -> Iterator[tuple[ir.Node, tuple[ir.Node, ...]]]:
+    """Yields branches that stand right behind one on the same condition.
+
+    Yields:
+        One, and the other ways of both, from which a load would part those of the first ways.
+    """
     for before, item in pairwise(block.block_items):
-        first, second = _one_way_branch(before), _one_way_branch(item)
+        first, second = _branch_of(before), _branch_of(item)
         if first is None or second is None:
             continue
         text = _written(first.cond)
         if not text or text != _written(second.cond):
             continue
-        effects = mod_ref(first.iftrue) if isinstance(first, ir.If) and first.iftrue else None
-        changed = _name_given(before) if effects is None else effects.modified
-        if isinstance(first, ir.If) and effects is None:
-            continue
-        if changed.isdisjoint(text):
-            yield second
+        effects = mod_ref(before)
+        if effects is not None and effects.modified.isdisjoint(text):
+            yield second, tuple(b.iffalse for b in (first, second) if b.iffalse is not None)
 
 
-def _one_way_branch(item: ir.Node) -> ir.If | ir.TernaryOp | None:
-    """Returns the branch that a statement is, if it does nothing on its other way."""
+def _branch_of(item: ir.Node) -> ir.If | ir.TernaryOp | None:
     match item:
-        case ir.If(iffalse=None, is_constexpr=False):
-            return item
         case (
-            ir.Decl(init=ir.TernaryOp() as choice, storage=())
-            | ir.Assignment(op="=", lvalue=ir.ID(), rvalue=ir.TernaryOp() as choice)
-        ) if isinstance(choice.iffalse, ir.Constant | ir.ID):
-            return choice
+            (ir.If(is_constexpr=False) as branch)
+            | ir.Decl(init=ir.TernaryOp() as branch, storage=())
+            | ir.Assignment(op="=", lvalue=ir.ID(), rvalue=ir.TernaryOp() as branch)
+        ):
+            return branch
     return None
-
-
-def _name_given(item: ir.Node) -> frozenset[str]:
-    match item:
-        case ir.Decl(name=name) | ir.Assignment(lvalue=ir.ID(name=name)):
-            return frozenset((name,))
-    return frozenset()
 
 
 def _written(node: ir.Node) -> tuple[str, ...]:

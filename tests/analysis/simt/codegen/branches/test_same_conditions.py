@@ -27,6 +27,10 @@ def widths_of(body: str) -> set[int]:
     [
         "a = t < n ? s[2 * t] : 0; b = t < n ? s[2 * t + 1] : 0;",
         "if (t < n) a = s[2 * t]; if (t < n) b = s[2 * t + 1];",
+        "a = t < n ? s[2 * t] : float(0); b = t < n ? s[2 * t + 1] : -1.f;",
+        "a = t < n ? s[2 * t] : (float)m; b = t < n ? s[2 * t + 1] : d * 2;",
+        "a = t < n ? s[2 * t] : sinf(d); b = t < n ? s[2 * t + 1] : q[t];",
+        "if (t < n) a = s[2 * t]; else a = d * 2; if (t < n) b = s[2 * t + 1]; else { b = -1; }",
         "if (t < 40) a = s[2 * t]; if (t < 40) b = s[2 * t + 1];",
         "if (t < n && g < m) a = s[2 * t]; if (t < n && g < m) b = s[2 * t + 1];",
         "if (t < n) { a = s[2 * t]; p[g + 99] = a; } if (t < n) b = s[2 * t + 1];",
@@ -46,6 +50,7 @@ def test_four_neighbours_are_one_branch() -> None:
     [
         "a = t < n ? s[2 * t] : 0; b = t < m ? s[2 * t + 1] : 0;",
         "if (t < n) a = s[2 * t]; d = a * 2 + q[t]; if (t < n) b = s[2 * t + 1];",
+        "if (t < n) a = s[2 * t]; else n = m; if (t < n) b = s[2 * t + 1];",
         "if (t < n) { a = s[2 * t]; n = m; } if (t < n) b = s[2 * t + 1];",
         "for (int i = 0; i < 2; ++i) if (t < n) a += s[2 * t + i] * (i + 2);",
     ],
