@@ -236,7 +236,7 @@ def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:
         return None
     is_name = not inner.startswith("(")
     named = ev.state.lookup(node.name) if isinstance(node, ir.ID) else None
-    if is_name and isinstance(named, Variable) and not is_opaque(named.type):
+    if is_name and isinstance(named, Variable) and _is_named(named.type):
         return named.type  # of an object that need not hold anything
     with ev.state.trace.muted():
         operand = operand_of(ev, node)
@@ -244,10 +244,14 @@ def _resolve_decltype(ev: Evaluator, spelling: str) -> CType | None:
     found = operand.type
     if is_name and declared is not None:
         return declared
-    if is_opaque(found):
+    if not _is_named(found):
         return OpaqueType(spelling)
     is_place = operand.place is not None and not (is_name and isinstance(node, ir.ID))
     return PointerType(found, is_reference=True) if is_place else found
+
+
+def _is_named(ctype: CType) -> bool:
+    return not is_opaque(ctype) or isinstance(ctype, UnreadTemplate)
 
 
 def _declared_member(ev: Evaluator, node: ir.StructRef) -> CType | None:

@@ -131,7 +131,7 @@ class Match:
             self.bound[pattern] = argument
             return True
         is_open = self.is_open(pattern)
-        if isinstance(argument, UnreadTemplate) and is_open:
+        if isinstance(argument, UnreadTemplate):
             return self._fits_unread(pattern, argument)
         if argument is None or (is_opaque(argument) and not isinstance(argument, TupleType)):
             return None
@@ -164,12 +164,23 @@ class Match:
         return self.all_of((element, extent), (argument.element, count))
 
     def _fits_unread(self, pattern: str, argument: UnreadTemplate) -> bool | None:
-        """Returns whether a class that was not read is of a template: `std::vector<T>`."""
-        if _class_name(pattern) != argument.template:
+        """Returns whether a class that was not read is of a template: `std::vector<T>`.
+
+        Arguments that were not read either, as `wmma::row_major`, are one if their names are.
+        """
+        name, patterns = _class_name(pattern), template_arguments(pattern)[1]
+        if name != argument.template or not patterns:
             return None
-        patterns = template_arguments(pattern)[1]
         given = [number(a) if isinstance(a, int) else a for a in argument.arguments]
-        return self.all_of(patterns, given if any_open(patterns) else given[: len(patterns)])
+        if any_open(patterns):
+            return self.all_of(patterns, given)
+        spelled = template_arguments(argument.spelling)[1]
+        rows = [
+            (own, value)
+            for own, value, text in zip(patterns, given, spelled, strict=False)
+            if value is not None or own in self._free or _class_name(own) != _class_name(text)
+        ]
+        return self.all_of([own for own, _ in rows], [value for _, value in rows])
 
     def names_parameter(self, pattern: str) -> bool:
         """Returns whether a pattern is a free parameter and nothing more."""

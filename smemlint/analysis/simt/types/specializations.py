@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     StaticIntType,
     StaticType,
     TupleType,
+    UnreadTemplate,
     VoidType,
     unreferenced,
 )
@@ -299,7 +300,9 @@ def class_fit(ev: Evaluator, function: Function, types: Sequence[CType]) -> int 
     if names is not None and not any(isinstance(ctype, StaticType | TupleType) for ctype in kinds):
         key = (
             function,
-            tuple(ctype if isinstance(ctype, RecordType) else _is_number(ctype) for ctype in kinds),
+            tuple(
+                c if isinstance(c, RecordType | UnreadTemplate) else _is_number(c) for c in kinds
+            ),
             names,
         )
     resolution = state.resolution
@@ -311,11 +314,12 @@ def _class_fit(ev: Evaluator, function: Function, kinds: Sequence[CType]) -> int
     match = Match({p.name for p in function.template if p.name}, ev)
     total = 0
     for spelling, ctype in zip(signature_of(function).classes, kinds, strict=False):
-        if not match.names_class(spelling):
+        is_unread = isinstance(ctype, UnreadTemplate) and not match.names_parameter(spelling)
+        if not (spelling and is_unread) and not match.names_class(spelling):
             continue
         if _is_number(ctype) and spelling.endswith(">") and match.is_open(spelling):
             return None
-        if not isinstance(ctype, RecordType | StaticType | TupleType):
+        if not isinstance(ctype, RecordType | StaticType | TupleType | UnreadTemplate):
             continue
         answer = match.fits(spelling, ctype)
         if answer is False:
