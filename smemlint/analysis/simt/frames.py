@@ -208,7 +208,7 @@ class LoopPlan:
         may_part: a block may have fewer iterations than `unroll_factor`.
         is_counted: it runs as often as a variable says.
         is_from_constant: it begins to count at a constant.
-        may_wrap: LLVM cannot count its iterations, and leaves it a loop.
+        is_uncountable: LLVM cannot count its iterations, and leaves it a loop.
         surely_runs: it does so at least once.
         is_staggered: threads of one warp left it in different iterations.
         tried: how often it just ran in the trial, where the header does not tell.
@@ -223,7 +223,7 @@ class LoopPlan:
     may_part: bool = False
     is_counted: bool = False
     is_from_constant: bool = False
-    may_wrap: bool = False
+    is_uncountable: bool = False
     surely_runs: bool = False
     tried: int | None = None
     is_staggered: bool = False

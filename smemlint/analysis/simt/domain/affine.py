@@ -19,7 +19,12 @@ from smemlint.analysis.simt.domain.bounded import bounded
 from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare
 from smemlint.analysis.simt.domain.ctypes import I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
-from smemlint.analysis.simt.domain.integer_scev import combined, scev_of, subtracted_scev
+from smemlint.analysis.simt.domain.integer_scev import (
+    product_scev,
+    scev_of,
+    shifted_scev,
+    subtracted_scev,
+)
 from smemlint.analysis.simt.domain.intervals import is_below, lower, upper, with_least, within
 from smemlint.analysis.simt.domain.lanes import (
     Lanes,
@@ -162,7 +167,7 @@ class AffineDomain:
         if not self.tracks_forms:
             return product
         is_linear = isinstance(factor, int) and not scev_of(b).terms
-        form = scaled(scev_of(a), int(factor)) if is_linear else combined("*", a, b)
+        form = scaled(scev_of(a), int(factor)) if is_linear else product_scev(a, b)
         return with_form(product, form)
 
     def _product(self, a: AffineInt, b: AffineInt, type: IntType) -> AffineInt | Unknown:
@@ -220,7 +225,10 @@ class AffineDomain:
         type = promoted(a.type)
         if b.constant is not None and 0 <= b.constant < type.bits:
             power = AffineInt(1 << b.constant, type)
-            return self.multiply(AffineInt(a.base, type, a.terms, a.form), power)
+            shifted = self.multiply(AffineInt(a.base, type, a.terms, a.form), power)
+            if isinstance(shifted, Unknown) or not self.tracks_forms or not scev_of(b).terms:
+                return shifted
+            return with_form(shifted, shifted_scev(a, b))
         if a.is_concrete and b.is_concrete:
             amount = (
                 np.clip(b.base, 0, 62) if not isinstance(b.base, int) else min(max(b.base, 0), 62)

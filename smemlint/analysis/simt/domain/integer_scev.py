@@ -130,6 +130,25 @@ def combined(
     return replace(result, is_open=True) if x.is_open or y.is_open else result
 
 
+def shifted_scev(a: AffineInt, b: AffineInt) -> Scev:
+    """Returns the form of `a << b` where LLVM does not know `b`: it does not shift summands.
+
+    Of `s[2 * t << u]` and `s[(2 * t + 1) << u]` two words are loaded, of `s[(2 * t << u) + 1]` and
+    the first LDS.64 (nvcc 13.5.37, sm_90).
+    """
+    return combined("<<", a, b, _alignment(a))
+
+
+def product_scev(a: AffineInt, b: AffineInt) -> Scev:
+    """Returns the form of `a * b`, of neither of which LLVM knows the number."""
+    return combined("*", a, b, power_of_two(_alignment(a) * _alignment(b)))
+
+
+def _alignment(value: AffineInt) -> int:
+    """Returns the largest power of two that the compiler sees to divide a number."""
+    return min(scev_of(value).alignment, power_of_two(_one_of(value)))
+
+
 def compared_scev(op: str, a: AffineInt, b: AffineInt) -> Scev | None:
     """Returns the form of a comparison that comes out alike for all threads; None if LLVM sees it.
 

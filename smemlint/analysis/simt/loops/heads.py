@@ -56,19 +56,57 @@ def step_of(node: ir.Node, step: ir.Node | None) -> ir.Expression | None:
     return None
 
 
-def may_wrap(ev: Evaluator, node: ir.Node, step: ir.Node | None) -> bool:
+def is_countable(ev: Evaluator, node: ir.Node, cond: ir.Node | None, step: ir.Node | None) -> bool:
+    """Returns whether the compiler could compute in front of a loop how often it runs."""
+    match advance := step_of(node, step):
+        case ir.Assignment(lvalue=ir.ID(name=name)) | ir.UnaryOp(expr=ir.ID(name=name)):
+            if cond is not None and not _names(cond, name):
+                return True
+            is_even = cond is None or _is_even(cond, name)
+            return is_even and not is_geometric(advance) and not _may_wrap(ev, advance, name)
+    return True
+
+
+def _names(part: ir.Node, name: str) -> bool:
+    return any(isinstance(inner, ir.ID) and inner.name == name for inner in part.walk())
+
+
+_EVEN = frozenset(("+", "-", "&&", "<", "<=", ">", ">=", "==", "!="))
+
+
+def _is_even(part: ir.Node, counter: str) -> bool:
+    """Returns whether a counter stands in a condition in sums and multiples only.
+
+    Copies of `for (u = 0; C; u++)` are made for C = `u < n`, `3 * u + 1 < n`, `u << 2 < n`,
+    `u < n && u < k` and `n - u > 0`, not for `1 << u < n`, `n >> u`, `u * u < n`, `u * k < n`,
+    `u / 2 < n`, `u & 63`, `u ^ 1 < n` and `u < g[u]` (nvcc 13.5.37, sm_90).
+    """
+    match part:
+        case ir.ID():
+            return True
+        case ir.BinaryOp(op="*", left=ir.Constant(), right=factor):
+            return _is_even(factor, counter)
+        case ir.BinaryOp(op="*" | "<<", left=factor, right=ir.Constant()):
+            return _is_even(factor, counter)
+        case ir.BinaryOp(op=op) if op in _EVEN:
+            return _is_even(part.left, counter) and _is_even(part.right, counter)
+        case ir.UnaryOp(op="-" | "+" | "!") | ir.Cast():
+            return _is_even(part.expr, counter)
+    return not _names(part, counter)
+
+
+def _may_wrap(ev: Evaluator, step: ir.Node, name: str) -> bool:
     """Returns whether an unsigned counter may step over its end: no division gives the trip count.
 
     Of `for (unsigned i = t; i < 640; i += 128)` each iteration stays one of a loop.
     """
-    match step_of(node, step):
-        case ir.Assignment(op="+=" | "-=", lvalue=ir.ID(name=name), rvalue=ir.Constant(value=by)):
-            counter = ev.state.lookup(name)
-        case _:
-            return False
-    if not isinstance(counter, Variable) or not isinstance(counter.type, IntType):
-        return False
-    return not counter.type.signed and by != "1"
+    match step, ev.state.lookup(name):
+        case (
+            ir.Assignment(op="+=" | "-=", rvalue=ir.Constant(value=by)),
+            Variable(type=IntType(signed=False)),
+        ):
+            return by != "1"
+    return False
 
 
 def counter_of(node: ir.Node) -> str:

@@ -33,9 +33,9 @@ from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.heads import (
     counter_of,
+    is_countable,
     is_geometric,
     may_be_left,
-    may_wrap,
     numbers_tested,
     tests_indices,
 )
@@ -172,7 +172,7 @@ def execute_iterations(
         is_left = together == 1 and is_left_by_llvm(count, loop.cost)
         if is_close(together, trips, loop.cost * trips // count):
             is_left = None
-        if plan is not None and plan.may_wrap:
+        if plan is not None and plan.is_uncountable:
             is_left = True
         pragma = parts.node.pragma
         mark_induction_pointers(items, run.atoms, pragma, shared, known, is_left=is_left)
@@ -245,7 +245,7 @@ def in_one_block(
         cost * trips // max(run, 1),
         parts.node.pragma,
         is_constant=is_constant,
-        is_countable=not is_geometric(parts.step) and not may_wrap(ev, parts.node, parts.step),
+        is_countable=is_countable(ev, parts.node, parts.cond, parts.step),
         tests_indices=tests_indices(parts.node),
     )
     is_bounded = together > MOST_OF_A_TRIANGLE and not parts.node.pragma

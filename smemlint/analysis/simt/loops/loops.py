@@ -29,8 +29,8 @@ from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float
 from smemlint.analysis.simt.loops.heads import (
     begins_at_constant,
     counter_of,
+    is_countable,
     may_be_left,
-    may_wrap,
     step_of,
     tests_indices,
 )
@@ -146,7 +146,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         together,
         is_counted=not trial.is_constant,
         is_from_constant=is_from_constant,
-        may_wrap=not trial.is_constant and may_wrap(ev, node, parts.step),
+        is_uncountable=not trial.is_constant and not is_countable(ev, node, parts.cond, parts.step),
         surely_runs=runs,
         constant=foreseen if trial.is_constant else None,
     )

@@ -34,7 +34,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
-from smemlint.analysis.simt.loops.heads import may_wrap, tests_indices
+from smemlint.analysis.simt.loops.heads import is_countable, tests_indices
 from smemlint.analysis.simt.state import Forms
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -172,7 +172,7 @@ def execute_widened(
             state.mask = mask
             del loop.breaks.jumps[broken:]
             moves_pointers = any(isinstance(value, Pointer) for _, _, value in forms.values())
-            _execute_general(ev, node, step, body, trip, moves_pointers=moves_pointers)
+            _execute_general(ev, node, cond, step, body, trip, moves_pointers=moves_pointers)
             gone = mask & ~(state.mask | loop.broken)
             ev.state.memory.replay(forms.values())
     finally:
@@ -193,6 +193,7 @@ def execute_widened(
 def _execute_general(
     ev: Evaluator,
     node: ir.Node,
+    cond: ir.Node | None,
     step: ir.Node | None,
     body: ir.Node,
     trip: AffineInt,
@@ -204,6 +205,7 @@ def _execute_general(
     Args:
         ev: the evaluator.
         node: the loop.
+        cond: its condition.
         step: the third part of a `for`.
         body: its statement.
         trip: the number of the iteration.
@@ -219,7 +221,7 @@ def _execute_general(
         entry.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
         items = _in_one_block(ev, body, state.trace.items[begin:])
-        is_rolled = tests_indices(node) or may_wrap(ev, node, step)
+        is_rolled = tests_indices(node) or not is_countable(ev, node, cond, step)
         pragma = "unroll 1" if is_rolled else getattr(node, "pragma", "")
         mark_open_fusions(items, trip, cost, pragma, state.trace.scope)
         if not moves_pointers:
