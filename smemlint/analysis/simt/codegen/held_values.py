@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+
+import numpy as np
 
 from smemlint.analysis.simt.codegen.slots import may_meet, position_of, run_and_position
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Shifted
-from smemlint.analysis.simt.domain.trace import Event, LoopEntry
+from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
+from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Topic
 
@@ -115,6 +119,35 @@ def place_key(event: Event, offset: AffineInt) -> tuple[object, ...]:
     """Returns what is equal for accesses that LLVM sees to be of one place."""
     is_rounded = scev_of(offset).shifted is Shifted.ROUNDED  # equal to what is not, unknown to LLVM
     return id(event.object), event.width, offset.identity(), is_rounded
+
+
+def is_computed_before(load: Event, items: Iterable[Event | Fence]) -> bool:
+    """Returns whether LLVM has the place of a load in front of the branch that it follows.
+
+    Nothing but members and constants is added where it is not: `4 * t` that only a way of the
+    branch computes, and the load behind it again, hides that both are of one place.
+
+    Args:
+        load: behind the branch.
+        items: before it, latest first.
+    """
+    if isinstance(load.node, ir.ArrayRef) and not isinstance(load.node.subscript, ir.BinaryOp):
+        return True
+    return any(
+        isinstance(item, Event)
+        and load.scope[: len(item.scope)] == item.scope
+        and _differ_by_constant(load, item)
+        for item in items
+    )
+
+
+def _differ_by_constant(a: Event, b: Event) -> bool:
+    """Returns whether the places of two accesses are as far apart for each thread."""
+    one, other = a.offset, b.offset
+    if not isinstance(one, AffineInt) or not isinstance(other, AffineInt) or a.width != b.width:
+        return False
+    apart = np.asarray(one.base - other.base)
+    return one.terms == other.terms and bool((apart == apart.flat[0]).all())
 
 
 def bytes_behind(before: Event, load: Event) -> int | None:

@@ -203,10 +203,19 @@ def _computed(node: ir.Node | None) -> Iterator[ir.Node | str]:
             yield from (operand, *_operands_first(value), op[:-1], f"= {name}")
         case ir.Assignment(rvalue=value):
             yield from (*_operands_first(value), f"store at {node.at}")
+        case ir.TernaryOp(iftrue=one, iffalse=other):
+            computed = list(_operands_first(one))
+            is_same = list(map(_kind, computed)) == list(map(_kind, _operands_first(other)))
+            yield from computed if is_same else (_END,)
         case ir.Expression():
             yield from _operands_first(node)
         case _:
             yield _END
+
+
+def _kind(item: ir.Node | str) -> object:
+    """Returns what is equal for the same instructions on other operands."""
+    return item if isinstance(item, str) else isinstance(item, _OPERANDS)
 
 
 def _operands_first(node: ir.Node) -> Iterator[ir.Node | str]:
@@ -222,11 +231,6 @@ def _operands_first(node: ir.Node) -> Iterator[ir.Node | str]:
             for argument in arguments:
                 yield from _operands_first(argument)
             yield name
-        case ir.TernaryOp(iftrue=one, iffalse=other):
-            computed = list(_operands_first(one))
-            spelled = [item for item in computed if isinstance(item, str)]
-            is_same = [item for item in _operands_first(other) if isinstance(item, str)] == spelled
-            yield from computed if is_same else (_END,)
         case ir.Expression() if is_part(node) or isinstance(node, _OPERANDS):
             yield node
         case _:

@@ -57,28 +57,27 @@ once and stores it each time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import TypeAlias
-
-import numpy as np
 
 from smemlint.analysis.simt.codegen.held_values import (
     Held,
     bytes_behind,
     cannot_alias,
     dominates,
+    is_computed_before,
     is_in_each_iteration,
     place_key,
 )
+from smemlint.analysis.simt.codegen.loop_stores import is_carried, stores_of_loop
 from smemlint.analysis.simt.codegen.slots import are_parted, may_meet, root_of
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.hardware.arch import WORD
-from smemlint.limits.budgets import MAX_FORWARDED, MAX_HELD, MAX_STORES_OF_LOOP
+from smemlint.limits.budgets import MAX_FORWARDED, MAX_HELD
 from smemlint.limits.steps import spend
 
 _Key: TypeAlias = "tuple[object, ...]"
@@ -96,13 +95,13 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
             registers.leave_block(is_join=item == Fence("block"))
             registers.pass_guard(item.guard)
             if item.parts_loop and item.entry is not None:
-                stored = _stores_of_loop(items, at, registers.roots) if item.begins else ()
+                stored = stores_of_loop(items, at, registers.roots) if item.begins else ()
                 registers.part_loop(item, stored)
             elif item.kind == "iteration" and item.entry is not None:
                 registers.leave_iteration(item.entry)
             elif item.depth:
                 is_entry = item.kind == "loop"
-                stored = _stores_of_loop(items, at, registers.roots) if is_entry else ()
+                stored = stores_of_loop(items, at, registers.roots) if is_entry else ()
                 registers.pass_loop(stored, has_effects=item.has_effects)
             elif item.kind != "block":
                 registers.clear()
@@ -117,44 +116,9 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
         elif item.kind is not AccessKind.LOAD:
             stores.pop(id(item.object), None)
         else:
-            is_answered = _is_carried(item, stores.get(id(item.object)))
+            is_answered = is_carried(item, stores.get(id(item.object)))
         registers.add(replace(item, issued=0) if is_answered else item)
     return registers.out
-
-
-def _stores_of_loop(
-    items: Sequence[Event | Fence], begin: int, roots: Container[int]
-) -> list[Event] | None:
-    """Returns what a loop stores, by atomics, too; None for more than is compared, for barriers.
-
-    Args:
-        items: of a kernel.
-        begin: where the fence is that the loop begins with.
-        roots: of the arrays that registers hold something of; stores to others are left out.
-    """
-    head, stores = items[begin], list[Event]()
-    assert isinstance(head, Fence)
-    for item in islice(items, begin + 1, None):
-        if isinstance(item, Fence):
-            if item.kind == "barrier":
-                return None
-            if 0 < item.depth <= head.depth or _ends(item, head):
-                break
-        elif item.kind is not AccessKind.LOAD:
-            obj = item.object
-            if obj is None or item.kind not in (AccessKind.STORE, AccessKind.ATOMIC):
-                return None
-            if not obj.may_be_another and root_of(obj) not in roots:
-                continue
-            if len(stores) == MAX_STORES_OF_LOOP:
-                return None
-            stores.append(item)
-    return stores
-
-
-def _ends(fence: Fence, head: Fence) -> bool:
-    """Returns whether a loop whose iterations follow each other ends, which began with `head`."""
-    return fence.parts_loop and not fence.begins and fence.entry is head.entry
 
 
 class _Registers:
@@ -316,9 +280,7 @@ class _Registers:
             _forget_one(accesses)
         accesses.pop(key, None)
         is_store = event.kind is AccessKind.STORE
-        first = before.joined_with(event) if before is not None else None
-        if is_store and before is not None:
-            first = first or before.passed_on(event)
+        first = self._held_since(event, before)
         accesses[key] = Held(event, len(self.out), is_store, len(self._kept), first=first)
         self.out.append(event)
 
@@ -328,14 +290,27 @@ class _Registers:
         What a way begins with that has no other beside it, LLVM hoists in front of the branch.
         """
         event, others = before.event, load.mask & ~before.event.mask
-        if event.begins_way:
+        is_known = self._is_computed_before(load, before)
+        if event.begins_way and is_known:
             self.out[before.at] = replace(load, node=event.node, mask=event.mask | load.mask)
             self.out.append(replace(load, issued=0))
-        elif not set(event.assumptions) <= set(load.assumptions):
+        elif not is_known or not set(event.assumptions) <= set(load.assumptions):
             self.out.append(replace(load, may_sink=True))
         else:
             self.out.append(replace(load, mask=others, issued=int(others.any())))
         return Held(load, len(self.out) - 1, False, len(self._kept), is_near=False)
+
+    def _held_since(self, event: Event, before: Held | None) -> Event | None:
+        """Returns since when a register has what lies there; None for since the access."""
+        joined = before.joined_with(event) if before is not None else None
+        if joined is not None and self._is_computed_before(joined, before):
+            return joined
+        is_store = event.kind is AccessKind.STORE
+        return before.passed_on(event) if is_store and before is not None else None
+
+    def _is_computed_before(self, load: Event, before: Held | None) -> bool:
+        at = before.at if before is not None else len(self.out)
+        return is_computed_before(load, self.out[max(at - MAX_FORWARDED, 0) : at][::-1])
 
     def _remove_dead(self, store: Event, before: Held) -> None:
         """Removes a store that another one overwrites, if all threads make that in its block."""
@@ -444,19 +419,3 @@ def _forget_one(accesses: dict[_Key, Held]) -> None:
     oldest = next(stores, next(iter(accesses)) if len(accesses) >= MAX_HELD else None)
     if oldest is not None:
         del accesses[oldest]
-
-
-def _is_carried(load: Event, store: Event | None) -> bool:
-    """Returns whether an earlier iteration's store left all active threads their bytes."""
-    if store is None or load.node is not store.node or load.width != store.width:
-        return False
-    if load.volatile or load.is_assembly:
-        return False
-    a, b = load.offset, store.offset
-    if (
-        not isinstance(a, AffineInt)
-        or not isinstance(b, AffineInt)
-        or not (store.mask | ~load.mask).all()
-    ):
-        return False
-    return np.array_equal(a.base, b.base) and (not a.terms or a.identity() == b.identity())

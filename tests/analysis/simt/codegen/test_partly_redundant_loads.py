@@ -51,6 +51,13 @@ def test_all_load_where_another_branch_or_loop_stands_between(between):
     assert loads("s[4 * t] = in[t + 3];", between=between) == [(8, 32)]
 
 
+def test_the_other_threads_load_in_an_iteration_behind_the_branch():
+    read = "for (int i = 0; i < 3; i++) v += s[4 * t + i] * in[i]; y[t] = v;"
+    assert loads("s[4 * t + 2] = 7;", read=read) == [
+        (10, 37)
+    ]  # LDS.64, and LDS of the threads 0 to 37
+
+
 def test_all_load_on_a_way_of_another_branch():
     read = "if (n > 3) y[t + 400] = s[4 * t];"
     assert loads("s[4 * t] = in[t + 3];", read=read) == [(8, 32)]
