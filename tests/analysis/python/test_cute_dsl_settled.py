@@ -236,3 +236,39 @@ def test_a_branch_that_only_computes_parts_no_loads(body, width):
     (access,) = (a for k in facts.kernels for a in k.accesses)
     assert access.width_bytes == width
     assert access.certainty.is_decided is (width == 16)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "pitch", "elements", "is_decided"),
+    [  # what nvidia-cutlass-dsl 4.8.1 makes of them, sm_90a
+        ("Float16", 40, (0, 2), False),  # LDS.64
+        ("Float16", 40, (0, 3), False),  # LDS.64
+        ("Float16", 40, (0, 2, 4, 6), False),  # LDS.128
+        ("Float16", 40, (0, 4), True),  # two LDS.U16
+        ("Float16", 40, (1, 3, 5, 7), True),  # four LDS.U16
+        ("Float16", 40, (0, 1, 2), True),  # LDS.64
+        ("Float16", 33, (0, 2), True),  # rows of 66 bytes: two LDS.U16
+        ("Int8", 48, (0, 2, 4, 6), False),  # LDS.64
+        ("Float32", 36, (0, 2), True),  # two LDS
+    ],
+)
+def test_gaps_between_narrow_loads_may_be_filled(dtype, pitch, elements, is_decided):
+    loads = " + ".join(f"s[31 - lane, {at}]" for at in elements)
+    text = f"""import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def kernel():
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.{dtype}, cute.make_layout((32, 32), stride=({pitch}, 1)), 128)
+    x = {loads}
+
+@cute.jit
+def host():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host()
+"""
+    facts, _ = analyze([Source("k.py", text)], Settings())
+    assert {a.certainty.is_decided for a in facts.kernels[0].accesses} == {is_decided}

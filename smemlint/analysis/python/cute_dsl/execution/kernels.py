@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import prod
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
+from smemlint.analysis.python.cute_dsl.execution.recording.gaps import mark_gaps
 from smemlint.analysis.python.cute_dsl.execution.state import MAX_THREADS, Execution, Kernel
 from smemlint.analysis.python.cute_dsl.execution.values import Prepared
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
@@ -192,6 +193,7 @@ def facts_of(
         )
         summary.add(events)
     else:
+        mark_gaps(kernel.trace.items)
         summary.add(merged(kernel.trace, {}))
     notes = [
         NotAnalysed(span, kernel.name, reason, array.shared if array is not None else None)
