@@ -35,16 +35,14 @@ def register_size(event: Event) -> int:
 
     nvcc 13.0.88, sm_90, arrays of natural alignment: a float2, short4 or class of two words and the
     words beside it are LDS.128, STS.128 if nothing is missing; a double or long long and two words
-    are LDS.64 and LDS.64, and so is a double beside a float2. Pairs of bytes stay LDS.U16, and so
-    does a store that LLVM makes of two shorts: of `float a; short b;` copied with the padding, two
-    STS.
+    are LDS.64 and LDS.64, and so is a double beside a float2. What LLVM makes of less than a word
+    has a register as any other: `short a, b; int c;` is one LDS.64 or STS.64, `char a, b; short c;`
+    one STS. To load a pair of bytes is an LDS.U16, whatever stands beside it.
     """
     narrowest = min(part.word or part.width for part in event.fused or (event,))
-    if event.kind is AccessKind.STORE and any(p.width < WORD for p in event.fused):
-        return 0
-    if narrowest < WORD <= event.width:
-        return WORD
-    return 0 if event.width > max(SLOT) or narrowest == 1 else narrowest
+    size = narrowest if narrowest >= WORD else min(event.width, WORD)
+    is_pair = narrowest < size < WORD and event.kind is AccessKind.LOAD
+    return 0 if event.width > max(SLOT) or size == 1 or is_pair else size
 
 
 def position_of(offset: AffineInt, thread: int) -> int:

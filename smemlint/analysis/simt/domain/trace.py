@@ -117,7 +117,7 @@ class Event:
     @property
     def stays_alone(self) -> bool:
         """Whether ptxas never fuses it."""
-        return self.volatile or bool(self.extends)
+        return self.volatile or bool(self.extends and not self.fused)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -309,9 +309,8 @@ def record_access(
     if len(pieces) > 1:
         extra["whole"] = width
     for at, size in pieces:
-        is_short = is_extended and size == 2
-        is_pair = is_short and (at, size) not in scalars_of(place.type)
-        extra.update(extends=None if is_short else False, word=1 if is_pair else word)
+        is_pair = size == 2 and (at, size) not in scalars_of(place.type)
+        extra.update(extends=None if is_extended and size == 2 else False, word=1 if is_pair else word)
         moved = (
             offset
             if isinstance(offset, Unknown)

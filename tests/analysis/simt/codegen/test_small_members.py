@@ -64,3 +64,61 @@ def test_one_member_of_a_class_of_24_bytes_is_loaded_with_its_own_conflicts():
     found = accesses_of(CLASSES + KERNEL.format(name="Shorts", read="v.b"))
     (load,) = (a for a in found if a.kind is AccessKind.LOAD)
     assert (load.wavefronts.mean, load.ideal.mean) == (2, 1)
+
+
+WRITTEN = """
+struct Written {{ {members} }};
+__global__ void k(float *o, const int *p) {{
+  __shared__ Written s[256]; int t = threadIdx.x; {stores} __syncthreads();
+  o[t] = ((float *)s)[t ^ 1]; o[t] += {read};
+}}
+void f(float *o) {{ k<<<1, 128>>>(o, 0); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("members", "stored", "instructions"),
+    [
+        ("short a, b; int c;", "abc", "STS.64"),
+        ("int a; short b, c;", "abc", "STS.64"),
+        ("char a, b; short c;", "abc", "STS"),
+        ("char a, b; short c; float d;", "abcd", "STS STS"),
+        ("char a, b, c, d; int e;", "abcde", "STS.64"),
+        ("char a, b, c, d; short e, f;", "abcdef", "STS.64"),
+        ("float a; uchar4 b;", ("a", "b.x", "b.y", "b.z", "b.w"), "STS.64"),
+        ("float a, b; short c, d; int e;", "abcde", "STS.128"),
+        ("float a; short b, c; float d; char e, f, g, h;", "hgfedcba", "STS.128"),
+        ("short a, b, c, d;", "abcd", "STS.64"),
+        ("short a, b;", "ab", "STS"),
+        ("char a, b; float c;", "abc", "STS.U16 STS"),
+        ("char a; short b; int c;", "abc", "STS.U8 STS.U16 STS"),
+    ],
+)
+def test_members_that_are_stored_become_words_and_these_are_fused(members, stored, instructions):
+    """nvcc 13.5.37, sm_90, -O3. LLVM makes words, and pairs of bytes, which ptxas fuses."""
+    stores = " ".join(f"s[t].{member} = p[t + {i}];" for i, member in enumerate(stored))
+    found = accesses_of(WRITTEN.format(members=members, stores=stores, read="0"))
+    made = [a for a in found if a.kind is AccessKind.STORE and a.instructions]
+    widths = {"STS.128": 16, "STS.64": 8, "STS": 4, "STS.U16": 2, "STS.U8": 1}
+    expected = sorted(widths[each] for each in instructions.split())
+    assert sorted(a.width_bytes for a in made for _ in range(a.instructions // 4)) == expected
+
+
+@pytest.mark.parametrize(
+    ("members", "read", "instructions", "width"),
+    [
+        ("short a, b; int c;", "abc", 1, 8),
+        ("char a, b, c, d; short e; short f; float g, h;", "abcdefgh", 1, 16),
+        ("short a, b; float c, d, e;", "abcde", 1, 16),
+        ("float a; uchar4 b;", ("a", "b.x", "b.y", "b.z", "b.w"), 1, 8),
+        ("short a[4]; float x, y;", ("a[0]", "a[1]", "a[2]", "a[3]", "x", "y"), 1, 16),
+        ("char a, b; short c; float d;", "abcd", 3, 4),
+    ],
+)
+def test_members_that_are_read_become_words_and_these_are_fused(members, read, instructions, width):
+    """nvcc 13.5.37, sm_90, -O3. Whether a value of two bytes is extended is no matter to a pair."""
+    sum_of = " + ".join(f"s[t].{member}" for member in read)
+    found = accesses_of(WRITTEN.format(members=members, stores="", read=sum_of))
+    loads = [a for a in found if a.kind is AccessKind.LOAD and a.width_bytes and a.instructions]
+    assert sum(a.instructions for a in loads[1:]) == 4 * instructions
+    assert max(a.width_bytes for a in loads[1:]) == width
