@@ -1,14 +1,14 @@
 """`memcpy` and `memset` of shared memory, as nvcc expands them where it knows the size.
 
-SASS of nvcc 13.0.88 (sm_90, -O3) of 270 kernels that copy or set n bytes a thread, n of 2, 4, 8,
-12, 16, 32 and 64, of char arrays, float arrays and such with `alignas(8)` and `alignas(16)`:
+SASS of nvcc 13.0.88 and 13.5.37 (sm_90, -O3) of 410 kernels that copy or set n bytes a thread, n of
+2 to 256, of char arrays, float arrays and such with `alignas(8)` and `alignas(16)`:
 
 | n | other side | instructions |
 | --- | --- | --- |
 | up to 16 | any | words, which fuse as those of source code do; of a char array bytes |
-| 32, 64 | registers of the thread | likewise |
-| 32, 64 | global or shared memory, a value | one for each byte |
-| 32, 64, `memset` of one place | a value | words |
+| from 24 on | registers of the thread | likewise |
+| from 24 on | global or shared memory, a value | one for each byte |
+| from 24 on, `memset` of one place | a value | words |
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from smemlint.hardware.arch import WORD
 
 _EXPANDED = 16
 """Bytes that nvcc always expands."""
-_UNROLLED = 64
+_UNROLLED = 256
 """Bytes up to which it was looked at."""
 
 

@@ -34,6 +34,8 @@ ALIGNED, FLOATS, CHARS = (
     (FLOATS, "memcpy(s + 8 * t, g + 8 * t, 32);", {("store", 1, 32)}),
     (FLOATS, "unsigned u; memcpy(&u, s + 2 * t, 4); g[t] = u;", {("load", 4, 1)}),
     (FLOATS, "memcpy(s + 1024 + 2 * t, s + 2 * t, 8);", {("load", 8, 1), ("store", 8, 1)}),
+    (FLOATS, "memcpy(s + 24 * t, g + 24 * t, 96);", {("store", 1, 96)}),
+    (FLOATS, "float r[24]; memcpy(r, s + 24 * t, 96); for (int i = 0; i < 24; i++) g[i] = r[i];", {("load", 16, 6)}),
     (CHARS, "memcpy(s + 8 * t, g + 2 * t, 8);", {("store", 1, 8)}),
     ("__shared__ V s[64];", "memcpy(&s[t], g + 3 * t, sizeof(V));", {("store", 4, 3)}),
 ])  # fmt: skip
@@ -50,7 +52,7 @@ def test_wavefronts_of_a_copy_of_every_other_word() -> None:
 
 
 @pytest.mark.parametrize("body", [
-    "memset(s + t * n, 0, n);", "memcpy(s + 256 * t, g, 256);", "memmove(s + 4 * t, g, 16);",
+    "memset(s + t * n, 0, n);", "memcpy(s + 260 * t, g, 260);", "memmove(s + 4 * t, g, 16);",
 ])  # fmt: skip
 def test_what_is_not_expanded_is_said(body) -> None:
     (kernel,) = facts_of(SOURCE % (FLOATS, body)).kernels
