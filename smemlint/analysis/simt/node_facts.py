@@ -12,9 +12,9 @@ from smemlint.analysis.simt.codegen.branches.branches_of_iterations import (
     branches_of_iterations,
 )
 from smemlint.analysis.simt.codegen.branches.same_conditions import branches_that_go_on
-from smemlint.analysis.simt.codegen.dead_values import dead_values
 from smemlint.analysis.simt.codegen.filled_members import filled_by_members
-from smemlint.analysis.simt.codegen.parts_read import PartsRead, parts_of_parameter, parts_read
+from smemlint.analysis.simt.codegen.held_parts import PartsRead
+from smemlint.analysis.simt.codegen.parts_read import block_reads, parts_of_parameter
 from smemlint.analysis.simt.codegen.selected_loads import branches_that_end_ways
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads, sunk_operand
 from smemlint.analysis.simt.domain.ctypes import CType
@@ -43,7 +43,8 @@ class NodeFacts:
         overwriting: branches that change what was stored right before them.
         kept: branches that iterations go on with.
         without_jumps: the statements of blocks, those that jump forward as branches.
-        chosen_stores: of branches, the store that both ways make of other values.
+        chosen_stores: of branches, the stores that both ways make of other values, last first, and
+            what the branch becomes with those up to there behind it.
     """
 
     parts_read: dict[ir.Node, PartsRead | None] = field(default_factory=dict)
@@ -57,7 +58,9 @@ class NodeFacts:
     ending_ways: set[ir.Node] = field(default_factory=set)
     overwriting: set[ir.Node] = field(default_factory=set)
     kept: dict[ir.Node, Kept] = field(default_factory=dict)
-    chosen_stores: dict[ir.Node, ir.Assignment | None] = field(default_factory=dict)
+    chosen_stores: dict[ir.Node, list[tuple[ir.Assignment, Sequence[ir.BlockItem]]]] = field(
+        default_factory=dict
+    )
     _blocks: set[ir.Node] = field(default_factory=set)
     _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _operands: dict[tuple[ir.Node, str, bool], dict[ir.Node, list[Sunk]]] = field(
@@ -74,7 +77,10 @@ class NodeFacts:
         if block in self._blocks:
             return
         self._blocks.add(block)
-        self.parts_read.update(parts_read(block))
+        reads = block_reads(block)
+        self.parts_read.update(reads.parts)
+        self.unread.update(reads.unread)
+        self.undefined.update(reads.undefined)
         self.filled.update(filled_by_members(block))
         self.sunk.update(sunk_loads(block, self._names))
         self.going_on.update(branches_that_go_on(block, self.mod_ref))
@@ -85,10 +91,6 @@ class NodeFacts:
             self.kept.setdefault(branch, kept)  # the loops around a block are read before it
         for body, items in iterations.bodies.items():
             self.without_jumps.setdefault(body, items)
-        dead = dead_values(block)
-        if dead is not None:
-            self.unread.update(dead.loads)
-            self.undefined.update(dead.undefined)
 
     def sunk_operand(
         self, body: ir.Node, name: str, by_value: frozenset[str], *, is_open: bool
@@ -111,9 +113,9 @@ class NodeFacts:
 
     def read_of(self, load: ir.Node) -> PartsRead | None:
         """Returns what is read of a variable, or by a function, that a load gives its value."""
-        taker = self._takers.get(load)
-        if taker is None:
-            return self.parts_read.get(load)
+        taker, parts = self._takers.get(load), self.parts_read.get(load)
+        if taker is None or (parts is not None and parts.held.copies):
+            return parts
         if taker not in self._taken:
             self._taken[taker] = parts_of_parameter(*taker)
         return self._taken[taker]

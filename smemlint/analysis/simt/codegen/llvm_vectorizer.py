@@ -213,7 +213,7 @@ class _Fusion:
         position = 0
         if size and isinstance(event.offset, AffineInt):
             key, position = run_and_position(event, event.offset)
-            key = (*key, event.word == 1 and event.width > 1)  # bytes fuse with bytes
+            key = (*key, event.word * (event.word < event.width))  # bytes fuse with bytes
             if position % event.width:
                 size, key = 0, ()
         if self._takes_turns(event, key):

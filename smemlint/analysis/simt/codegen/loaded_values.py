@@ -15,7 +15,7 @@ from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 
 MATH_FUNCTIONS = frozenset((*NAMES, "expf", "__expf", "fmaxf", "fminf", "fabsf"))
-_PURE = MATH_FUNCTIONS | {"max", "min", "fma", "fmaf"}
+PURE = MATH_FUNCTIONS | {"max", "min", "fma", "fmaf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def leaves_of(value: ir.Node) -> Iterator[ir.Node]:
                 worklist.append(expr)
             case ir.InitList(exprs=exprs):
                 worklist += reversed(exprs)
-            case ir.FuncCall(name=ir.ID(name=name), args=args) if name in _PURE:
+            case ir.FuncCall(name=ir.ID(name=name), args=args) if name in PURE:
                 worklist += reversed(args)
             case leaf:
                 yield leaf

@@ -14,6 +14,15 @@ Index: TypeAlias = "int | str | tuple[str, Index, Index]"
 """A number, a name, or an operator and its operands."""
 
 
+_BITS_OF_DOUBLE = {
+    "__double2loint": (("int",), 0),
+    "__double2hiint": (("int",), 1),
+    "__double_as_longlong": (("long", "long"), 0),
+    "__longlong_as_double": (("double",), 0),
+}
+"""Functions that give bits of what they take: as which type, and which of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """From a place to a part of it, or to the same bytes as another type.
@@ -94,6 +103,9 @@ def converted(node: ir.Node) -> tuple[ir.Node, Step] | None:
             return left, Step(is_number=True, shift=int(bits[:3]) // 8)
         case ir.BinaryOp(op="&", left=left, right=ir.Constant()):
             return left, Step(is_number=True)
+        case ir.FuncCall(name=ir.ID(name=name), args=(arg,)) if name in _BITS_OF_DOUBLE:
+            words, index = _BITS_OF_DOUBLE[name]
+            return arg, Step(index=index, ctype=ir.TypeDecl(ir.IdentifierType(words)))
     return None
 
 

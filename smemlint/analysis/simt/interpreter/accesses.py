@@ -42,10 +42,11 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.pieces_read import pieces_read
+from smemlint.analysis.simt.interpreter.pieces_read import has_constructor, pieces_read
 from smemlint.analysis.simt.interpreter.pointers import unsized
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
+from smemlint.hardware.arch import WORD
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ def record_access(
         return
     offset: AffineInt | Unknown = place.offset
     width = place.type.size
-    pieces = [(0, width)]
+    pieces, read = [(0, width)], list[tuple[int, int]]()
     if isinstance(place.type, BitField) or not is_sized(place.type):
         offset = unsized(place.type)  # which bytes of its unit move, the compiler chooses
     elif not width:
@@ -293,7 +294,7 @@ def record_access(
                 pieces = list(scalars_of(place.type))
             else:
                 is_copy = is_load or isinstance(source, ir.ArrayRef | ir.StructRef | ir.UnaryOp)
-                may_part = not is_copy or _has_constructor(ev, place.type)
+                may_part = not is_copy or has_constructor(ev, place.type)
                 extra["may_part"] = may_part or extra.get("may_part", False)
     if kind is AccessKind.LOAD and not place.volatile:
         read, is_open = pieces_read(ev, place.type, node)
@@ -309,8 +310,10 @@ def record_access(
     if len(pieces) > 1:
         extra["whole"] = width
     for at, size in pieces:
-        is_pair = size == 2 and (at, size) not in scalars_of(place.type)
-        extra.update(extends=None if is_extended and size == 2 else False, word=1 if is_pair else word)
+        made_of = 1 if size == 2 else WORD if read else word
+        is_made = (at, size) not in scalars_of(place.type)
+        extends = None if is_extended and size == 2 else False
+        extra.update(extends=extends, word=made_of if is_made else word)
         moved = (
             offset
             if isinstance(offset, Unknown)
@@ -336,11 +339,6 @@ def _may_be_extended(ctype: CType) -> bool:
 def _added_to_nothing(name: str) -> Unknown:
     text = f"`{name}` is added to but never given a value: the compiler may delete the sum"
     return Unknown.because(ReasonCode.NO_VALUE, text)
-
-
-def _has_constructor(ev: Evaluator, ctype: RecordType) -> bool:
-    """Returns whether a class has one: what is copied of its padding is not modelled then."""
-    return ctype.record is not None and any(True for _ in ev.policy.functions(ev, ctype.name))
 
 
 def _word_of(ctype: RecordType) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from smemlint.analysis.simt.codegen.branches.chosen_stores import chosen_store
+from smemlint.analysis.simt.codegen.branches.chosen_stores import chosen_stores
 from smemlint.analysis.simt.codegen.branches.if_conversion import keeps_blocks
 from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.branches.overwriting_stores import is_selected
@@ -63,9 +63,13 @@ class End:
 def execute_if(ev: Evaluator, node: ir.If) -> None:
     """Executes the branch that the condition picks, or both."""
     state = ev.state
-    store = chosen_store(ev, node)
-    if store is not None:
-        ev.evaluate(store)
+    chosen = chosen_stores(ev, node)
+    if chosen:
+        for each in chosen:
+            if isinstance(each, ir.If):
+                _execute_branch(ev, each)
+            else:
+                ev.execute(each)
     elif node in state.node_facts.overwriting and is_selected(ev, node):
         with state.trace.muted():
             _execute_branch(ev, node)

@@ -11,29 +11,49 @@ SASS of nvcc 13.0.88, sm_90, -O3, for `C v = s[3 * t]` and members of less than 
 | `short a, b; int c` | a, b; a, c; b, c; all | LDS; U16, LDS; U16, LDS; LDS.64 |
 | `char a, b; short c; int d` | a, b; a, c; a, b, c | U16; S8, S16; U16, S16 |
 | `short a, b, c, d`, four bytes | any | each |
+
+A class that is aligned more than its largest member, of a word at least, is loaded in words, which
+fuse, and of which one that stays alone is narrowed (nvcc 13.5.37): of `__align__(8)`
+`short a, b; int c`, b and c are LDS.64, b alone U16.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain, groupby
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import groupby
+from operator import or_
 from typing import TypeAlias
 
+from smemlint.analysis.simt.codegen.held_parts import Copy, Held, PartsRead
 from smemlint.analysis.simt.codegen.llvm_vectorizer import pieces
-from smemlint.analysis.simt.codegen.parts_read import Held, PartsRead
+from smemlint.analysis.simt.codegen.part_reader import THIS
+from smemlint.analysis.simt.codegen.parts_read import parts_of_operand
 from smemlint.analysis.simt.codegen.places import Counter, Index, Place, Step
 from smemlint.analysis.simt.domain.copies import scalars_of
-from smemlint.analysis.simt.domain.ctypes import BOOL, ArrayType, CType, IntType, RecordType
+from smemlint.analysis.simt.domain.ctypes import (
+    BOOL,
+    ArrayType,
+    CType,
+    FloatType,
+    IntType,
+    RecordType,
+)
 from smemlint.analysis.simt.domain.environment import Binding, Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.overloads import parameters_of, type_words
 from smemlint.frontend import ir
 from smemlint.hardware.arch import WIDEST_ACCESS, WORD
 from smemlint.limits.budgets import MAX_PARTS_READ
 
 Bytes: TypeAlias = "tuple[int, int]"
-"""The first byte, and the one behind the last; of a word its bytes."""
+"""The first byte of a scalar, and how many."""
+_OPERANDS = 2
+Part: TypeAlias = "tuple[int, int, CType]"
+"""Of a variable: the first byte, the one behind the last, and the type."""
+_Loaded: TypeAlias = "RecordType | IntType | FloatType"
 Counts: TypeAlias = "dict[str, int]"
 """What loops count with in an iteration."""
 
@@ -50,36 +70,47 @@ def pieces_read(ev: Evaluator, ctype: CType, node: ir.Node) -> tuple[list[tuple[
         Offsets and sizes, none for all; others may be loaded if it is open.
     """
     parts = ev.state.node_facts.read_of(node)
-    if parts is None or not isinstance(ctype, RecordType | IntType):
+    if parts is None or not isinstance(ctype, RecordType | IntType | FloatType):
         return [], False
-    if isinstance(ctype, IntType):
-        scalars: list[Bytes] = [(at, WORD) for at in range(0, ctype.size, WORD)]
+    if isinstance(ctype, RecordType):
+        scalars: list[Bytes] = list(scalars_of(ctype))
     else:
-        scalars = list(scalars_of(ctype))
-    if not scalars or not _are_apart(scalars):
+        scalars = [(at, WORD) for at in range(0, ctype.size, WORD)]
+    if len(scalars) < 2 or not _are_apart(scalars):
         return [], False
     read, is_open = _words_of_parts(ev, ctype, scalars, parts)
-    if is_open and not parts.is_declared:
-        return [], True
-    if any(size < WORD for _, size in scalars) and isinstance(ctype, RecordType):
-        return _joined(ctype, scalars, read or scalars), is_open
-    slot = min(ctype.size if isinstance(ctype, IntType) else ctype.align, WIDEST_ACCESS)
-    return _in_slots(read, slot) if len(read) < len(scalars) else [], is_open
+    if not read or (is_open and not parts.is_declared):
+        return [], is_open
+    align = ctype.align if isinstance(ctype, RecordType) else ctype.size
+    sizes = {size for _, size in scalars}
+    if min(sizes) < WORD and not (align > max(sizes) >= WORD) and isinstance(ctype, RecordType):
+        return _joined(ctype, scalars, read), is_open
+    return _in_slots(read, min(align, WIDEST_ACCESS)), is_open
 
 
 def _in_slots(read: Sequence[Bytes], slot: int) -> list[Bytes]:
-    """Returns what ptxas loads for words of a vector: of a slot half, words, or all for three."""
+    """Returns what ptxas loads for words of a vector: of a slot half, words, or all for three.
+
+    What is less than a word is loaded as one, which is narrowed where it stays alone.
+    """
     found: list[Bytes] = []
-    for place, words in groupby(read, lambda each: each[0] // slot):
-        own = list(words)
+    words = dict.fromkeys((at // WORD * WORD, max(size, WORD)) for at, size in read)
+    for (place, _), same in groupby(words, lambda each: (each[0] // slot, each[1] > WORD)):
+        own = list(same)
         first, size = own[0][0], sum(size for _, size in own)
-        if 2 * size > slot:
+        if 2 * size > slot and (place + 1) * slot >= sum(own[-1]):
             found.append((place * slot, slot))
         elif 2 * size == slot and first + size == sum(own[-1]) and first % size == 0:
             found.append((first, size))
         else:
             found += own
-    return found
+    return [_narrowed(piece, read) for piece in found]
+
+
+def _narrowed(piece: Bytes, read: Sequence[Bytes]) -> Bytes:
+    """Returns a piece, or the one scalar that is read of it."""
+    own = [(at, size) for at, size in read if piece[0] <= at < sum(piece)]
+    return own[0] if len(own) == 1 and own[0][1] < WORD else piece
 
 
 def _joined(ctype: RecordType, scalars: Sequence[Bytes], read: Sequence[Bytes]) -> list[Bytes]:
@@ -114,32 +145,44 @@ def _are_apart(scalars: Iterable[Bytes]) -> bool:
 
 
 def _words_of_parts(
-    ev: Evaluator, ctype: RecordType | IntType, words: Sequence[Bytes], parts: PartsRead
+    ev: Evaluator, ctype: _Loaded, words: Sequence[Bytes], parts: PartsRead
 ) -> tuple[Sequence[Bytes], bool]:
     """Returns the words that are read of a place; others may be if it is written twice."""
     held = parts.held
     whole = _type_of(ev, held, ctype)
-    at = _bytes(ev, whole, parts.written, _counts_now(ev, parts.written.counters))
-    begins = [at] if at is not None else _all_bytes(ev, whole, parts.written)
-    reads = _read(ev, held, whole, {})
-    if parts.is_declared and reads is not None:
-        again = [_all_bytes(ev, whole, place) for place in held.writes[1:]]
-        reads = reads + list(chain.from_iterable(again)) if all(again) else None
-    if not begins or reads is None:
+    now = _part(ev, whole, parts.written, _counts_now(ev, parts.written.counters))
+    begins = [now] if now is not None else _parts(ev, whole, parts.written)
+    read = _Reads(ev, held, whole).of(held)
+    if parts.is_declared:
+        for place in held.writes[1:]:
+            again = _parts(ev, whole, place)
+            read |= _mask(again) if again else -1
+    if not all(_holds(kind, end - begin, ctype) for begin, end, kind in begins):
         return [], False
-    is_number = isinstance(ctype, IntType) and isinstance(whole, IntType) and whole != BOOL
-    if not is_number and any(end - begin < ctype.size for begin, end in begins):
+    whole_read = all(~read >> begin & _bits(0, ctype.size) == 0 for begin, *_ in begins)
+    found = [[word for word in words if read >> begin & _bits(*word)] for begin, *_ in begins]
+    found = [each for each in found if each]
+    if not found or whole_read:
         return [], False
-    found = [[word for word in words if _is_read(word, begin, reads)] for begin, _ in begins]
-    found = [read for read in found if read]
-    if not found or all(len(read) == len(words) for read in found):
-        return [], False
-    is_open = any(read != found[0] for read in found) or parts.is_conditional(
+    is_open = any(each != found[0] for each in found) or parts.is_conditional(
         lambda counter: bool(_counts(ev, (counter,)))
     )
     if not parts.is_declared:
         is_open |= sum(_meets(ev, whole, place, begins) for place in held.writes) > 1
     return found[0], is_open
+
+
+def _holds(place: CType, size: int, loaded: CType) -> bool:
+    """Returns whether a place has the bytes of what it is loaded with, from the first one on."""
+    if isinstance(place, IntType) and isinstance(loaded, IntType):
+        return place != BOOL
+    return size >= loaded.size and not _converts(place, loaded)
+
+
+def _converts(place: CType, value: CType) -> bool:
+    """Returns whether a number has other bytes than the one that it is given."""
+    numbers = isinstance(place, IntType | FloatType) and isinstance(value, IntType | FloatType)
+    return numbers and (isinstance(place, FloatType) != isinstance(value, FloatType))
 
 
 def _type_of(ev: Evaluator, held: Held, otherwise: CType) -> CType:
@@ -148,70 +191,137 @@ def _type_of(ev: Evaluator, held: Held, otherwise: CType) -> CType:
     return ctype if ctype.size else otherwise
 
 
-def _read(
-    ev: Evaluator, held: Held, whole: CType, known: dict[Held, list[Bytes] | None], depth: int = 0
-) -> list[Bytes] | None:
-    """Returns the bytes that are read of a variable; None where that is not known.
+def _bits(at: int, size: int) -> int:
+    """Returns a mask of bytes, one bit each."""
+    return ((1 << size) - 1) << at
+
+
+def _mask(parts: Iterable[Part]) -> int:
+    """Returns the bytes of parts of a variable."""
+    return reduce(or_, (_bits(begin, end - begin) for begin, end, _ in parts), 0)
+
+
+class _Reads:
+    """The bytes that are read of variables, as masks; of what is not known all, -1.
 
     Args:
         ev: the evaluator.
-        held: the variable.
+        held: a variable.
         whole: its type.
-        known: of variables that others are made of; of one that is made of itself it is not.
-        depth: how many variables are made of each other.
+        result: of a function, and the bytes that are read of it.
     """
-    if held in known:
-        return known[held]
-    known[held] = None
-    most = max(depth, *map(len, (held.reads, held.copies, held.writes)))
-    if most <= MAX_PARTS_READ:
-        known[held] = _read_in(ev, held, whole, known, depth + 1)
-    return known[held]
+
+    def __init__(
+        self, ev: Evaluator, held: Held, whole: CType, result: tuple[Held, int] | None = None
+    ) -> None:
+        self._ev = ev
+        self._whole = whole
+        held_by = held.with_copies() if len(held.copies) <= MAX_PARTS_READ else [held]
+        self._masks = {each: self._read_itself(each) for each in held_by}
+        if result is not None:
+            self._masks[result[0]] = self._masks.get(result[0], 0) | result[1]
+        copies = [(each, copy) for each in reversed(held_by) for copy in each.copies]
+        made = [(each, *made) for each, copy in copies for made in self._made(each, copy)]
+        is_final = len(held_by) > MAX_PARTS_READ
+        while not is_final:
+            is_final = True
+            for each, copy, source, place in made:
+                mask = self._masks[each]
+                self._masks[each] |= self._read_by(copy, source, place)
+                is_final &= self._masks[each] == mask
+
+    def of(self, held: Held) -> int:
+        """Returns the bytes that are read of a variable."""
+        return self._masks[held]
+
+    def _read_itself(self, held: Held) -> int:
+        if max(map(len, (held.reads, held.copies, held.writes))) > MAX_PARTS_READ:
+            return -1
+        whole, mask = _type_of(self._ev, held, self._whole), 0
+        for place in held.reads:
+            parts = _parts(self._ev, whole, place)
+            mask |= _mask(parts) if parts else -1
+        return mask
+
+    def _made(self, held: Held, copy: Copy) -> Iterator[tuple[Copy, Part | None, Part | None]]:
+        """Yields what a copy moves, in one iteration after the other."""
+        ev = self._ev
+        whole, other = (_type_of(ev, each, self._whole) for each in (held, copy.held))
+        for counts in _counts(ev, (*copy.source.counters, *copy.place.counters)) or ({},):
+            yield copy, _part(ev, whole, copy.source, counts), _part(ev, other, copy.place, counts)
+
+    def _read_by(self, copy: Copy, source: Part | None, place: Part | None) -> int:
+        """Returns the bytes of a source that are read of what is made of it."""
+        read = self._masks.get(copy.held, -1)
+        if source is None:
+            return -1
+        begin, end, ctype = source
+        whole = _bits(0, end - begin)
+        if place is None:
+            return whole << begin
+        first, last, other = place
+        read = read >> first & _bits(0, last - first)
+        is_same = copy.is_same and end - begin == last - first and not _converts(other, ctype)
+        if copy.operators and isinstance(ctype, RecordType):
+            is_same, read = True, read if other == ctype else whole * bool(read)
+            for operator in copy.operators:
+                read = _read_of_operand(self._ev, operator, ctype, read)
+        return (read if is_same else whole * bool(read)) << begin
 
 
-def _read_in(
-    ev: Evaluator, held: Held, whole: CType, known: dict[Held, list[Bytes] | None], depth: int
-) -> list[Bytes] | None:
-    found: list[Bytes] = []
-    for place in held.reads:
-        placed = _all_bytes(ev, whole, place)
-        if not placed:
-            return None
-        found += placed
-    for source, made, other, is_same in held.copies:
-        ctype = _type_of(ev, other, whole)
-        reads = _read(ev, other, ctype, known, depth)
-        envs = _counts(ev, (*source.counters, *made.counters))
-        for env in envs if envs is not None else ({},):
-            of, at = _bytes(ev, whole, source, env), _bytes(ev, ctype, made, env)
-            if of is None:
-                return None
-            if reads is None or at is None:
-                found.append(of)
-            elif is_same and at[1] - at[0] == of[1] - of[0]:
-                by = of[0] - at[0]
-                found += [(max(a, at[0]) + by, min(b, at[1]) + by) for a, b in reads]
-            elif _is_read((0, at[1] - at[0]), at[0], reads):
-                found.append(of)
-    return found
+def _read_of_operand(ev: Evaluator, operator: tuple[str, int], ctype: RecordType, read: int) -> int:
+    """Returns the bytes of an object that an operator reads for some bytes of its result.
+
+    Args:
+        ev: the evaluator.
+        operator: and which operand it is.
+        ctype: of the object and of the result.
+        read: of the result.
+    """
+    flows = ev.state.unit.memory.setdefault("operators", {})
+    assert isinstance(flows, dict)
+    key = (*operator, ctype.name)
+    if key not in flows:
+        flows[key] = list(_flows(ev, *operator, ctype))
+    whole, found = _bits(0, ctype.size), 0
+    for flow, is_alike in flows[key]:
+        result = read if is_alike else whole * bool(read)
+        found |= _Reads(ev, flow[0], ctype, (flow[1], result)).of(flow[0]) if flow else whole
+    return found & whole if flows[key] else whole
 
 
-def _meets(ev: Evaluator, whole: CType, place: Place, begins: Sequence[Bytes]) -> bool:
+def _flows(
+    ev: Evaluator, op: str, index: int, ctype: RecordType
+) -> Iterator[tuple[tuple[Held, Held] | None, bool]]:
+    """Yields, of each operator that may be meant, what `parts_of_operand` tells of an operand.
+
+    And whether its result is of the class of the operand.
+    """
+    for function in ev.policy.functions(ev, f"operator{op}"):
+        tree = function.parse().tree
+        names = [p.name for p in parameters_of(tree)] if tree is not None else []
+        words = [type_words(p.type) for p in parameters_of(tree)] if tree is not None else []
+        if function.record is not None:
+            names, words = [THIS, *names], [[function.record], *words]
+        if tree is None or len(names) != _OPERANDS or words[index] != [ctype.name]:
+            continue
+        changed = names[0] if op.endswith("=") else ""
+        members = frozenset(member.name for member in ctype.members)
+        is_alike = bool(changed) or type_words(tree.type.type) == [ctype.name]
+        yield parts_of_operand(tree.body, names[index], changed, members), is_alike
+
+
+def _meets(ev: Evaluator, whole: CType, place: Place, begins: Sequence[Part]) -> bool:
     """Returns whether a place may have bytes of others."""
-    placed = _all_bytes(ev, whole, place)
-    return not placed or any(a < d and c < b for a, b in placed for c, d in begins)
+    parts = _parts(ev, whole, place)
+    return not parts or bool(_mask(parts) & _mask(begins))
 
 
-def _is_read(word: Bytes, begin: int, reads: Iterable[Bytes]) -> bool:
-    first = begin + word[0]
-    return any(low < first + word[1] and first < high for low, high in reads)
-
-
-def _all_bytes(ev: Evaluator, whole: CType, place: Place) -> list[Bytes]:
-    """Returns the bytes that a place means in one iteration after the other; none for not known."""
-    found = [_bytes(ev, whole, place, counts) for counts in _counts(ev, place.counters) or ()]
+def _parts(ev: Evaluator, whole: CType, place: Place) -> list[Part]:
+    """Returns what a place means in one iteration after the other; none for not known."""
+    found = [_part(ev, whole, place, counts) for counts in _counts(ev, place.counters) or ()]
     known = [each for each in found if each is not None]
-    return sorted(set(known)) if len(known) == len(found) else []
+    return list(dict.fromkeys(known)) if len(known) == len(found) else []
 
 
 def _counts(ev: Evaluator, counters: Iterable[Counter]) -> list[Counts] | None:
@@ -261,8 +371,8 @@ def _number(ev: Evaluator, index: Index | None, counts: Counts) -> int | None:
     return index
 
 
-def _bytes(ev: Evaluator, whole: CType, place: Place, counts: Counts) -> Bytes | None:
-    """Returns the bytes that a place is of a variable; None where that is not known."""
+def _part(ev: Evaluator, whole: CType, place: Place, counts: Counts) -> Part | None:
+    """Returns the part that a place is of a variable; None where that is not known."""
     begin, ctype, size = 0, whole, whole.size
     for step in place.steps:
         if step.is_number:
@@ -278,7 +388,7 @@ def _bytes(ev: Evaluator, whole: CType, place: Place, counts: Counts) -> Bytes |
         begin, size = begin + at, left
         if size <= 0 or begin < 0 or begin + size > whole.size:
             return None
-    return begin, begin + size
+    return begin, begin + size, ctype
 
 
 def _of_number(ev: Evaluator, ctype: CType, size: int, step: Step) -> Bytes:
@@ -293,15 +403,27 @@ def _of_number(ev: Evaluator, ctype: CType, size: int, step: Step) -> Bytes:
 
 def _step(ev: Evaluator, ctype: CType, step: Step, counts: Counts) -> tuple[int, CType] | None:
     """Returns where the part begins that a step leads to, and its type."""
+    members = ctype.members if isinstance(ctype, RecordType) else ()
     if step.member:
-        members = ctype.members if isinstance(ctype, RecordType) else ()
         member = next((m for m in members if m.name == step.member and not m.behind), None)
         return (member.offset, member.type) if member is not None else None
+    index = _number(ev, step.index, counts)
+    if index is None:
+        return None
     if step.ctype is not None:
         element = ev.types.resolve(step.ctype)
     elif isinstance(ctype, ArrayType):
         element = ctype.element
-    else:
-        return None
-    index = _number(ev, step.index, counts)
-    return (index * element.size, element) if index is not None else None
+    else:  # what braces initialize
+        is_known = 0 <= index < len(members) and not has_constructor(ev, ctype)
+        return (members[index].offset, members[index].type) if is_known else None
+    return index * element.size, element
+
+
+def has_constructor(ev: Evaluator, ctype: CType) -> bool:
+    """Returns whether a class has one: what its objects are made of is not modelled then."""
+    return (
+        isinstance(ctype, RecordType)
+        and ctype.record is not None
+        and any(ev.policy.functions(ev, ctype.name))
+    )

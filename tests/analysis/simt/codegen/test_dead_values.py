@@ -40,6 +40,14 @@ def loads_of(body):
         ("float v = 0, w = s[4 * t + 1]; for (float v = w; v < n; v += 1) out[t] = v;", 1),
         ("float v = s[4 * t + 1]; float w = out[t] = v;", 1),
         ("float v = s[4 * t + 1]; auto f = [&] { return v; }; out[t] = f();", 1),
+        # nvcc 13.5.37:
+        ("float v = s[4 * t]; v = s[4 * t + 1]; out[t] = v;", 1),
+        ("float v = s[4 * t]; v = v * 2 + in[t]; v = in[t + 1]; out[t] = v;", 0),
+        ("float f[4]; for (int i = 0; i < 4; i++) f[i] = s[4 * t + i]; out[t] = 1;", 0),
+        ("int j = s[4 * t]; float v = s[j & 255]; out[t] = 1;", 0),
+        ("int c = s[4 * t]; c++; c *= 3; out[t] = 1;", 0),
+        ("float v = n ? s[4 * t] : s[4 * t + 1]; out[t] = 1;", 0),
+        ("float v = expf(fmaxf(s[4 * t], 2)); out[t] = 1;", 0),
     ],
 )
 def test_loads_for_variables_without_a_reader(body, loads):

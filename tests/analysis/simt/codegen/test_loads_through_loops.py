@@ -66,11 +66,11 @@ def test_what_a_loop_may_change_is_loaded_again(body):
 @pytest.mark.parametrize(
     "body",
     [
-        "s[32 * t] = 0; for (int i = 0; i < n; ++i) s[32 * t] += in[i]; v = s[32 * t];",
-        "s[32 * t] = 0; for (int i = 0; i < n; ++i) s[32 * t] += s[4099 + i]; v = s[32 * t];",
-        "s[32 * t] = 0; for (int i = 0; i < n; ++i) if (in[i] > 5) s[32 * t] += in[t]; v = s[32 * t];",
-        "s[32 * t] = 0; for (int i = 0; i < n; ++i) for (int j = 0; j < i; ++j) s[32 * t] += in[i * j]; v = s[32 * t];",
-        "s[32 * t] = 0; if (n > 7) s[32 * t] = in[t + 7]; v = s[32 * t];",
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) s[32 * t] += in[i]; v += s[32 * t];",
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) s[32 * t] += s[4099 + i]; v += s[32 * t];",
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) if (in[i] > 5) s[32 * t] += in[t]; v += s[32 * t];",
+        "s[32 * t] = 0; for (int i = 0; i < n; ++i) for (int j = 0; j < i; ++j) s[32 * t] += in[i * j]; v += s[32 * t];",
+        "s[32 * t] = 0; if (n > 7) s[32 * t] = in[t + 7]; v += s[32 * t];",
     ],
 )  # fmt: skip
 def test_a_sum_in_an_element_stays_in_a_register(body):

@@ -208,6 +208,45 @@ def test_of_a_number_of_64_bits_the_word_that_is_read_is_loaded(body, width):
     assert load.wavefronts.mean == 2
 
 
+DOUBLE = LONG.replace("unsigned long long", "double")
+UNION_OF_DOUBLE = "union { double d; float f[2]; long long l; } u; u.d = v; "
+
+
+@pytest.mark.parametrize(
+    ("body", "width"),
+    [
+        ("double v = s[3 * t]; " + UNION_OF_DOUBLE + "out[t] = u.f[1];", 4),
+        (UNION_OF_DOUBLE.replace("v;", "s[3 * t];") + "out[t] = u.f[0];", 4),
+        ("double v = s[3 * t]; out[t] = __double2hiint(v);", 4),
+        ("double v = s[3 * t]; out[t] = __double2loint(v) * 3;", 4),
+        ("double v = s[3 * t]; out[t] = (int)(__double_as_longlong(v) >> 32);", 4),
+        ("double v = s[3 * t]; out[t] = (int)v;", 8),
+        ("long long v = s[3 * t]; out[t] = (int)v;", 8),
+        ("long long v = s[3 * t]; union { double d; int i[2]; } u; u.d = v; out[t] = u.i[0];", 8),
+        ("float v = s[3 * t]; out[t] = v;", 8),
+    ],
+)
+def test_of_a_double_the_word_that_is_read_is_loaded(body, width):
+    """SASS of nvcc 13.5.37, sm_90, -O3: one LDS or LDS.64."""
+    [load] = [a for a in accesses_of(DOUBLE.replace("BODY", body)) if a.kind is AccessKind.LOAD]
+    assert (load.width_bytes, load.instructions) == (width, 8)
+
+
+@pytest.mark.parametrize(
+    ("body", "width"),
+    [
+        ("float4 v = s[t ^ 1]; v.x += 1; v.y *= 2; out[t] = v.z;", 4),
+        ("float4 v = s[t ^ 1]; float x = 0, y = 0; x += v.x; y += v.y; out[t] = x;", 4),
+        ("float4 v = s[t ^ 1]; float2 r = {v.x, v.y}; out[t] = r.y;", 4),
+        ("float4 v = s[t ^ 1]; float r[2] = {v.x * 2, v.w * 3}; out[t] = r[1];", 4),
+        ("float4 v = s[t ^ 1]; float2 r = make_float2(v.z, v.w); out[t] = r.x + r.y;", 8),
+    ],
+)
+def test_what_is_made_of_members_is_read_as_far_as_that_is(body, width):
+    """SASS of nvcc 13.5.37, sm_90, -O3."""
+    assert _widths(body) == {width}
+
+
 COMPLEX = """
 struct C { float x, y; };
 __device__ C operator*(C a, C b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }

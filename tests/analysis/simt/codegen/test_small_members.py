@@ -122,3 +122,28 @@ def test_members_that_are_read_become_words_and_these_are_fused(members, read, i
     loads = [a for a in found if a.kind is AccessKind.LOAD and a.width_bytes and a.instructions]
     assert sum(a.instructions for a in loads[1:]) == 4 * instructions
     assert max(a.width_bytes for a in loads[1:]) == width
+
+
+@pytest.mark.parametrize(
+    ("members", "align", "read", "loads"),
+    [
+        ("float2 a; float b; char c;", 8, ("b", "c"), [8]),
+        ("float2 a; float b; char c;", 8, ("a.x", "a.y", "b", "c"), [16]),
+        ("float2 a; float b; char c;", 8, ("c",), [1]),
+        ("char a; float2 b;", 16, ("a", "b.x", "b.y"), [16]),
+        ("int a, b;", 16, ("a", "b"), [8]),
+        ("short a, b; int c;", 8, ("a", "c"), [8]),
+        ("short a, b; int c;", 8, ("b",), [2]),
+        ("float2 a; float b; int c; short d, e; char f;", 8, ("b", "e", "f"), [4, 8]),
+        ("float2 a; float b; int c; short d, e; char f;", 8, ("a.x", "a.y", "d"), [2, 8]),
+        ("float a; short b, c; double d;", 16, ("a", "b"), [8]),
+        ("float a; short b, c; double d;", 16, ("a", "b", "d"), [8, 8]),
+    ],
+)
+def test_members_of_an_aligned_class_are_loaded_as_words(members, align, read, loads):
+    """nvcc 13.5.37, sm_90, -O3: a word that stays alone is narrowed to the one member read of it."""
+    classes = f"struct __align__({align}) Wide {{ {members} }};"
+    sum_of = " + ".join(f"v.{member}" for member in read)
+    found = accesses_of(classes + KERNEL.format(name="Wide", read=sum_of))
+    (load,) = (a for a in found if a.kind is AccessKind.LOAD)
+    assert (load.instructions, load.width_bytes) == (4 * len(loads), max(loads))

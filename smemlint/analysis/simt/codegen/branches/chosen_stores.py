@@ -9,10 +9,16 @@ without a loop, nvcc 13.0.88, -O3, sm_90:
 | `p[i]`, `q[i]` of global memory | the address is chosen, one STS behind the branch |
 | `p[i]`, `0.f` | four STS; two STS, one on each way |
 
+Of ways that end with several such, the last ones are, as far as nothing is computed between them:
+of `s[4 * t] = A; s[4 * t + 1] = 1;` and the same of B and 2 one STS.64, and of `= 1`, `= 2` with
+`x * y`, `x + y` behind them an STS on each way and an STS behind the branch (nvcc 13.5.37).
+
 On a way of another branch, as in `else if`, each way keeps its store, whatever it stores.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 from smemlint.analysis.simt.codegen.branches.branch_shapes import PLACES, are_equal
 from smemlint.analysis.simt.codegen.branches.if_conversion import stays_a_branch
@@ -25,46 +31,77 @@ from smemlint.analysis.simt.shared_functions import leads_to_shared
 from smemlint.frontend import ir
 
 
-def chosen_store(ev: Evaluator, branch: ir.If) -> ir.Assignment | None:
-    """Returns the store that a branch becomes; None where it stays a branch, or stores more."""
+def chosen_stores(ev: Evaluator, branch: ir.If) -> Sequence[ir.BlockItem]:
+    """Returns what a branch with stores becomes; nothing where it stays as it is.
+
+    Args:
+        ev: the evaluator, at the branch.
+        branch: whose ways may end with stores to the same places.
+    """
     known = ev.state.node_facts.chosen_stores
     if branch not in known:
-        known[branch] = _as_choice(branch)
-    store = known[branch]
-    return store if store is not None and _is_chosen(ev, branch, store) else None
+        known[branch] = list(_choices(branch))
+    is_free = ev.policy.tracks_scev and not ev.state.trace.scope
+    if not known[branch] or not is_free:
+        return ()
+    if any(is_near(ev.state.trace, each) for each in ev.state.sunk_at(branch)):
+        return ()
+    chosen: Sequence[ir.BlockItem] = ()
+    for store, instead in known[branch]:
+        if not _is_chosen(ev, store) or (len(instead) > 1 and not _is_plain(ev, branch.cond)):
+            break
+        chosen = instead
+    return chosen
 
 
-def _is_chosen(ev: Evaluator, branch: ir.If, store: ir.Assignment) -> bool:
+def _is_chosen(ev: Evaluator, store: ir.Assignment) -> bool:
     assert isinstance(store.rvalue, ir.TernaryOp)
     return (
-        ev.policy.tracks_scev
-        and not ev.state.trace.scope
-        and leads_to_shared(ev, store.lvalue)
+        leads_to_shared(ev, store.lvalue)
         and not _is_volatile(ev, store.lvalue)
-        and not any(is_near(ev.state.trace, each) for each in ev.state.sunk_at(branch))
         and stays_a_branch(ev, store.rvalue) is False
     )
 
 
-def _as_choice(branch: ir.If) -> ir.Assignment | None:
-    """Returns an assignment of what the ways of a branch assign; None if they do anything else."""
-    one, other = _only(branch.iftrue), _only(branch.iffalse)
-    if branch.is_constexpr or one is None or other is None:
-        return None
-    if not isinstance(one.lvalue, PLACES) or not are_equal(one.lvalue, other.lvalue):
-        return None
-    value = ir.TernaryOp(branch.cond, one.rvalue, other.rvalue, at=branch.at)
-    return ir.Assignment("=", one.lvalue, value, at=one.at)
+def _choices(branch: ir.If) -> Iterator[tuple[ir.Assignment, Sequence[ir.BlockItem]]]:
+    """Yields the stores that both ways end with, last first, and the branch with them behind it."""
+    if branch.is_constexpr or branch.iftrue is None or branch.iffalse is None:
+        return
+    ways = [_items(way) for way in (branch.iftrue, branch.iffalse)]
+    behind: tuple[ir.Assignment, ...] = ()
+    after: list[ir.Expression] = []
+    for pair in zip(*map(reversed, ways), strict=False):
+        stores = [each for each in pair if isinstance(each, ir.Assignment) and each.op == "="]
+        if len(stores) < len(ways) or not are_equal(stores[0].lvalue, stores[1].lvalue):
+            return
+        values = [store.rvalue for store in stores]
+        if not isinstance(stores[0].lvalue, PLACES) or not all(map(_is_at_hand, after, values)):
+            return
+        after = values
+        value = ir.TernaryOp(branch.cond, values[0], values[1], at=branch.at)
+        behind = (ir.Assignment("=", stores[0].lvalue, value, at=stores[0].at), *behind)
+        left = [ir.Compound(way[: -len(behind)]) for way in ways]
+        rest = ir.If(branch.cond, left[0], left[1], at=branch.at)
+        yield behind[0], (rest, *behind) if any(way.block_items for way in left) else behind
 
 
-def _only(way: ir.Node | None) -> ir.Assignment | None:
-    """Returns the assignment that a way of a branch consists of."""
-    match way:
-        case ir.Compound(block_items=(only,)):
-            return _only(only)
-        case ir.Assignment(op="="):
-            return way
-    return None
+def _is_at_hand(value: ir.Node, before: ir.Node) -> bool:
+    """Returns whether nothing computes a value between its store and the one before it."""
+    return isinstance(value, ir.ID | ir.Constant) or are_equal(value, before)
+
+
+def _items(way: ir.BlockItem) -> tuple[ir.BlockItem, ...]:
+    return way.block_items if isinstance(way, ir.Compound) else (way,)
+
+
+def _is_plain(ev: Evaluator, cond: ir.Node) -> bool:
+    """Returns whether a condition may be evaluated again: it changes nothing, nor loads a word."""
+    return not any(
+        isinstance(node, ir.FuncCall | ir.Assignment | ir.Lambda)
+        or (isinstance(node, ir.UnaryOp) and node.op in ir.STEPS)
+        or (isinstance(node, PLACES) and leads_to_shared(ev, node))
+        for node in cond.walk()
+    )
 
 
 def _is_volatile(ev: Evaluator, place: ir.Node) -> bool:

@@ -16,8 +16,8 @@ blocks are not fused. nvcc 13.0.88, -O3, sm_90, four stores in an unrolled loop:
 
 from __future__ import annotations
 
-from smemlint.analysis.simt.codegen.branches.arm_costs import ArmCosts, Cost, Name, Names, stays
-from smemlint.analysis.simt.codegen.branches.branch_shapes import is_part
+from smemlint.analysis.simt.codegen.branches.arm_costs import ArmCosts, Name, Names, stays
+from smemlint.analysis.simt.codegen.branches.branch_shapes import are_equal, is_part
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import Pointer, Space
@@ -46,17 +46,22 @@ def stays_a_branch(ev: Evaluator, node: ir.TernaryOp) -> bool | None:
     """Returns whether an operand of `?:` stays a block of its own; None if that is not known."""
     costs = arm_costs(ev)
     condition = costs.of_condition(node.cond)
-    arms = [(arm, costs.of(arm)) for arm in (node.iftrue, node.iffalse)]
-    if all(_is_load(costs, *arm) for arm in arms):
+    if _differ_by_address(costs, node.iftrue, node.iffalse):
         return stays(condition)  # the address is selected
-    return stays(condition, *(cost for _, cost in arms))
+    return stays(condition, *map(costs.of, (node.iftrue, node.iffalse)))
 
 
-def _is_load(costs: ArmCosts, node: ir.Node, cost: Cost) -> bool:
-    """Returns whether an expression is one load, perhaps converted."""
-    if isinstance(node, ir.Cast):
-        return _is_load(costs, node.expr, costs.of(node.expr))
-    return is_part(node) and cost.loads == 1 and not cost.is_open
+def _differ_by_address(costs: ArmCosts, one: ir.Node, other: ir.Node) -> bool:
+    """Returns whether two expressions make the same of a load each."""
+    match one, other:
+        case ir.Cast(expr=first), ir.Cast(expr=second):
+            return _differ_by_address(costs, first, second)
+        case ir.BinaryOp(op=op), ir.BinaryOp() if op == other.op:
+            pairs = ((one.left, other.left), (one.right, other.right))
+            apart = [pair for pair in pairs if not are_equal(*pair)]
+            return len(apart) == 1 and _differ_by_address(costs, *apart[0])
+    loads = [costs.of(each) for each in (one, other) if is_part(each)]
+    return len(loads) > 1 and all(load.loads == 1 and not load.is_open for load in loads)
 
 
 def arm_costs(ev: Evaluator) -> ArmCosts:
