@@ -51,8 +51,9 @@ each, of `i < 1024` none, with an LDS.64. Of `i += blockDim.x` all are LDS.64. S
 those of the two members of a record, too, whether written one by one or copied.
 
 A pointer that begins at a constant minus something is aligned to nothing: of `s[4 * k + c - 4 * t +
-i]` in a loop that stays one four LDS, with a variable for c one LDS.128. With more terms, and with
-`31 - (t & 31)`, which is `^`, it is one of both: open.
+i]` in a loop that stays one four LDS, with a variable for c one LDS.128. So it is of `s[c - k]` and
+`s[c + 1 - k]` from k = 2 * t on; from k = 0 on, one place for all threads, they are an LDS.64. With
+more terms, and with `31 - (t & 31)`, which is `^`, it is one of both: open.
 """
 
 from __future__ import annotations
@@ -97,8 +98,9 @@ def mark_induction_pointers(
             form = scev_of(item.offset)
             others = [(atom, factor) for atom, factor in form.terms if atom not in atoms]
             is_lower = len(others) == 1 and others[0][1] < 0
-            if len(others) < len(form.terms) and (form.is_mirrored or is_lower):
-                is_open = form.is_open or len(others) > 1 or is_combined(others[0][0])
+            is_moved = len(others) < len(form.terms) and bool(others or not item.offset.is_uniform)
+            if is_moved and (form.is_mirrored or is_lower):
+                is_open = form.is_open or len(others) > 1 or any(is_combined(a) for a, _ in others)
                 form = replace(form, ptxas_alignment=1, is_open=is_open)
                 item.offset = _with_form(item.offset, form)
     known = {} if known is None else known

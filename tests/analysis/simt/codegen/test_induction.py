@@ -215,3 +215,24 @@ def test_so_has_one_whose_number_a_launch_tells_and_one_with_a_barrier(start, la
     own = [a for a in found if a.kind is AccessKind.LOAD and a.instructions]
     width = {(a.width_bytes, a.certainty) for a in own}
     assert width == {(4 if start == 1 else 8, Certainty.ASSUMED)}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "step"), [("2 * t", 1024, 512), ("t", 1024, 128), ("t", "n", 128)]
+)
+def test_what_a_loop_from_a_thread_on_subtracts_from_a_constant_is_aligned_to_nothing(
+    start, end, step
+):
+    # nvcc 13.5: two LDS; nothing but the loop's counter is subtracted
+    loop = f"\n#pragma unroll 1\nfor (int k = {start}; k < {end}; k += {step}) "
+    found, _ = in_blocks(loop + "a += s[2046 - 2 * k] * s[2047 - 2 * k];")
+    assert found == {(4, Certainty.ASSUMED)}
+
+
+@pytest.mark.parametrize("end", [64, "n"])
+def test_what_a_loop_subtracts_from_a_constant_for_all_threads_is_free(end):
+    loop = f"\n#pragma unroll 1\nfor (int k = 0; k < {end}; k += 2) "
+    line = BLOCKS[: BLOCKS.index("LOOP")].count("\n") + 1
+    found = accesses_of(BLOCKS.replace("LOOP", loop + "a += s[62 - k] * s[63 - k];"))
+    own = [a for a in found if a.span.line > line]
+    assert {a.wavefronts for a in own} == {1}
