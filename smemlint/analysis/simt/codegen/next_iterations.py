@@ -126,7 +126,7 @@ def _shared_slot(events: Sequence[Event], trips: int, most: int) -> int:
     if rest or each > most or len(offsets) != len(events):
         return 0
     ascend = all(
-        one.terms == next_one.terms and np.all(next_one.base - one.base == width)
+        one.is_beside(next_one) and np.all(next_one.base - one.base == width)
         for first in range(each)
         for one, next_one in pairwise(offsets[first::each])
     )

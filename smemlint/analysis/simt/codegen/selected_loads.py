@@ -121,7 +121,7 @@ def may_be_selected(a: Event, b: Event) -> bool:
         (a.width, a.issued, a.spare, a.assumptions) == (b.width, 1, b.spare, b.assumptions)
         and isinstance(a.offset, AffineInt)
         and isinstance(b.offset, AffineInt)
-        and a.offset.terms == b.offset.terms
+        and a.offset.is_beside(b.offset)
         and (a.word, a.width) != _PAIR_OF_WORDS
     )
 

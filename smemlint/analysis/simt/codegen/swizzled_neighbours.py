@@ -58,7 +58,7 @@ def _continues(last: Event, event: Event) -> bool:
     before, here = last.offset, event.offset
     assert isinstance(before, AffineInt)
     assert isinstance(here, AffineInt)
-    if event.object is not last.object or before.terms != here.terms:
+    if event.object is not last.object or not before.is_beside(here):
         return False
     is_behind = np.all(np.asarray(here.base) - before.base == event.width)
     return bool(is_behind) and bool(np.array_equal(last.mask, event.mask))

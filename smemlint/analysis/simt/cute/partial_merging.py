@@ -82,7 +82,7 @@ def _is_next(run: Sequence[Located], one: Located) -> bool:
     is_plain = first.op in ("load", "store") and first.op == instruction.op
     if not is_plain or first.width != instruction.width or isinstance(start, Unknown):
         return False
-    if isinstance(at, Unknown) or at.terms != start.terms:
+    if isinstance(at, Unknown) or not at.is_beside(start):
         return False
     wide = first.width * (1 << len(run).bit_length())
     if wide > WIDEST_ACCESS:

@@ -148,6 +148,13 @@ class AffineInt:
         terms = ((s.name, c if isinstance(c, int) else None) for s, c in self.terms)
         return sum_of_products(terms, self.base if isinstance(self.base, int) else None)
 
+    def is_beside(self, other: AffineInt) -> bool:
+        """Returns whether what is unknown in two numbers is the same, in every lane."""
+        return len(self.terms) == len(other.terms) and all(
+            a == b and np.array_equal(x, y)
+            for (a, x), (b, y) in zip(self.terms, other.terms, strict=True)
+        )
+
     def identity(self) -> str:
         """Returns a text that is equal only for equal values, to key what is computed from it."""
         return ";".join([identity(self.base), *(f"{s.key}*{identity(c)}" for s, c in self.terms)])

@@ -193,3 +193,22 @@ def test_how_far_a_loop_around_another_is_unrolled_is_open(height):
     (load,) = (a for a in found if "p[32" in a.expression)
     assert load.certainty is Certainty.SAMPLED
     assert load.bounds is not None and (load.bounds.least, load.bounds.most) == (8, 32)
+
+
+def test_rows_of_a_pitch_that_is_not_known_may_be_neighbours_lane_by_lane():
+    text = """
+    __global__ void k(const float *g, float *o, int n) {
+      extern __shared__ float s[];
+      float x = 0;
+      for (int i = 0; i < 8; i++) {
+        float y = 0;
+        for (int j = 0; j < n; ++j) y += g[j] * s[(threadIdx.z * 8 + threadIdx.y) * n + i];
+        x += y;
+      }
+      o[threadIdx.x] = x;
+    }
+    void run(float *g, int n) { k<<<1, dim3(8, 8, 4), 4096>>>(g, g, n); }
+    """
+    (access,) = accesses_of(text)
+    assert access.certainty is Certainty.UNKNOWN
+    assert access.reason.code is ReasonCode.RESIDUES

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from conftest import accesses_of
 from figures import expected_lanes, figure, kernel, lanes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smemlint.analysis.simt.domain.values import AffineInt, Symbol
 from smemlint.facts import Certainty
 
 
@@ -238,3 +240,13 @@ def test_random_expressions_give_every_lane_its_address(expression):
     )
     (access,) = accesses_of(text)
     assert lanes(access) == expected_lanes(value, 64)
+
+
+def test_numbers_are_beside_each_other_where_all_lanes_have_the_same_unknowns():
+    n, m = Symbol("n", "n"), Symbol("m", "m")
+    lanes = np.arange(64)
+    here = AffineInt(lanes, terms=((n, lanes // 8),))
+    assert here.is_beside(AffineInt(7, terms=((n, np.arange(64) // 8),)))
+    assert not here.is_beside(AffineInt(lanes, terms=((n, lanes % 8),)))
+    assert not here.is_beside(AffineInt(lanes, terms=((m, lanes // 8),)))
+    assert not here.is_beside(AffineInt(lanes))
