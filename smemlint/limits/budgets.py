@@ -287,6 +287,8 @@ MAX_STORES_OF_LOOP = 32
 """Stores of a loop that are compared with what registers hold in front of it."""
 MAX_SUMS = 20_000
 """Sums of one evaluation that later ones are compared with; LLVM looks back over 50."""
+MAX_UNKNOWNS_OF_LANES = 32
+"""In a number of which threads hold different ones: no address with as many is ever decided."""
 MAX_SCATTER = 64
 """Distinct offsets of one access to a local array that are followed."""
 MAX_CELLS_NOTED = 1_000_000

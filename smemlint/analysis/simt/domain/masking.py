@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
 )
+from smemlint.limits.budgets import MAX_UNKNOWNS_OF_LANES
 from smemlint.reasons import ReasonCode
 
 
@@ -126,10 +127,15 @@ def _selected(mask: NDArray[np.bool_], a: Value, b: Value) -> Value:
         coefficients: dict[Symbol, tuple[Lanes, Lanes]] = {s: (c, 0) for s, c in a.terms}
         for s, c in b.terms:
             coefficients[s] = (coefficients.get(s, (0, 0))[0], c)
+        if len(coefficients) > MAX_UNKNOWNS_OF_LANES:
+            text = f"threads hold different sums of more than {MAX_UNKNOWNS_OF_LANES} unknowns"
+            return Unknown.because(ReasonCode.TOO_LARGE, text)
         terms = tuple((s, _where(mask, x, y)) for s, (x, y) in coefficients.items())
         return AffineInt(_where(mask, a.base, b.base), a.type, terms)
     if isinstance(a, Pointer) and isinstance(b, Pointer) and a.object is b.object:
         offset = select(mask, a.offset, b.offset)
+        if isinstance(offset, Unknown):
+            return offset
         assert isinstance(offset, AffineInt)
         return Pointer(a.object, offset, a.target, a.is_volatile or b.is_volatile)
     if isinstance(a, FloatValue | Unknown) and isinstance(b, FloatValue):

@@ -35,6 +35,7 @@ _ALIASES: dict[str, CType] = {
     "int8_t": I8, "uint8_t": U8, "int16_t": I16, "uint16_t": U16,
     "int32_t": I32, "uint32_t": U32, "int64_t": I64, "uint64_t": U64,
     "uchar": U8, "ushort": U16, "uint": U32, "ulong": U64, "BYTE": U8,
+    "byte": U8,  # of <cstddef>
     "size_t": U64, "ssize_t": I64, "ptrdiff_t": I64, "intptr_t": I64, "uintptr_t": U64,
     "wchar_t": I32, "char8_t": U8, "char16_t": U16, "char32_t": U32,
     "clock_t": I64, "half": HALF, "__half": HALF, "half_t": HALF, "float16_t": HALF,

@@ -7,7 +7,7 @@ from conftest import accesses_of, facts_of
 from figures import expected_lanes, figure, kernel, lanes
 
 from smemlint.facts import Certainty
-from smemlint.reasons import outcome
+from smemlint.reasons import ReasonCode, outcome
 
 
 @pytest.mark.parametrize(
@@ -173,3 +173,19 @@ void f(int *g, int n) {{ k<<<1, 32>>>(g, n); }}
 """
     (access,) = accesses_of(text)
     assert access.certainty == ("assumed" if is_known else "data-dependent")
+
+
+@pytest.mark.parametrize(("count", "is_too_large"), [(1, False), (32, False), (33, True)])
+def test_how_many_different_unknowns_the_lanes_of_a_number_may_hold(count, is_too_large):
+    names = [f"n{k}" for k in range(count)]
+    picks = "\n".join(f"if (t == {k}) x = {name};" for k, name in enumerate(names))
+    text = f"""
+    __global__ void k({", ".join(f"int {name}" for name in names)}) {{
+      __shared__ float s[4096];
+      int t = threadIdx.x, x = 0;
+      {picks}
+      s[t + x] = 1;
+    }}"""
+    (access,) = accesses_of(text, block_dim=(64, 1, 1))
+    assert access.certainty is Certainty.UNKNOWN
+    assert (access.reason.code is ReasonCode.TOO_LARGE) == is_too_large
