@@ -23,6 +23,7 @@ from smemlint.reasons import Assumption
 
 _BY_CONSTANT = frozenset(("/", "%", ">>", "&", "|", "^"))
 """Operators whose result by a constant hangs on residues."""
+_EXTREMES = frozenset(("min", "max"))
 _MadeOf: TypeAlias = Mapping[str, tuple[str, AffineInt, AffineInt]]
 """Operator and operands by the key of the symbol that is their result."""
 
@@ -176,14 +177,16 @@ class Valuation:
         return found[0]
 
     def _computed(self, key: str, depth: int) -> int | None:
-        """Returns the value of `H / 4` inside `case 512:` of a switch over H."""
+        """Returns the value of `H / 4` or `min(H, 256)` inside `case 512:` of a switch over H."""
         op, *operands = self._domain.made_of.get(key, ("",))
-        if op not in _BY_CONSTANT or depth > MAX_SWITCHED:
+        if op not in _BY_CONSTANT | _EXTREMES or depth > MAX_SWITCHED:
             return None
         numbers = [self.number_of(operand, depth) for operand in operands]
         if None in numbers:
             return None
         a, b = (number(n) for n in numbers if n is not None)
+        if op in _EXTREMES:
+            return getattr(self._domain.extreme(op == "max", a, b), "constant", None)
         return getattr(self._domain.operate(op, a, b), "constant", None)
 
 

@@ -108,6 +108,10 @@ void run(int which, float *g) {{
         ("bool B", "if (n) k<true><<<1, 32>>>(g); else k<false><<<1, 32>>>(g);", [(("0",), 32), (("1",), 32)]),
         ("int N", "switch (n) { case 512: k<512><<<1, n>>>(g); break; case 256: k<256><<<1, n>>>(g); break; }",
          [(("256",), 256), (("512",), 512)]),
+        ("int N", "int m = n > 256 ? 256 : n; switch (n) { case 512: k<512><<<1, m>>>(g); break; case 64: k<64><<<1, m>>>(g); break; }",
+         [(("512",), 256), (("64",), 64)]),
+        ("int N", "int m = max(n, 96); if (n == 128) k<128><<<1, m>>>(g); else if (n == 64) k<64><<<1, m>>>(g);",
+         [(("128",), 128), (("64",), 96)]),
         ("int A, int B", "constexpr int q = 4; k<q * 2, (q > 3)><<<1, q * 8>>>(g);", [(("8", "1"), 32)]),
     ],
 )  # fmt: skip
