@@ -7,17 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Set
 from functools import cached_property
 
+from smemlint.analysis.simt.launches.launch import LAUNCHERS
 from smemlint.analysis.simt.types.overloads import unqualified
 from smemlint.facts import Span
 from smemlint.frontend.heuristics import KERNEL_LAUNCHERS
 from smemlint.frontend.program import Function, Unit
 from smemlint.limits.budgets import MAX_LAUNCHING_BESIDE
 
-LAUNCH_WORDS = frozenset((
-    "<<<", "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx",
-    "cudaLaunchKernelExC", "cudaGraphAddKernelNode", "launch_kernel_on_cluster",
-    *KERNEL_LAUNCHERS,
-))  # fmt: skip
+LAUNCH_WORDS = LAUNCHERS | KERNEL_LAUNCHERS | {"<<<"}
 
 
 class UnitHostCode:
