@@ -133,9 +133,7 @@ def _places(results: Sequence[UnitResult]) -> Callable[[int, Instance], int]:
 
     def place(index: int, instance: Instance) -> int:
         of_file = places.get(instance.span.path)
-        if of_file is None:
-            return index
-        return of_file.get(index, len(of_file) + index)
+        return index if of_file is None else of_file.get(index, len(of_file) + index)
 
     return place
 

@@ -34,9 +34,7 @@ class PaddingConstant:
 
     def changed(self, extra: int) -> Edit | None:
         """Returns the edit of its definition that makes it larger by `extra`."""
-        if self.number is None:
-            return None
-        return Edit(self.number, str(self.value + extra))
+        return None if self.number is None else Edit(self.number, str(self.value + extra))
 
     def phrase(self, extra: int) -> str:
         """Returns the change in words: `PAD` = 4 instead of 1."""

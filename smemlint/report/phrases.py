@@ -151,9 +151,7 @@ def _fitting(names: Sequence[str]) -> list[str]:
 
 def advice(finding: Finding) -> str:
     """Returns what to write instead, in one line; empty when nothing was verified."""
-    if finding.fix is not None:
-        return fix_text(finding.fix)
-    return finding.help
+    return fix_text(finding.fix) if finding.fix is not None else finding.help
 
 
 def _named(instance: Instance, beside: Instance) -> str:

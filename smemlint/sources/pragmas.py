@@ -63,9 +63,7 @@ _PAIRS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 def pragmas_in(text: str, style: CommentStyle = CommentStyle.C) -> tuple[Pragma, ...]:
     """Returns all pragmas of a text, in order; malformed ones carry their problem."""
-    if MARK not in text:
-        return ()
-    return tuple(_found(text, 0, len(text), style))
+    return () if MARK not in text else tuple(_found(text, 0, len(text), style))
 
 
 def _found(text: str, start: int, end: int, style: CommentStyle) -> Iterator[Pragma]:

@@ -74,9 +74,7 @@ def _negated(x: Value, y: Value) -> Value:
     """Negates a predicate, which keeps its symbol, so that branches on both agree."""
     if x.constant == 1:
         x, y = y, x
-    if y.constant != 1:
-        return weak(x, y)
-    return Value(1 - x.base, sum_terms((), x.terms, -1))
+    return weak(x, y) if y.constant != 1 else Value(1 - x.base, sum_terms((), x.terms, -1))
 
 
 @dataclass(frozen=True, slots=True)

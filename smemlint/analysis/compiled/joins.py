@@ -166,9 +166,7 @@ def _steps(x: Lanes, y: Lanes, lanes: Mask | None) -> list[int] | None:
     apart = np.asarray(y - x)
     if lanes is None:
         first = apart[:, :1]
-        if not (apart == first).all():
-            return None
-        return sorted({int(n) for n in first[:, 0]})
+        return None if not (apart == first).all() else sorted({int(n) for n in first[:, 0]})
     rows = lanes.any(axis=1)
     apart, lanes = np.broadcast_to(apart, lanes.shape)[rows], lanes[rows]
     first = apart[np.arange(len(apart)), lanes.argmax(axis=1)]

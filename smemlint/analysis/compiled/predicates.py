@@ -143,9 +143,7 @@ def select(predicate: Value, x: Value, y: Value) -> Value:
         return x
     if predicate.known is not False and not predicate.terms:
         chosen = pick(np.asarray(predicate.base) != 0, x, y)
-        if predicate.known is True:
-            return chosen
-        return _where_known(chosen, predicate)
+        return chosen if predicate.known is True else _where_known(chosen, predicate)
     if is_uniform(predicate):
         return join_uniform(x, y)
     if x.is_top or y.is_top:

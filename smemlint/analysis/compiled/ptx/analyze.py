@@ -76,9 +76,7 @@ def ptx_facts(
 
 
 def _why_empty(text: str) -> str:
-    if not any(mark in text for mark in MARKS):
-        return "holds no PTX"
-    return "holds no kernel"
+    return "holds no PTX" if not any(mark in text for mark in MARKS) else "holds no kernel"
 
 
 class _FileReader:

@@ -160,6 +160,4 @@ def _scaled(x: Linear, factor: int) -> Linear:
 
 
 def _product(x: Linear, y: Linear) -> Linear:
-    if x.form.terms:
-        return _scaled(x, y.constant)
-    return _scaled(y, x.constant)
+    return _scaled(x, y.constant) if x.form.terms else _scaled(y, x.constant)

@@ -34,6 +34,4 @@ def bases(value: Value) -> tuple[tuple[int, ...], ...] | None:
 
 def reason_of(value: Value) -> Reason | None:
     """Returns why a value is not known; None where nothing says so."""
-    if isinstance(value, Unknown | Tensor):
-        return value.reason
-    return None
+    return value.reason if isinstance(value, Unknown | Tensor) else None

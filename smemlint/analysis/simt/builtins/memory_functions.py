@@ -70,9 +70,7 @@ def _unit(side: Pointer, other: Value, bytes_: int) -> int:
     known = min(WORD, obj.shared.alignment, scev_of(offset).alignment)
     is_local = isinstance(other, Pointer) and other.object.space is Space.LOCAL
     is_set_in_one_place = isinstance(other, AffineInt) and offset.constant is not None
-    if bytes_ <= _EXPANDED or is_local or is_set_in_one_place:
-        return known
-    return 1
+    return known if bytes_ <= _EXPANDED or is_local or is_set_in_one_place else 1
 
 
 def _emit(

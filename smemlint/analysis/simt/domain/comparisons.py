@@ -64,9 +64,7 @@ def compare(op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
 
 def truth(a: AffineInt) -> AffineInt | Unknown:
     """Returns the value as a condition."""
-    if a.type.is_bool and not a.terms:
-        return a
-    return compare("!=", a, AffineInt(0))
+    return a if a.type.is_bool and not a.terms else compare("!=", a, AffineInt(0))
 
 
 def _is_place_of_block(term: tuple[Symbol, Lanes]) -> bool:

@@ -54,6 +54,4 @@ def _width(name: str, bounds: Value) -> int | None:
     """
     packed = bounds.constant if isinstance(bounds, AffineInt) else None
     last = 0 if name == "__shfl_up_sync" else WARP - 1
-    if packed is None or packed & 0x1F != last:
-        return None
-    return WARP - (packed >> 8 & 0x1F)
+    return None if packed is None or packed & 0x1F != last else WARP - (packed >> 8 & 0x1F)

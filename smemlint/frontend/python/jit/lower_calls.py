@@ -46,9 +46,7 @@ def lower_call(lowering: Lowering, node: ast.Call) -> ir.Expression:
         callee = lowering.expression(node.func)
         return lowering.make.call_of(callee, [lowering.expression(a) for a in bound], node)
     wrapped = _wrapped_kernel(lowering, node)
-    if wrapped is not None:
-        return wrapped
-    return lowering.opaque(node, arguments)
+    return wrapped if wrapped is not None else lowering.opaque(node, arguments)
 
 
 def _bound(definition: Definition, node: ast.Call) -> list[ast.expr] | None:
