@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _reader(result: Result, settings: Settings, sources: Sequence[Source]) -> Callable[[str], str]:
     """Returns a function that reads the files that findings stand in."""
     texts = {s.path: s for s in sources}
-    sandbox = Sandbox.joined((s.sandbox for s in sources), *settings.include_dirs)
+    sandbox = Sandbox.joined((s.sandbox for s in sources), *settings.include_dir)
     compiled = {f.span.path for f in result.findings if f.access is not None and f.access.origin}
 
     def text_of(path: str) -> str:

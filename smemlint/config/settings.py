@@ -103,19 +103,9 @@ class Settings:
         return (self.arch, *self.further_archs)
 
     @property
-    def defines(self) -> Mapping[str, str]:
-        """Macros that are defined."""
-        return self.define
-
-    @property
     def undefines(self) -> frozenset[str]:
         """Macros that are known not to be."""
         return frozenset(self.undefine)
-
-    @property
-    def include_dirs(self) -> tuple[str, ...]:
-        """Where quoted includes are looked for."""
-        return self.include_dir
 
     def most_ways(self, code: str, name: str) -> float:
         """Returns how many ways a rule accepts without a finding; 1 unless something is set."""

@@ -74,7 +74,7 @@ class Cache(ResultStore):
         self._key = ""
         self._began = time.time_ns()
         self._by_path = {source.path: source for source in sources}
-        include_dirs = {d for s in sources for d in configuration.for_file(s.path).include_dirs}
+        include_dirs = {d for s in sources for d in configuration.for_file(s.path).include_dir}
         own = (source.sandbox for source in sources)
         self._sandbox = Sandbox.joined(own, *sorted(include_dirs))
         self._stamps = {path: self._sandbox.stamp(path) for path in self._by_path}

@@ -106,7 +106,7 @@ def _compiled(compiler: Compiler, task: tuple[Source, Settings]) -> Source:
 def _flags(settings: Settings) -> list[str]:
     """Returns macros and include folders, as the analysis has them."""
     return [
-        *(f"-D{name}={text}" for name, text in settings.defines.items()),
+        *(f"-D{name}={text}" for name, text in settings.define.items()),
         *(f"-U{name}" for name in sorted(settings.undefines)),
-        *(f"-I{Path(folder).absolute()}" for folder in settings.include_dirs),
+        *(f"-I{Path(folder).absolute()}" for folder in settings.include_dir),
     ]

@@ -89,7 +89,7 @@ def select_and_suppress(
         return Selection(settings_at(path)).reports(code, name, path)
 
     included = {f.span.path for f in findings if not _is_compiled(f)}.difference(texts)
-    folders = {folder for path in included for folder in settings_of(path).include_dirs}
+    folders = {folder for path in included for folder in settings_of(path).include_dir}
     sandbox = Sandbox.joined((s.sandbox for s in sources), *sorted(folders))
     texts.update({path: Source(path, sandbox.text(path) or "") for path in included})
     selected = [f for f in findings if reports(f.code, f.name, f.span.path)]

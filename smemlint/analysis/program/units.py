@@ -99,7 +99,7 @@ class ProgramIndex:
         """What the files of the run may read, and the include folders of the settings."""
         own = (source.sandbox for source in self.sources.values())
         given = self.settings.build_path if "build-path" in self.settings.given else ""
-        return Sandbox.joined(own, *self.settings.include_dirs, given)
+        return Sandbox.joined(own, *self.settings.include_dir, given)
 
     def unit(self, path: str) -> Unit:
         """Returns the translation unit with this root, with includes from elsewhere in the run.
@@ -163,9 +163,9 @@ class ProgramIndex:
         settings, flags = self.settings, self._build(path).flags
         options = LoadOptions(
             arch=settings.arch if "arch" in settings.given else flags.arch(settings.arch),
-            defines={**flags.defines, **settings.defines},
-            undefines=(flags.undefines | settings.undefines) - settings.defines.keys(),
-            include_dirs=(*settings.include_dirs, *flags.include_dirs),
+            defines={**flags.defines, **settings.define},
+            undefines=(flags.undefines | settings.undefines) - settings.define.keys(),
+            include_dirs=(*settings.include_dir, *flags.include_dirs),
             forced_includes=flags.forced_includes,
             read=self.read,
             refusal=self.refusal,
@@ -209,7 +209,7 @@ class ProgramIndex:
     def built_with(self, unit: Unit) -> tuple[Assumption, ...]:
         """Returns what a unit takes from its build."""
         build = self._build(unit.path)
-        decided = {*self.settings.defines, *self.settings.undefines}
+        decided = {*self.settings.define, *self.settings.undefines}
         return tuple(
             Assumption(Topic.BUILD, f"`{name}` is `{value}`: {build.origin} says so", name)
             for name, value in build.flags.defines.items()
@@ -237,7 +237,7 @@ class ProgramIndex:
     @cached_property
     def _included_files(self) -> IncludedFiles:
         def given(path: str) -> tuple[str, ...]:
-            return (*self.settings.include_dirs, *self._build(path).flags.include_dirs)
+            return (*self.settings.include_dir, *self._build(path).flags.include_dirs)
 
         return IncludedFiles(self.sources, given)
 
