@@ -144,3 +144,21 @@ def test_a_complex_number_is_stored_as_one_and_its_parts_are_loaded(
     found = accesses(tmp_path, "32", body, dtype)
     assert widths(found, AccessKind.STORE) == [stored]
     assert widths(found, AccessKind.LOAD) == [loaded]
+
+
+@pytest.mark.parametrize(
+    ("extent", "stride", "certainty"),
+    [("SIZES[0]", 2, "sampled"), ("SIZES[0]", 1, "assumed"), ("2048", 2, "assumed")],
+)
+def test_a_guessed_block_is_none_of_an_array_of_any_size(extent, stride, certainty, tmp_path):
+    """It may have eight elements, and the block eight threads: no two of them meet in a bank."""
+    path = tmp_path / "k.py"
+    path.write_text(
+        "from numba import cuda, float32\nfrom sizes import SIZES\n@cuda.jit\ndef k(a, n):\n"
+        f"    s = cuda.shared.array({extent}, float32)\n    t = {stride} * cuda.threadIdx.x\n"
+        "    if t < n:\n        s[t] = a[t]\n"
+    )
+    facts, crashed = analyze([Source(str(path))], Settings())
+    ((access,),) = [kernel.accesses for kernel in facts.kernels]
+    assert not crashed
+    assert access.certainty.value == certainty

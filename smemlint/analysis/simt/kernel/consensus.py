@@ -33,7 +33,7 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
     if len(facts) == 1:
         return first
     facts = sorted(facts, key=lambda f: any(_reaches_outside(a, warps=1) for a in f.accesses))
-    first = facts[0]
+    first = _inside_its_arrays(facts[0])
     others = [{(a.span, a.kind): a for a in f.accesses} for f in facts[1:]]
     accesses = []
     for access in first.accesses:
@@ -49,6 +49,28 @@ def consensus(facts: Sequence[KernelFacts], why: Reason = _DIFFERS) -> KernelFac
             access = replace(access, advice="", advised=None)
         accesses.append(access)
     return replace(first, accesses=tuple(accesses))
+
+
+def _inside_its_arrays(facts: KernelFacts) -> KernelFacts:
+    """Returns a guess at a block, with samples where no such block may run the code.
+
+    Where a warp leaves an array, a condition keeps some of its lanes inside; where it is not known
+    how many elements an array has, they may be as few as the lanes that meet in no bank.
+    """
+    if facts.instance.origin:
+        return facts
+    accesses = (
+        as_sample(a, _DIFFERS)
+        if _reaches_outside(a, warps=1) or (_is_of_any_size(a) and _conflicts(a))
+        else a
+        for a in facts.accesses
+    )
+    return replace(facts, accesses=tuple(accesses))
+
+
+def _is_of_any_size(access: Access) -> bool:
+    array = access.array
+    return array is not None and array.bytes is None and not array.is_dynamic
 
 
 def are_alike(a: KernelFacts, b: KernelFacts) -> bool:
