@@ -182,6 +182,16 @@ def test_statements_that_are_not_followed_are_said(statement, tmp_path):
     assert notes[0].reason.code == "not-modelled"
 
 
+def test_members_of_records_are_said(tmp_path):
+    text = HEAD + (
+        "from shapes import particle\n@cuda.jit\ndef k(a):\n"
+        "    s = cuda.shared.array(256, particle)\n    s[3].x = a[0]\n    s[4].y += a[1]\n"
+        "    a[2] = s[5].x\nk[1, 32](a)\n"
+    )
+    notes = [n for kernel in facts_of(text, tmp_path).kernels for n in kernel.not_analysed]
+    assert [n.span.line for n in notes] == [8, 9, 10]
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -364,6 +364,9 @@ class _FunctionLowering:
             return make.assign(make.name(name, target), value, node)
         if isinstance(target, ast.Subscript):
             return make.assign(self.values.expression(target), value, node)
+        if isinstance(target, ast.Attribute) and self.values.dialect is not None:
+            parts = (self.values.expression(target.value), value)  # a member of a record
+            return ir.Opaque(make.spelling(target), parts, at=make.place(target))
         return value
 
     def _unpack(
