@@ -105,7 +105,7 @@ def _tested(index: AffineInt, extent: AffineInt, *, is_counted: bool) -> AffineI
     """Returns an index that is not negative, which the compiler tests if it does not know that.
 
     What is added to a negative one hides what divides the index from ptxas: where the extent is a
-    power of two, `(t & 1 << 31) >> 21`, or the size of dynamic memory. `s[2 * t]` and
+    power of two, `(t & 1 << 31) >> 21`, odd, or the size of dynamic memory. `s[2 * t]` and
     `s[2 * t + 1]` are two LDS, in 1000 elements they may be one LDS.64; so may they, whatever the
     extent, where a loop counts or Python divides: `8 * t + k`, `t // 4 * 8 + 1`. All elements of a
     row have one test of its number (numba-cuda 0.30.4, NVVM and ptxas 13.5.37, sm_90).
@@ -116,7 +116,7 @@ def _tested(index: AffineInt, extent: AffineInt, *, is_counted: bool) -> AffineI
         return index
     size = extent.constant
     is_plain = all(key.startswith("threadIdx") for key, _ in form.terms) and not is_counted
-    if size is None or (is_plain and not size & (size - 1)):
+    if size is None or size % 2 or (is_plain and not size & (size - 1)):
         form = replace(form, alignment=1, ptxas_alignment=1)
     elif int(np.min(index.base)) & form.alignment - 1:
         form = replace(form, ptxas_alignment=1, is_open=True)
