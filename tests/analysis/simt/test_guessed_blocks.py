@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import accesses_of
 from figures import facts_in
 
 KERNEL = """
@@ -198,3 +199,16 @@ def test_a_kernel_names_its_axes_by_a_group(declared: str, x: str, y: str):
     (kernel,) = facts_in(a_cu=GROUP.format(declared=declared, x=x, y=y)).kernels
     (access,) = kernel.accesses
     assert (kernel.instance.block, access.certainty) == ((32, 8, 1), "sampled")
+
+
+@pytest.mark.parametrize(("most", "certainty"), [(256, "sampled"), (64, "assumed")])
+def test_the_most_threads_of_a_launch_are_not_those_of_a_block_that_leaves_its_array(
+    most, certainty
+):
+    text = f"""
+__global__ void __launch_bounds__({most}) k(float4 *g) {{
+  __shared__ float4 s[64];
+  s[threadIdx.x] = g[threadIdx.x];
+}}"""
+    (access,) = accesses_of(text)
+    assert access.certainty.value == certainty

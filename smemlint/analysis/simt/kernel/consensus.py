@@ -9,6 +9,8 @@ from smemlint.analysis.simt.domain.environment import MAX_THREADS
 from smemlint.facts import Access, Certainty, Instance, KernelFacts
 from smemlint.reasons import Reason, ReasonCode, Topic
 
+LAUNCH_BOUNDS = "__launch_bounds__"
+"""The origin of a block of which a kernel tells the most threads."""
 _DIFFERS = Reason(
     ReasonCode.UNKNOWN_BLOCK, "the block shape is not known, and the figure depends on it"
 )
@@ -122,11 +124,12 @@ def _refutes(access: Access, instance: Instance) -> bool:
     """Returns whether the access leaves its array because the block is a guess.
 
     Of a shape that nothing gives, the first warp tells; of one that the host code gives on a path
-    which it may not take, any warp.
+    which it may not take, and of the most threads that a launch may have, any warp.
     """
     if access.conditions:
         return False
-    if any(a.topic is Topic.HOST for a in access.assumptions):
+    is_most = instance.origin == LAUNCH_BOUNDS
+    if is_most or any(a.topic is Topic.HOST for a in access.assumptions):
         return _reaches_outside(access)
     return not instance.origin and _reaches_outside(access, warps=1)
 

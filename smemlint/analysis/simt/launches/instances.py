@@ -23,6 +23,7 @@ from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import AffineInt, number
 from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.kernel.consensus import LAUNCH_BOUNDS
 from smemlint.analysis.simt.kernel.parameters import guessed_scope
 from smemlint.analysis.simt.kernel.task import KernelTask, Passed
 from smemlint.analysis.simt.launches.bindings import is_bound, is_known, scope_text, shown_scope
@@ -52,7 +53,6 @@ from smemlint.frontend.program import Function, Unit
 from smemlint.reasons import PLACE, Assumption, Line, Topic
 
 _LAUNCH = f"launch at {PLACE}"
-_BOUNDS = "__launch_bounds__"
 
 _Text = tuple[tuple[str, str], ...]
 _Group = tuple[_Text, Block | None, bool]
@@ -232,7 +232,7 @@ class Instances:
         axes = self._axes_of(function) if not y == z == 1 else frozenset()
         if bound is not None:
             counted = blocks_of(bound, axes) if axes else [(bound, 1, 1)]
-            known, origin = f"`{_BOUNDS}` counts {bound} threads", _BOUNDS
+            known, origin = f"`{LAUNCH_BOUNDS}` counts {bound} threads", LAUNCH_BOUNDS
             return self._for_shapes(function, scope, counted, known, assumptions, None, origin)
         several: Sequence[Block] = CUBE_SHAPES if "z" in axes and z != 1 else PLANE_SHAPES
         shapes = several if axes else FLAT_SHAPES
@@ -283,7 +283,7 @@ class Instances:
         bound = self._launch_bound(function, scope)
         whole = filled(launch.extents, bound) if bound is not None else None
         if whole is not None and within([whole], launch.limits):
-            return [self._task(function, scope, whole, _BOUNDS, assumptions, launch)]
+            return [self._task(function, scope, whole, LAUNCH_BOUNDS, assumptions, launch)]
         if x is None or x < 1 or (y is not None and z is not None):
             return []
         guesses = {
