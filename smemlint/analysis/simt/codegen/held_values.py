@@ -65,6 +65,11 @@ class Held:
             and scope[-1] >> 1 == load.joined >> 1
         )
 
+    @property
+    def is_of_both_ways(self) -> bool:
+        """Whether both ways of a branch have it, see `joined_with`."""
+        return self.first is not None and len(self.first.scope) < len(self.event.scope)
+
     def joined_with(self, other: Event) -> Event | None:
         """Returns since when a register has what lies there, if the other way accesses it, too."""
         one, way = self.event, self.event.scope

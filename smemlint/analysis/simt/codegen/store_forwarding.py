@@ -227,6 +227,8 @@ class _Registers:
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
                 access.is_near = access.is_unread = False
+                if not is_join and access.is_of_both_ways:
+                    access.first = None
                 if access.is_lost:
                     del accesses[key]
 

@@ -92,3 +92,27 @@ def test_a_load_on_a_way_that_data_choose_may_be_of_fewer_threads():
     source = SOURCE.replace("t > 37", "in[t + 9] > 0")
     found = accesses_of(source.format(way="s[4 * t] = 3;", other="", between="", read=READ))
     assert next(a for a in found if a.kind is AccessKind.LOAD).certainty is Certainty.UNKNOWN
+
+
+def test_buffers_that_a_loop_exchanges_are_loaded_behind_it():
+    """What both ways of the last iteration stored is of one buffer or the other to nvcc."""
+    found = accesses_of(
+        """
+__global__ void k(float *y, const float *in, int n) {
+  __shared__ float s[512];
+  float *from = s, *to = s + 256;
+  int t = threadIdx.x;
+  from[t] = in[t];
+  for (unsigned d = 1; d < blockDim.x; d *= 2) {
+    __syncthreads();
+    if (t >= d) to[t] = from[t] + from[t - d]; else to[t] = from[t];
+    float *other = from;
+    from = to;
+    to = other;
+  }
+  y[t] = from[t];
+}
+void run(float *y, int n) { k<<<1, 256>>>(y, y, n); }
+"""
+    )
+    assert [a.instructions for a in found if a.span.line == 14] == [8]
