@@ -38,6 +38,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     FloatType,
     IntType,
     RecordType,
+    is_16_bit_float,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
@@ -83,9 +84,15 @@ def pieces_read(ev: Evaluator, ctype: CType, node: ir.Node) -> tuple[list[tuple[
         return [], is_open
     align = ctype.align if isinstance(ctype, RecordType) else ctype.size
     sizes = {size for _, size in scalars}
-    if min(sizes) < WORD and not (align > max(sizes) >= WORD) and isinstance(ctype, RecordType):
+    if min(sizes) < WORD and isinstance(ctype, RecordType) and not _is_in_words(ctype, max(sizes)):
         return _joined(ctype, scalars, read), is_open
     return _in_slots(read, min(align, WIDEST_ACCESS)), is_open
+
+
+def _is_in_words(ctype: RecordType, largest: int) -> bool:
+    """Returns whether a class is loaded in words; a half has a copy operator of its own."""
+    halves = any(is_16_bit_float(member.type) for member in ctype.members)
+    return ctype.align > largest >= WORD and not halves
 
 
 def _in_slots(read: Sequence[Bytes], slot: int) -> list[Bytes]:

@@ -136,6 +136,7 @@ def test_members_that_are_read_become_words_and_these_are_fused(members, read, i
         ("short a, b; int c;", 8, ("b",), [2]),
         ("float2 a; float b; int c; short d, e; char f;", 8, ("b", "e", "f"), [4, 8]),
         ("float2 a; float b; int c; short d, e; char f;", 8, ("a.x", "a.y", "d"), [2, 8]),
+        ("float a; half b; char c; float d;", 8, ("a", "b"), [4, 2]),
         ("float a; short b, c; double d;", 16, ("a", "b"), [8]),
         ("float a; short b, c; double d;", 16, ("a", "b", "d"), [8, 8]),
     ],
