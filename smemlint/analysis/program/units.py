@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import posixpath
 import re
 from collections import deque
@@ -64,6 +65,7 @@ class ProgramIndex:
         self._dependencies_of: dict[str, Dependencies] = {}
         self._steps: dict[str, int] = {}
         self._charged: set[str] = set()
+        self._dropped = 0  # characters of units that may still be in memory
 
     def read(self, path: str) -> str | None:
         """Returns the text of a file of the run, or of one that it includes; see `refusal`."""
@@ -132,7 +134,8 @@ class ProgramIndex:
     def begin_task(self) -> Dependencies:
         """Begins a result of its own; returns what it will rest on.
 
-        Of the units that earlier tasks read, keeps the latest: others would fill memory.
+        Of the units that earlier tasks read, keeps the latest: others would fill memory, as old
+        garbage, too, which the collector comes to once in a hundred times.
 
         What is kept does not tell which tasks this process had: a task takes as many steps in any.
         """
@@ -140,11 +143,16 @@ class ProgramIndex:
         self._charged.clear()
         kept = 0
         for path in reversed(tuple(self._units)):
-            kept += self.characters(self._units[path])
+            size = self.characters(self._units[path])
+            kept += size
             if kept > MAX_EARLIER_CHARACTERS:
                 del self._units[path], self._dependencies_of[path]
+                self._dropped += size
             else:
                 self._units[path].memory.clear()
+        if self._dropped > MAX_EARLIER_CHARACTERS:
+            self._dropped = 0
+            gc.collect()
         return self.dependencies
 
     def renewed(self) -> ProgramIndex:
