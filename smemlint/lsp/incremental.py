@@ -283,7 +283,7 @@ class _Known:
                 _Launch(*_number_of(launch.function, units), replace(launch, function=_NOBODY))
                 for launch in found.launches
             )
-            self._memory.runs.keep(key, _Run(kept, replace(found, launches=()), context))
+            self._memory.runs.keep(key, _Run(kept, replace(found, launches=(), begun=()), context))
         return found
 
     # ---- units

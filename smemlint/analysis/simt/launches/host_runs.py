@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from itertools import product
+from itertools import product, zip_longest
 from math import prod
 
 from smemlint.analysis.simt.domain.environment import Scope
@@ -45,6 +45,7 @@ class HostRun:
         unnamed: see `LaunchPolicy`; at places where no kernel is known.
         unfollowed: see `LaunchPolicy`.
         kept: see `HostPolicy`.
+        begun: the runs on every path, where ways through open choices may tell more.
     """
 
     launches: tuple[Launch, ...]
@@ -55,6 +56,7 @@ class HostRun:
     unnamed: Mapping[Span, int | None] = field(default_factory=dict)
     unfollowed: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
+    begun: tuple[LaunchPolicy, ...] = ()
 
     def is_enough_for(self, kernel: str) -> bool:
         """Returns whether no way through open choices tells more of a kernel's launches."""
@@ -73,6 +75,7 @@ class Host:
         launching: see `HostPaths`.
         has_no_caller: no call tells its template arguments; those that are written anywhere do.
         kernel: name of the one that is asked for; none for all that it launches.
+        begun: its runs on every path, where it was run for another kernel; else none.
     """
 
     unit: Unit
@@ -81,6 +84,7 @@ class Host:
     launching: frozenset[str]
     has_no_caller: bool = False
     kernel: str = ""
+    begun: tuple[LaunchPolicy, ...] = ()
 
 
 def launches_of(host: Host) -> HostRun:
@@ -96,14 +100,16 @@ def launches_of(host: Host) -> HostRun:
     is_template = host.has_no_caller and is_of_template((unit, *linked), function)
     if is_template:
         scopes, left = instantiations_of(unit, linked, function)
-    runs = [_run_under(host, scope) for scope in scopes or [{}]]
+    runs = [_run_under(host, *known) for known in zip_longest(scopes or [{}], host.begun)]
     is_uninstantiated = is_template and not scopes
     found = (
         replace(launch, is_uninstantiated=is_uninstantiated, left=left)
         for run in runs
         for launch in run.launches
     )
-    return _joined_runs(found, runs)
+    joined = _joined_runs(found, runs)
+    begun = tuple(policy for run in runs for policy in run.begun)
+    return replace(joined, begun=begun if joined.left_open else ())
 
 
 def instantiations_of(unit: Unit, linked: Sequence[Unit], function: Function) -> Instantiations:
@@ -114,7 +120,7 @@ def instantiations_of(unit: Unit, linked: Sequence[Unit], function: Function) ->
     return written_instantiations(ev, policy.linked, function)
 
 
-def _run_under(host: Host, scope: Scope) -> HostRun:
+def _run_under(host: Host, scope: Scope, begun: LaunchPolicy | None) -> HostRun:
     unit, linked, launching = host.unit, host.linked, host.launching
     units = tuple(dict.fromkeys((unit, *linked)))
 
@@ -134,9 +140,10 @@ def _run_under(host: Host, scope: Scope) -> HostRun:
         policy.is_cut = not is_whole or policy.loses_code
         return policy
 
-    strict = run(known)
+    strict = begun or run(known)
+    on_every_path = _joined_runs(strict.launches, [strict])
     left_open = _open_kernels(strict.launches)
-    on_every_path = replace(_joined_runs(strict.launches, [strict]), left_open=left_open)
+    on_every_path = replace(on_every_path, left_open=left_open, begun=(strict,))
     if host.kernel and on_every_path.is_enough_for(host.kernel):
         return on_every_path
     runs, latest = [strict], strict.launches
@@ -163,7 +170,8 @@ def _run_under(host: Host, scope: Scope) -> HostRun:
     found += _of_other_places(latest, found)
     found += _of_other_places(strict.launches, found)
     kept = set(found).union(*(policy.with_unknowns for policy in runs))
-    return _joined_runs(_marked(found, [n for n in latest if n not in kept]), runs)
+    joined = _joined_runs(_marked(found, [n for n in latest if n not in kept]), runs)
+    return replace(joined, begun=(strict,))
 
 
 def _with_blocks(launches: Iterable[Launch]) -> list[Launch]:

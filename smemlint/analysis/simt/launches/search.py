@@ -12,6 +12,7 @@ from smemlint.analysis.program.units import ProgramIndex, reachable
 from smemlint.analysis.simt.launches.host_code import LAUNCH_WORDS, HostCode, UnitHostCode, home_of
 from smemlint.analysis.simt.launches.host_runs import Host, HostRun
 from smemlint.analysis.simt.launches.instantiations import is_instantiated
+from smemlint.analysis.simt.launches.launches import LaunchPolicy
 from smemlint.analysis.simt.launches.open_parameters import Flows
 from smemlint.analysis.simt.launches.written_calls import written_calls
 from smemlint.frontend.line_searches import launched_names
@@ -252,12 +253,14 @@ class LaunchSearch:
             has_no_caller: see `Host`.
         """
         known = self._runs.setdefault((tuple(map(id, units)), id(function), has_no_caller), [])
+        begun: tuple[LaunchPolicy, ...] = ()
         for run in known:
-            is_alike = all((n in launching) == answer for n, answer in run.asked.items())
-            if is_alike and run.is_enough_for(kernel):
-                return run
+            if all((n in launching) == answer for n, answer in run.asked.items()):
+                if run.is_enough_for(kernel):
+                    return run
+                begun = run.begun
         owner = self.host_code(units).owner(function)
-        host = Host(owner, units, function, launching, has_no_caller, kernel)
+        host = Host(owner, units, function, launching, has_no_caller, kernel, begun)
         found = self._memo.launches(host)
         known.append(found)
         return found

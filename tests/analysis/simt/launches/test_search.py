@@ -9,7 +9,9 @@ from smemlint.analysis.analyze import analyze
 from smemlint.analysis.program.memo import Memo
 from smemlint.analysis.simt.analyze import Project
 from smemlint.analysis.simt.kernel.evaluate import evaluate_kernel
+from smemlint.analysis.simt.launches import host_runs
 from smemlint.analysis.simt.launches.host_code import HostCode, UnitHostCode
+from smemlint.analysis.simt.launches.host_functions import execute_host_function
 from smemlint.analysis.simt.launches.host_runs import Host, launches_of
 from smemlint.analysis.simt.launches.open_parameters import open_parameters
 from smemlint.analysis.simt.launches.written_calls import written_calls
@@ -623,6 +625,28 @@ void a(int given, float *g) {{
     assert {launch.block for launch in runs["other"].launches} == {(96, 1, 1), (64, 1, 1)}
     _, blocks = run_functions(a_cu=text)
     assert blocks == {(96, 1, 1)}
+
+
+def test_what_was_run_on_every_path_for_one_kernel_is_not_run_again_for_another(monkeypatch):
+    run: list[bool] = []
+
+    def spied(policy, function, template):
+        run.append(policy.paths.default_path)
+        return execute_host_function(policy, function, template)
+
+    monkeypatch.setattr(host_runs, "execute_host_function", spied)
+    body = "s[threadIdx.x] = *g;"
+    text = f"""__global__ void k(float *g) {{ __shared__ float s[99]; {body} }}
+__global__ void other(float *g) {{ __shared__ float s[99]; {body} }}
+void a(int given, float *g) {{
+  int n = 64;
+  if (given) n = given;
+  k<<<1, 96>>>(g);
+  other<<<1, n>>>(g);
+}}
+"""
+    assert {k.instance.block for k in facts_in(a_cu=text).kernels} == {(96, 1, 1), (64, 1, 1)}
+    assert run == [False, True]
 
 
 def test_single_paths_are_not_run_where_only_a_caller_may_tell_the_block():
