@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import field
 from functools import partial
 
-from smemlint.analysis.simt.codegen.branches.branch_shapes import branches_that_overwrite
+from smemlint.analysis.simt.codegen.branches.branch_shapes import (
+    branches_of_loops,
+    branches_that_overwrite,
+)
 from smemlint.analysis.simt.codegen.branches.branches_of_iterations import (
     Kept,
     branches_of_iterations,
@@ -43,6 +46,7 @@ class NodeFacts:
         overwriting: branches that change what was stored right before them.
         kept: branches that iterations go on with.
         without_jumps: the statements of blocks, those that jump forward as branches.
+        loops_around: of branches that their iterations make, the loops.
         chosen_stores: of branches, the stores that both ways make of other values, last first, and
             what the branch becomes with those up to there behind it.
     """
@@ -58,6 +62,7 @@ class NodeFacts:
     ending_ways: set[ir.Node] = field(default_factory=set)
     overwriting: set[ir.Node] = field(default_factory=set)
     kept: dict[ir.Node, Kept] = field(default_factory=dict)
+    loops_around: dict[ir.Node, ir.Loop] = field(default_factory=dict)
     chosen_stores: dict[ir.Node, list[tuple[ir.Assignment, Sequence[ir.BlockItem]]]] = field(
         default_factory=dict
     )
@@ -86,6 +91,7 @@ class NodeFacts:
         self.going_on.update(branches_that_go_on(block, self.mod_ref))
         self.ending_ways.update(branches_that_end_ways(block))
         self.overwriting.update(branches_that_overwrite(block))
+        self.loops_around.update(branches_of_loops(block))
         iterations = branches_of_iterations(block, partial(self.mod_ref, with_elements=True))
         for branch, kept in iterations.kept.items():
             self.kept.setdefault(branch, kept)  # the loops around a block are read before it

@@ -55,6 +55,14 @@ def statements(node: ir.Node) -> Sequence[ir.Node]:
     return node.block_items if isinstance(node, ir.Compound) else (node,)
 
 
+def branches_of_loops(block: ir.Compound) -> Iterator[tuple[ir.If, ir.Loop]]:
+    """Yields the branches that the iterations of a block's loops make, and the loops."""
+    for item in block.block_items:
+        while isinstance(item, LOOPS):
+            yield from ((each, item) for each in statements(item.stmt) if isinstance(each, ir.If))
+            item = item.stmt
+
+
 def is_branch(item: ir.Node) -> bool:
     """Returns whether a statement is a branch that surely stays."""
     return isinstance(item, ir.If) and keeps_branch(item) is not False

@@ -13,6 +13,17 @@ Of ways that end with several such, the last ones are, as far as nothing is comp
 of `s[4 * t] = A; s[4 * t + 1] = 1;` and the same of B and 2 one STS.64, and of `= 1`, `= 2` with
 `x * y`, `x + y` behind them an STS on each way and an STS behind the branch (nvcc 13.5.37).
 
+A load and a constant are one store, too, where the address is no part of the ways: LLVM merges
+stores through one pointer. Of such with a barrier behind the branch, in a loop that runs n times
+(nvcc 13.5.37, numba-cuda 0.30.4; an iteration of the four that it is unrolled to):
+
+| place | STS an iteration |
+| --- | --- |
+| `s[t]`, `s[p + 5]`, `w[threadIdx.y][t]`, `*r`; `*r` outside of loops | one |
+| `s[t + i]`, of the counter i; `int p = t + i; s[p]` | two |
+| the same in a branch that ends the body of `for`; of Numba's `range` | one; two |
+| `s[t]`, `r[4]`, `int p = 3 * t; s[p]` outside of loops | two |
+
 On a way of another branch, as in `else if`, each way keeps its store, whatever it stores.
 """
 
@@ -20,7 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smemlint.analysis.simt.codegen.branches.branch_shapes import PLACES, are_equal
+from smemlint.analysis.simt.codegen.branches.branch_shapes import (
+    PLACES,
+    are_equal,
+    is_element,
+    statements,
+)
 from smemlint.analysis.simt.codegen.branches.if_conversion import stays_a_branch
 from smemlint.analysis.simt.codegen.sunk_loads import is_near
 from smemlint.analysis.simt.domain.ctypes import PointerType
@@ -48,19 +64,53 @@ def chosen_stores(ev: Evaluator, branch: ir.If) -> Sequence[ir.BlockItem]:
         return ()
     chosen: Sequence[ir.BlockItem] = ()
     for store, instead in known[branch]:
-        if not _is_chosen(ev, store) or (len(instead) > 1 and not _is_plain(ev, branch.cond)):
+        if not _is_chosen(ev, branch, store) or (
+            len(instead) > 1 and not _is_plain(ev, branch.cond)
+        ):
             break
         chosen = instead
     return chosen
 
 
-def _is_chosen(ev: Evaluator, store: ir.Assignment) -> bool:
+def _is_chosen(ev: Evaluator, branch: ir.If, store: ir.Assignment) -> bool:
     assert isinstance(store.rvalue, ir.TernaryOp)
     return (
         leads_to_shared(ev, store.lvalue)
         and not _is_volatile(ev, store.lvalue)
-        and stays_a_branch(ev, store.rvalue) is False
+        and (stays_a_branch(ev, store.rvalue) is False or _has_address(ev, branch, store.lvalue))
     )
+
+
+def _has_address(ev: Evaluator, branch: ir.If, place: ir.Node) -> bool:
+    """Returns whether both ways of a branch store through one pointer, whatever they compute."""
+    match place:
+        case ir.UnaryOp(op="*", expr=ir.ID(name=name)):
+            found = ev.state.lookup(name)
+            return isinstance(found, Variable) and isinstance(found.type, PointerType)
+    facts = ev.state.node_facts
+    loop = facts.loops_around.get(branch)
+    if loop is None or isinstance(loop, ir.DoWhile):
+        return False
+    if isinstance(loop, ir.For) and not loop.tests_indices and statements(loop.stmt)[-1] is branch:
+        return True
+    changed = facts.mod_ref(loop)
+    root, indices = _parts(place)
+    names = frozenset[str]().union(*map(facts.names_in, indices))
+    is_loaded = any(is_element(node) for index in indices for node in index.walk())
+    if changed is None or is_loaded or not root:
+        return False
+    own = {each.name for each in loop.walk() if isinstance(each, ir.Decl)}
+    given = {each.name for each in changed.escapes if each.is_lvalue or each.is_address}
+    return not names & (own | given | changed.modified) and root not in own | changed.rebound
+
+
+def _parts(place: ir.Node) -> tuple[str, list[ir.Node]]:
+    """Returns the variable that an element belongs to, and its indices."""
+    indices: list[ir.Node] = []
+    while isinstance(place, ir.ArrayRef):
+        indices.append(place.subscript)
+        place = place.name
+    return (place.name if isinstance(place, ir.ID) else ""), indices
 
 
 def _choices(branch: ir.If) -> Iterator[tuple[ir.Assignment, Sequence[ir.BlockItem]]]:
