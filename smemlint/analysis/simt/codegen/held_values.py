@@ -29,6 +29,7 @@ class Held:
         is_asked_for: of a load: this iteration has it.
         is_near: it is of this basic block.
         is_lost: a store behind it may be to the same bytes; it may still be a dead one.
+        is_of_both_ways: both ways of a branch have it, see `joined_with`.
         first: since when a register has had what lies there; None for since the access itself.
         depth: how many loops that stay ones the compiler leaves it in.
     """
@@ -41,6 +42,7 @@ class Held:
     is_asked_for: bool = True
     is_near: bool = True
     is_lost: bool = False
+    is_of_both_ways: bool = False
     first: Event | None = None
 
     def answers(self, load: Event, offset: AffineInt) -> bool:
@@ -64,11 +66,6 @@ class Held:
             and scope[:-1] == load.scope
             and scope[-1] >> 1 == load.joined >> 1
         )
-
-    @property
-    def is_of_both_ways(self) -> bool:
-        """Whether both ways of a branch have it, see `joined_with`."""
-        return self.first is not None and len(self.first.scope) < len(self.event.scope)
 
     def joined_with(self, other: Event) -> Event | None:
         """Returns since when a register has what lies there, if the other way accesses it, too."""

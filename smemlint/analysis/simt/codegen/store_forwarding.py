@@ -228,7 +228,7 @@ class _Registers:
             for key, access in list(accesses.items()):
                 access.is_near = access.is_unread = False
                 if not is_join and access.is_of_both_ways:
-                    access.first = None
+                    access.first, access.is_of_both_ways = None, False
                 if access.is_lost:
                     del accesses[key]
 
@@ -281,9 +281,7 @@ class _Registers:
         if len(accesses) >= MAX_FORWARDED:
             _forget_one(accesses)
         accesses.pop(key, None)
-        is_store = event.kind is AccessKind.STORE
-        first = self._held_since(event, before)
-        accesses[key] = Held(event, len(self.out), is_store, len(self._kept), first=first)
+        accesses[key] = self._hold(event, before)
         self.out.append(event)
 
     def _left_to_others(self, load: Event, before: Held) -> Held:
@@ -302,13 +300,16 @@ class _Registers:
             self.out.append(replace(load, mask=others, issued=int(others.any())))
         return Held(load, len(self.out) - 1, False, len(self._kept), is_near=False)
 
-    def _held_since(self, event: Event, before: Held | None) -> Event | None:
-        """Returns since when a register has what lies there; None for since the access."""
+    def _hold(self, event: Event, before: Held | None) -> Held:
+        """Returns what a register holds from an access on, and since when."""
+        is_store = event.kind is AccessKind.STORE
+        held = Held(event, len(self.out), is_store, len(self._kept))
         joined = before.joined_with(event) if before is not None else None
         if joined is not None and self._is_computed_before(joined, before):
-            return joined
-        is_store = event.kind is AccessKind.STORE
-        return before.passed_on(event) if is_store and before is not None else None
+            held.first, held.is_of_both_ways = joined, True
+        elif is_store and before is not None:
+            held.first = before.passed_on(event)
+        return held
 
     def _is_computed_before(self, load: Event, before: Held | None) -> bool:
         at = before.at if before is not None else len(self.out)
