@@ -35,7 +35,7 @@ class OutOfBounds(Rule):
         known = [p for p in access.patterns if p.exact and (p.is_reached or not access.conditions)]
         for pattern in known:
             offsets = pattern.addresses - array.base
-            last = array.bytes - (pattern.width - pattern.spare)
+            last = array.bytes - pattern.reach
             if offsets.min() >= 0 and offsets.max() <= last:
                 continue
             lanes = access.addressing(pattern)
@@ -73,7 +73,7 @@ class OutOfBounds(Rule):
 def _end(access: Access, pattern: WarpPattern) -> int:
     """Returns the address behind the last byte that a lane of a pattern reads or writes."""
     reached = pattern.addresses[access.addressing(pattern)]
-    return int(reached.max(initial=-pattern.width)) + pattern.width - pattern.spare
+    return int(reached.max(initial=-pattern.reach)) + pattern.reach
 
 
 RULE = OutOfBounds()

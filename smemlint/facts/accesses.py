@@ -77,6 +77,11 @@ class WarpPattern:
     is_reached: bool = False
 
     @property
+    def reach(self) -> int:
+        """Bytes from a lane's address to the end of what the source reads or writes there."""
+        return self.width - self.spare
+
+    @property
     def ways(self) -> float:
         """Wavefronts over the larger of both ideals: a conflict that model and profiler see."""
         best = max(self.ideal, self.profiler_ideal)

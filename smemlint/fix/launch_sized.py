@@ -39,7 +39,7 @@ def _names_its_array(access: Access) -> bool:
 def _with_size(array: SharedArray, usage: Usage) -> SharedArray:
     """Returns the array with the bytes that are reached, and as many elements as begin rows."""
     patterns = [p for a in usage.accesses if a.array is array for p in a.patterns]
-    ends = (int(p.addresses[p.active].max(initial=array.base)) + p.width for p in patterns)
+    ends = (int(p.addresses[p.active].max(initial=array.base)) + p.reach for p in patterns)
     size = max(ends) - array.base
     rows = -(-size // ROW_BYTES)
     return replace(array, dims=(rows * ROW_BYTES // array.element_bytes,), bytes=size)

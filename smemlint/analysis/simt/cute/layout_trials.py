@@ -298,7 +298,7 @@ def _are_apart(one: _Group | None, other: _Group) -> bool:
 
 
 def _lies_outside(access: Access, place: range) -> bool:
-    reached = [p.addresses[p.active] + at for p in access.patterns for at in (0, p.width - 1)]
+    reached = [p.addresses[p.active] + at for p in access.patterns for at in (0, p.reach - 1)]
     return all(not ((r >= place.start) & (r < place.stop)).any() for r in reached)
 
 

@@ -144,7 +144,7 @@ def _reaches_outside(access: Access, warps: int = MAX_THREADS // 32) -> bool:
         if pattern.warp >= warps or not offsets.size:
             continue
         first = int(offsets.min()) if pattern.exact else 0
-        last = first + int(offsets.max()) - int(offsets.min()) + pattern.width
+        last = first + int(offsets.max()) - int(offsets.min()) + pattern.reach
         if first < 0 or last > array.bytes:
             return True
     return False

@@ -175,7 +175,16 @@ def execute_iterations(
         if plan is not None and plan.is_uncountable:
             is_left = True
         pragma = parts.node.pragma
-        mark_induction_pointers(items, run.atoms, pragma, shared, known, is_left=is_left)
+        mark_induction_pointers(
+            items,
+            run.atoms,
+            pragma,
+            shared,
+            known,
+            is_left=is_left,
+            is_from_constant=plan is not None and plan.is_from_constant and not plan.is_counted,
+            may_be_left=may_be_left(parts.body),
+        )
     state.trace.fence_between(run.starts[together::together], around)
     atoms = frozenset(run.atoms)
     return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)

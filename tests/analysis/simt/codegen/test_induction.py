@@ -229,9 +229,38 @@ def test_what_a_loop_from_a_thread_on_subtracts_from_a_constant_is_aligned_to_no
     assert found == {(4, Certainty.ASSUMED)}
 
 
-@pytest.mark.parametrize("end", [64, "n"])
-def test_what_a_loop_subtracts_from_a_constant_for_all_threads_is_free(end):
-    loop = f"\n#pragma unroll 1\nfor (int k = 0; k < {end}; k += 2) "
-    body = loop + "a += s[62 - k] * s[63 - k];"
-    found = accesses_of(BLOCKS.replace("LOOP", body).replace("ALIGN", ""))
-    assert [a.ways for a in found if a.kind is AccessKind.LOAD] == [1, 1]
+@pytest.mark.parametrize(
+    ("head", "body", "found"),
+    [
+        ("int k = 0; k < 64; k += 2", "s[62 - k] * s[63 - k]", ({8}, 32)),
+        ("int k = 1; k < 64; k += 2", "s[63 - k] * s[64 - k]", ({8}, 32)),
+        ("int k = 0; k < 64; k += 2", "s[63 - k] * s[64 - k]", ({4}, 64)),
+        ("int k = 0; k < 64; k += 4", "s[60 - k] * s[61 - k] * s[62 - k]", ({16}, 16)),
+        ("int k = 0; k < 64; k += 4", "s[60 - k] * s[61 - k] * s[65 - k]", ({4, 8}, 32)),
+        ("int k = 0; k < 64; k += 2", "s[62 - k] * s[63 - k]; if (n == k) break", ({4}, 64)),
+        ("int k = 0; k < 64; k += 2", "s[62 + 2 * n - k] * s[63 + 2 * n - k]", ({4}, 64)),
+    ],
+)
+def test_what_a_loop_from_a_constant_on_subtracts_for_all_threads_is_as_aligned_as_it_is(
+    head, body, found
+):
+    # nvcc 13.5.37
+    loop = f"\n#pragma unroll 1\nfor ({head}) {{ a += {body}; }}"
+    (kinds, number) = in_blocks(loop)
+    assert ({width for width, _ in kinds}, number) == found
+    assert {certainty for _, certainty in kinds} == {Certainty.ASSUMED}
+
+
+@pytest.mark.parametrize(
+    ("place", "end", "certainty"),
+    [
+        ("1024 - 64 * k + 2 * t", 16, Certainty.SAMPLED),  # nvcc 13.5.37: an LDS.64
+        ("(15 - k) * 64 + 2 * t", 16, Certainty.SAMPLED),  # two LDS, as those below
+        ("1024 - 64 * k + 2 * t", "n", Certainty.ASSUMED),
+        ("510 - 2 * t + 64 * k", 16, Certainty.ASSUMED),
+    ],
+)
+def test_what_it_subtracts_from_the_place_of_a_thread_is_open(place, end, certainty):
+    loop = f"\n#pragma unroll 1\nfor (int k = 0; k < {end}; k++) a += s[{place}] * s[{place} + 1];"
+    found, _ = in_blocks(loop)
+    assert found == {(4, certainty)}
