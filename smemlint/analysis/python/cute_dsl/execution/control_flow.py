@@ -87,7 +87,7 @@ class ControlFlow:
             test = replace(test, is_uniform=True)
             if interpreter.frames:
                 text, function = self.run.texts.text_of(node), interpreter.frames[-1].function.node
-                self.run.settling.enter(text, function, node)
+                self.run.settling.branches[node] = text, function
         if isinstance(test, bool):
             if test and isinstance(node.body[-1], ast.Raise) and not interpreter.open_paths:
                 self.run.refused.append(node.test)

@@ -42,7 +42,6 @@ from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.guesses import Guess
 from smemlint.analysis.python.cute_dsl.execution.outside.selection import Selection, constructors
-from smemlint.analysis.python.cute_dsl.execution.outside.settling import needed
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import (
     Switch,
     switches_to,
@@ -388,7 +387,7 @@ class _File:
     ) -> list[KernelFacts]:
         """Returns kernels with what they do where a condition settles a number that is open."""
         places = [a.span for f in agreed for a in f.accesses if not a.certainty.is_decided]
-        found = needed(first.state.settling.blocks, places) if not guess.settled else {}
+        found = first.state.settling.around(places) if not guess.settled else {}
         for numbers, at in list(found.items())[:MAX_DSL_SETTLED]:
             other = replace(guess, settled=numbers)
             _, again = self._agreed(entry, other, self._selection.guessed(entry, other)[1])

@@ -6,7 +6,7 @@ Inside such a branch a kernel does what it does for that number, which another e
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import field
 
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import definitions_of
@@ -26,10 +26,10 @@ class Settling:
     """What an execution shows of the numbers that its conditions settle.
 
     Attributes:
-        blocks: places of blocks -> numbers that have their values there.
+        branches: of the compilation whose conditions are open, each with its file and function.
     """
 
-    blocks: dict[Span, dict[Settled, None]] = field(default_factory=dict)
+    branches: dict[ast.If, tuple[PythonText, ast.FunctionDef]] = field(default_factory=dict)
     _compared: dict[ast.Compare, Settled | None] = field(default_factory=dict)
 
     def compare(self, node: ast.Compare, one: Value, other: Value) -> None:
@@ -41,14 +41,21 @@ class Settling:
                 if self._compared.setdefault(node, found) != found:
                     self._compared[node] = None
 
-    def enter(self, text: PythonText, function: ast.FunctionDef, node: ast.If) -> None:
-        """Takes note of the numbers that are settled in the body of a branch."""
-        first, last = text.span(node.body[0]), text.span(node.body[-1])
-        body = Span(first.path, first.line, first.column, last.end_line, last.end_column)
-        for compared in _conjuncts(text, function, node.test):
-            found = self._compared.get(compared)
-            if found is not None:
-                self.blocks.setdefault(body, {})[found] = None
+    def around(self, places: Collection[Span]) -> dict[tuple[Settled, ...], set[Span]]:
+        """Returns the numbers that are settled around places, each time with these."""
+        numbers: dict[Span, set[Settled]] = {}
+        for node, (text, function) in self.branches.items():
+            first, last = text.span(node.body[0]), text.span(node.body[-1])
+            inside = [p for p in places if _is_within(p, first, last)]
+            compared = _conjuncts(text, function, node.test) if inside else ()
+            settled = set(filter(None, map(self._compared.get, compared)))
+            for place in inside if settled else ():
+                numbers.setdefault(place, set()).update(settled)
+        found: dict[tuple[Settled, ...], set[Span]] = {}
+        for place in places:
+            if place in numbers:
+                found.setdefault(tuple(sorted(numbers[place])), set()).add(place)
+        return found
 
 
 def _conjuncts(
@@ -71,20 +78,6 @@ def _conjuncts(
                 yield part
 
 
-def needed(
-    blocks: Mapping[Span, Iterable[Settled]], open_places: Iterable[Span]
-) -> dict[tuple[Settled, ...], set[Span]]:
-    """Returns the numbers that are settled around places, each time with these."""
-    found: dict[tuple[Settled, ...], set[Span]] = {}
-    for place in open_places:
-        around = [
-            s for block, settled in blocks.items() if _is_within(place, block) for s in settled
-        ]
-        if around:
-            found.setdefault(tuple(sorted(set(around))), set()).add(place)
-    return found
-
-
-def _is_within(place: Span, block: Span) -> bool:
-    start, at = (block.line, block.column), (place.line, place.column)
-    return place.path == block.path and start <= at < (block.end_line, block.end_column)
+def _is_within(place: Span, first: Span, last: Span) -> bool:
+    start, at = (first.line, first.column), (place.line, place.column)
+    return place.path == first.path and start <= at < (last.end_line, last.end_column)
