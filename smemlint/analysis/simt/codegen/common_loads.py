@@ -11,6 +11,8 @@ nvcc 13.0.88, -O3, sm_90, where `t & 1` chooses; `s` and `q` lie in shared memor
 | `expf(s[4 * t]) * q[t]` | `sinf(q[t + 1]) + s[4 * t]` | none once |
 | `in[t + 77] * s[4 * t]` | `in[t + 99] + s[4 * t]` | `s` twice |
 | `g[t + 99] = 1; v = expf(s[4 * t])` | `v = sinf(s[4 * t])` | `s` twice |
+| `if (s[t] > s[t + 7]) ..` | `if (s[t] < s[t + 7]) ..` | each once (nvcc 13.5.37) |
+| `if (s[t] > q[t]) ..` | `if (s[t] < s[t + 7]) ..` | `s[t]` once (the same) |
 | `s[4 * t] * n` | `if (n > 5) v = s[4 * t] + in[t]` | `s` twice |
 
 The line table names no line for such a load, and shows one in front of it; it is counted with the
@@ -32,7 +34,9 @@ from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 
-_ARITHMETIC = frozenset(("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"))
+_OPERATORS = frozenset(
+    ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "<", ">", "<=", ">=", "==", "!=")
+)
 _SIGNS = frozenset(("-", "+", "~"))
 _END = ""
 """What follows is not known to be the same instruction."""
@@ -98,8 +102,8 @@ def _instructions(node: ir.Node | None) -> Iterator[ir.Node | str]:
         case ir.Assignment(rvalue=value):
             yield from _computed(value)
             yield _END
-        case ir.Expression():
-            yield from _computed(node)
+        case ir.If(cond=value) | (ir.Expression() as value):
+            yield from _computed(value)
             yield _END
         case _:
             yield _END
@@ -108,10 +112,13 @@ def _instructions(node: ir.Node | None) -> Iterator[ir.Node | str]:
 def _computed(node: ir.Node) -> Iterator[ir.Node | str]:
     """Yields what an expression computes, operands first."""
     match node:
-        case ir.BinaryOp(op=op, left=left, right=right) if op in _ARITHMETIC:
+        case ir.BinaryOp(op=op, left=left, right=right) if op in _OPERATORS:
             yield from _computed(left)
             yield from _computed(right)
             yield op
+        case ir.BinaryOp(op="&&" | "||", left=left):
+            yield from _computed(left)
+            yield _END
         case ir.UnaryOp(op=op, expr=ir.Expression() as operand) if op in _SIGNS:
             yield from _computed(operand)
             yield op

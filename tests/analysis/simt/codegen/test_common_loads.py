@@ -52,6 +52,13 @@ def loads(first, second, condition="t & 1"):
         ("v = s[4 * t] * n", "if (n > 5) v = s[4 * t] + in[t]", 2),
         ("v = expf(s[4 * t])", "if (t & 2) v = sinf(s[4 * t])", 2),
         ("s[4 * t] = expf(s[4 * t + 1])", "s[4 * t] = sinf(s[4 * t + 1])", 1),
+        ("if (s[t] > s[t + 7]) s[t] = 3", "if (s[t] < s[t + 7]) s[t + 7] = 5", 2),
+        ("if (s[t] > s[t + 7]) s[t] = 3", "if (s[t + 7] < s[t]) s[t + 7] = 5", 4),
+        ("if (s[t] > q[t + 7]) s[t] = 3", "if (s[t] < s[t + 7]) s[t + 7] = 5", 3),
+        ("if (s[t] > 2) s[t] = 3", "if (s[t] < 7) s[t + 7] = 5", 1),
+        ("if (s[t] > 1 && q[t] > 2) s[t] = 3", "if (s[t] > 3 && q[t] > 5) s[t + 7] = 5", 3),
+        ("float u = s[t]; if (u > q[t]) s[t] = 3", "float u = s[t]; if (u < q[t]) q[t] = 5", 2),
+        ("if (s[t] + 1 > q[t]) s[t] = 3", "if (s[t] + 2 < q[t]) q[t] = 5", 3),
     ],
 )  # fmt: skip
 def test_equal_loads_are_one(first, second, count):
