@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smemlint.analysis.simt.domain.environment import kept
+import numpy as np
+
+from smemlint.analysis.simt.domain.environment import is_any, kept
 from smemlint.analysis.simt.domain.masking import same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import (
+    AffineInt,
     CallableValue,
     FloatValue,
     Object,
@@ -17,6 +20,7 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.loops.known_trips import Carried, LoopParts, execute_iterations
 from smemlint.analysis.simt.loops.translation import at_block, moved, put_in, repeats, step_between
 from smemlint.analysis.simt.state import State
@@ -114,20 +118,38 @@ def _execute_representative(
     state.trace.events, state.mask = events, mask
     ends = state.memory.rollback()
     known = {(id(o), at) for o, at, _, _ in begins}
-    if not is_one or not all(
+    is_one = is_one and all(
         key in known or _is_settled(o.cells.get(at), end) for key, (o, at, end) in ends.items()
-    ):
-        state.split_requests, state.unfollowed = splits, notes
-        return False
+    )
     last = blocks - 3
-    for obj, at, end in ends.values():
+    state.memory.begin()
+    for obj, at, end in ends.values() if is_one else ():
         value = put_in(end, block, last) if end is not None else None
         state.memory.set_cell(obj, at, _for_all(value))
+    if not is_one or _is_left_by_some(ev, parts):
+        state.memory.rollback()
+        state.split_requests, state.unfollowed = splits, notes
+        return False
+    state.memory.commit()
     between = at_block(first, general, block, 0, 1)
-    end_of_all = at_block(first, general, block, last, last)
-    for item in (*between, Fence("iteration", entry), *end_of_all):
+    for item in (*between, Fence("iteration", entry), *at_block(first, general, block, last, last)):
         state.trace.put(item)
     return True
+
+
+def _is_left_by_some(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether the header tells that some threads leave the loop, or have left it."""
+    if parts.cond is None:
+        return False
+    costs = [loop.cost for loop in ev.state.loops]
+    ev.state.trace.mute()
+    value = to_condition(ev.evaluate(parts.cond))
+    ev.state.trace.unmute()
+    for loop, cost in zip(ev.state.loops, costs, strict=True):
+        loop.cost = cost
+    if not isinstance(value, AffineInt) or value.terms:
+        return False
+    return is_any(ev.state.mask & (np.asarray(value.base) == 0))
 
 
 def _enter_block(
