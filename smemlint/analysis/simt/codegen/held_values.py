@@ -72,11 +72,8 @@ class Held:
         one, way = self.event, self.event.scope
         if self.is_lost or not way or (*way[:-1], way[-1] ^ 1) != other.scope:
             return None
-        mask, both = (
-            one.mask | other.mask,
-            tuple(a for a in one.assumptions if a in other.assumptions),
-        )
-        return replace(other, scope=way[:-1], mask=mask, assumptions=both)
+        common = tuple(each for each in one.assumptions if each in other.assumptions)
+        return replace(other, scope=way[:-1], mask=one.mask | other.mask, assumptions=common)
 
     def stay_for(self, load: Event) -> None:
         """Gives a load that sinks back to all its threads where a later one is the same.
@@ -149,7 +146,7 @@ def _differ_by_constant(a: Event, b: Event) -> bool:
     if not isinstance(one, AffineInt) or not isinstance(other, AffineInt) or a.width != b.width:
         return False
     apart = np.asarray(one.base - other.base)
-    return one.terms == other.terms and bool((apart == apart.flat[0]).all())
+    return one.is_beside(other) and bool((apart == apart.flat[0]).all())
 
 
 def bytes_behind(before: Event, load: Event) -> int | None:

@@ -116,3 +116,22 @@ void run(float *y, int n) { k<<<1, 256>>>(y, y, n); }
 """
     )
     assert [a.instructions for a in found if a.span.line == 14] == [8]
+
+
+def test_rows_of_a_pitch_that_is_not_known_are_left_to_the_other_threads():
+    """nvcc: STS, @!P0 LDS (threads 0 to 5), STS, @P0 STS."""
+    found = accesses_of(
+        """
+__global__ void k(float *y, const float *in, int n) {
+  extern __shared__ float s[];
+  int t = threadIdx.x;
+  s[t * n + 2] = in[t];
+  __syncthreads();
+  s[t * n + 3] = 1;
+  if (t > 5) s[t * n + 1] = in[t + 3];
+  y[t] = s[t * n + 1];
+}
+void run(float *y, int n) { k<<<1, 64, 9999>>>(y, y, n); }
+"""
+    )
+    assert [(a.span.line, a.instructions) for a in found] == [(5, 2), (7, 2), (8, 2), (9, 1)]
