@@ -35,8 +35,11 @@ from smemlint.frontend import ir
 from smemlint.frontend.heuristics import ROUNDED_UP_QUOTIENTS
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
-_BARRIERS = frozenset((
-    "__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count",
+BLOCK_BARRIERS = frozenset(
+    ("__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count")
+)
+"""Functions at which the threads of a block meet."""
+_BARRIERS = BLOCK_BARRIERS | frozenset((
     "__syncwarp", "__threadfence_block", "__threadfence", "__threadfence_system",
     "__pipeline_wait_prior", "__pipeline_commit", "syncthreads", "arch_fence_view_async_shared",
     "cp_async_fence", "cp_async_wait", "cp_async_wait_all",

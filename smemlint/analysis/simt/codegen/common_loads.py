@@ -26,7 +26,6 @@ from collections.abc import Iterator
 from smemlint.analysis.simt.codegen.selected_loads import (
     Items,
     load_selected,
-    loads_in_front,
     may_be_selected,
 )
 from smemlint.analysis.simt.domain.trace import Event
@@ -54,7 +53,7 @@ def load_once(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items, *, ends_
     if load_selected(branch, ours, theirs, ends_way=ends_way):
         return
     ways = _instructions(branch.iftrue), _instructions(branch.iffalse)
-    loads, others = loads_in_front(ours), loads_in_front(theirs)
+    loads, others = _loads(ours), _loads(theirs)
     for one, other in zip(*ways, strict=False):
         if isinstance(one, str) or isinstance(other, str):
             if one != other or one == _END:
@@ -74,6 +73,14 @@ def mark_first(way: ir.Node | None, other: ir.Node | None, ours: Items) -> None:
     first = next(iter(ours), None)
     if other is None and isinstance(first, Event) and first.kind is AccessKind.LOAD:
         first.begins_way = first.node is next(_instructions(way), None)
+
+
+def _loads(items: Items) -> Iterator[Event]:
+    """Yields the loads that stand before anything else."""
+    for item in items:
+        if not isinstance(item, Event) or item.kind is not AccessKind.LOAD or item.volatile:
+            return
+        yield item
 
 
 def _are_equal(a: Event, b: Event) -> bool:

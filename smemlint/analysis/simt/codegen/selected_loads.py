@@ -126,14 +126,6 @@ def may_be_selected(a: Event, b: Event) -> bool:
     )
 
 
-def loads_in_front(items: Items) -> Iterator[Event]:
-    """Yields the loads that stand before anything else."""
-    for item in items:
-        if not isinstance(item, Event) or item.kind is not AccessKind.LOAD or item.volatile:
-            return
-        yield item
-
-
 def _last_loads(items: Items, nodes: Container[ir.Node], *, all_of: bool) -> list[Event]:
     """Returns the loads of nodes that nothing else stands behind, last ones first.
 

@@ -304,16 +304,19 @@ class _Registers:
         """Returns what a register holds from an access on, and since when."""
         is_store = event.kind is AccessKind.STORE
         held = Held(event, len(self.out), is_store, len(self._kept))
-        joined = before.joined_with(event) if before is not None else None
+        if before is None:
+            return held
+        joined = before.joined_with(event)
         if joined is not None and self._is_computed_before(joined, before):
             held.first, held.is_of_both_ways = joined, True
-        elif is_store and before is not None:
+        elif is_store:
             held.first = before.passed_on(event)
         return held
 
-    def _is_computed_before(self, load: Event, before: Held | None) -> bool:
-        at = before.at if before is not None else len(self.out)
-        return is_computed_before(load, self.out[max(at - MAX_FORWARDED, 0) : at][::-1])
+    def _is_computed_before(self, load: Event, before: Held) -> bool:
+        return is_computed_before(
+            load, self.out[max(before.at - MAX_FORWARDED, 0) : before.at][::-1]
+        )
 
     def _remove_dead(self, store: Event, before: Held) -> None:
         """Removes a store that another one overwrites, if all threads make that in its block."""

@@ -107,8 +107,9 @@ def is_unswitched(ev: Evaluator, branch: ir.If | ir.TernaryOp) -> bool:
     """
     facts = ev.state.node_facts
     loop = next((loop for loop in reversed(ev.state.loops) if not loop.is_switch), None)
-    is_kept = branch in facts.kept or loop is None
-    return not is_kept and loop is not None and not loop.varies(facts.names_in(branch.cond))
+    if loop is None or branch in facts.kept:
+        return False
+    return not loop.varies(facts.names_in(branch.cond))
 
 
 def goes_on(ev: Evaluator, node: ir.Node) -> bool:

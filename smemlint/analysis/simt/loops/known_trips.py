@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from smemlint.analysis.simt.budget import Share
+from smemlint.analysis.simt.builtins.intrinsics import BLOCK_BARRIERS
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.staggered import mark_thinned
 from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
@@ -47,10 +48,6 @@ from smemlint.limits.budgets import MAX_FORESEEN
 
 Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 """Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
-
-_BLOCK_BARRIERS = frozenset(
-    ("__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count")
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -337,7 +334,7 @@ def _is_uniform_count(ev: Evaluator, parts: LoopParts) -> bool:
 
 def _is_joined(ev: Evaluator, parts: LoopParts) -> bool:
     """Returns whether the threads of a block meet at a barrier in each iteration."""
-    return not _BLOCK_BARRIERS.isdisjoint(ev.state.node_facts.names_in(parts.body))
+    return not BLOCK_BARRIERS.isdisjoint(ev.state.node_facts.names_in(parts.body))
 
 
 def _mark_loop_carried(

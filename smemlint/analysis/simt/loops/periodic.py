@@ -142,9 +142,8 @@ def _is_left_by_some(ev: Evaluator, parts: LoopParts) -> bool:
     if parts.cond is None:
         return False
     costs = [loop.cost for loop in ev.state.loops]
-    ev.state.trace.mute()
-    value = to_condition(ev.evaluate(parts.cond))
-    ev.state.trace.unmute()
+    with ev.state.trace.muted():
+        value = to_condition(ev.evaluate(parts.cond))
     for loop, cost in zip(ev.state.loops, costs, strict=True):
         loop.cost = cost
     if not isinstance(value, AffineInt) or value.terms:
