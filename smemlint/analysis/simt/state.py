@@ -24,7 +24,7 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import Reason, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from smemlint.analysis.simt.codegen.sunk_loads import Sunk
     from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
@@ -252,6 +252,15 @@ class State:
         """Counts work that every iteration of every loop around does again."""
         for loop in self.loops:
             loop.cost += operations
+
+    def costs(self) -> list[int]:
+        """Returns what an iteration of each loop around costs up to here."""
+        return [loop.cost for loop in self.loops]
+
+    def count(self, times: int, costs: Sequence[int]) -> None:
+        """Counts so many times what was spent since the loops around cost that; 0 undoes it."""
+        for loop, cost in zip(self.loops, costs, strict=True):
+            loop.cost = cost + (loop.cost - cost) * times
 
     def spend_on(self, node: ir.Node, cost: int) -> None:
         """Counts an integer operation against the loops whose iterations each do it."""

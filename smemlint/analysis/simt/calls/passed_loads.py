@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.loaded_values import is_sum, is_volatile, loads_of
-from smemlint.analysis.simt.codegen.sunk_loads import Sunk, is_near
+from smemlint.analysis.simt.codegen.sinking import is_near
+from smemlint.analysis.simt.codegen.sunk_loads import Sunk
 from smemlint.analysis.simt.state import State
 from smemlint.frontend import ir
 

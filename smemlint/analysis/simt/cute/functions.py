@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
-from smemlint.analysis.simt.calls.operands import operand_of
 from smemlint.analysis.simt.cute.call import Call
-from smemlint.analysis.simt.cute.identity import identity_tensor
-from smemlint.analysis.simt.cute.tensors import (
-    like_registers,
-    make_tensor,
-    register_tensor,
-    with_use,
-)
-from smemlint.analysis.simt.cute.values import layout_of, plain_layout_of, tensor_of, value_of
-from smemlint.analysis.simt.domain.ctypes import CType, PointerType
+from smemlint.analysis.simt.cute.values import layout_of, plain_layout_of, value_of
 from smemlint.analysis.simt.domain.values import (
     Cute,
-    Object,
-    Pointer,
-    Space,
-    Unknown,
-    UnknownTensor,
     Value,
-    offset_of,
 )
-from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.registration import registers
@@ -79,7 +61,8 @@ def _repeat(call: Call) -> Value:
 
 
 @function("make_layout")
-def _make_layout(call: Call) -> Value:
+def make_layout(call: Call) -> Value:
+    """Returns the layout of a shape and perhaps strides, or of layouts side by side."""
     plains = [plain_layout_of(value) for value in call.values]
     layouts = [plain for plain in plains if plain is not None]
     if layouts and len(layouts) == len(plains):
@@ -103,7 +86,7 @@ def _make_ordered_layout(call: Call) -> Value:
 
 @function("make_layout_like")
 def _make_layout_like(call: Call) -> Value:
-    return Cute(cute.make_layout_like(_plain(call, 0)))
+    return Cute(cute.make_layout_like(plain_argument(call, 0)))
 
 
 @function("make_composed_layout")
@@ -138,7 +121,8 @@ def _tile_to_shape(call: Call) -> Value:
     return _relayout(call, lambda layout: cute.tile_to_shape(layout, shape, order))
 
 
-def _plain(call: Call, index: int) -> cute.Layout:
+def plain_argument(call: Call, index: int) -> cute.Layout:
+    """Returns the layout that an argument is, without a swizzle."""
     layout = plain_layout_of(call.values[index])
     return layout if layout is not None else call.layout(index)
 
@@ -221,7 +205,7 @@ def _with_mode(call: Call) -> Value:
     if layout_of(first) is None:
         items = payload if isinstance(payload, tuple) else (first,)
         return Cute((*items, more) if is_behind else (more, *items))
-    mode = _plain(call, 1)
+    mode = plain_argument(call, 1)
 
     def change(layout: cute.Layout) -> cute.Layout:
         modes = layout.modes()
@@ -248,7 +232,7 @@ def _group(call: Call) -> Value:
 
 @function("get_nonswizzle_portion")
 def _plain_portion(call: Call) -> Value:
-    return Cute(_plain(call, 0))
+    return Cute(plain_argument(call, 0))
 
 
 @function("get_swizzle_portion")
@@ -348,119 +332,3 @@ def _tile_size(call: Call) -> Value:
     sizes = tuple(payload.tile_size(i) for i in range(3))
     path = call.static_types()
     return value_of(sizes[path[0]] if path else sizes)
-
-
-# ---- tensors
-
-
-@function("make_tensor")
-def _make_tensor(call: Call) -> Value:
-    if call.types:
-        return Cute(register_tensor(call.type_bits(0), _shape_or_layout(call, 0), _element(call)))
-    pointer = call.values[0]
-    if isinstance(pointer, Unknown):
-        return pointer
-    counted = tensor_of(pointer)
-    if counted is not None and counted.space is cute.Space.COORDINATE:
-        return Cute(replace(counted, layout=_shape_or_layout(call, 1)))
-    if not isinstance(pointer, Pointer):
-        raise cute.CuteError("a tensor of what is no pointer")
-    given = call.values[1] if len(call.values) > 1 else None
-    found = layout_of(given) if given is not None else None
-    if isinstance(given, Unknown) and pointer.object.space is Space.SHARED:
-        return UnknownTensor(given.reason)  # a layout, or a length, which says as little
-    if found is None:
-        found = _shape_or_layout(call, 1)
-    return Cute(make_tensor(call.ev, pointer, found, call.node))
-
-
-def _element(call: Call) -> Any:
-    return type_argument(call.ev, call.types[0]) if call.types else None
-
-
-def _shape_or_layout(call: Call, index: int) -> cute.Layout:
-    plain = plain_layout_of(call.values[index]) if index < len(call.values) else None
-    if plain is not None:
-        return plain
-    inner = Call(call.ev, "make_layout", (), call.values[index:], call.node)
-    layout = plain_layout_of(_make_layout(inner))
-    assert layout is not None
-    return layout
-
-
-@function("make_fragment_like", "make_tensor_like", "make_rmem_tensor_like")
-def _fragment_like(call: Call) -> Value:
-    bits = call.type_bits(0) if call.types else 0
-    tensor = tensor_of(call.values[0])
-    is_fragment = call.name == "make_fragment_like"
-    plain = _plain(call, 0)
-    layout = cute.make_fragment_like(plain) if is_fragment else cute.make_layout_like(plain)
-    if tensor is None:
-        if not bits:
-            return Cute(layout)
-        return Cute(register_tensor(bits, layout, _element(call)))
-    fragment = cute.make_register_tensor(bits or tensor.bits, layout)
-    if bits:
-        return Cute(register_tensor(bits, layout, _element(call)))
-    return Cute(like_registers(tensor, fragment))
-
-
-@function("make_identity_tensor", "make_counting_tensor")
-def _coordinates(call: Call) -> Value:
-    return Cute(identity_tensor(_shape_or_layout(call, 0)))
-
-
-@function("recast")
-def _recast(call: Call) -> Value:
-    from smemlint.analysis.simt.cute.recast import recast
-
-    return Cute(recast(call, call.tensor(0), call.type_bits(0)))
-
-
-@function("as_position_independent_swizzle_tensor")
-def _independent(call: Call) -> Value:
-    tensor = call.tensor(0)
-    if tensor.swizzle is None:
-        return call.values[0]
-    return Cute(with_use(call.ev, cute.as_position_independent(tensor), call.node))
-
-
-@function("domain_offset")
-def _domain_offset(call: Call) -> Value:
-    return Cute(call.tensor(1).domain_offset(call.convert.coordinate(call.values[0])))
-
-
-@function("local_tile")
-def _local_tile(call: Call) -> Value:
-    projection = call.convert.coordinate(call.values[3]) if len(call.values) > 3 else None
-    tiler, at = call.convert.tiler(call.values[1]), call.convert.coordinate(call.values[2])
-    return Cute(cute.local_tile(call.tensor(0), tiler, at, projection))
-
-
-@function("local_partition")
-def _local_partition(call: Call) -> Value:
-    projection = call.convert.coordinate(call.values[3]) if len(call.values) > 3 else None
-    thread = call.convert.integer(call.values[2])
-    return Cute(cute.local_partition(call.tensor(0), call.layout(1), thread, projection))
-
-
-@function("make_smem_ptr", "make_gmem_ptr", "make_rmem_ptr", "raw_pointer_cast", "recast_ptr")
-def _pointer(call: Call) -> Value:
-    value = call.values[0]
-    ctype = type_argument(call.ev, call.types[0]) if call.types else None
-    if isinstance(value, Unknown) and call.name == "make_gmem_ptr":
-        return _somewhere(call, ctype) or value
-    if ctype is None or not isinstance(value, Pointer):
-        return value
-    return Pointer(value.object, value.offset, ctype, value.is_volatile)
-
-
-def _somewhere(call: Call, ctype: CType | None) -> Pointer | None:
-    """Returns a pointer into global memory whose value is not known; None for unknown elements."""
-    if ctype is None:
-        given = operand_of(call.ev, call.node.args[0]).type
-        ctype = given.target if isinstance(given, PointerType) else None
-    if ctype is None or not ctype.size:
-        return None
-    obj = Object("elements", ctype, Space.GLOBAL, call.ev.state.key(call.node, "elements"))
-    return Pointer(obj, offset_of(0), ctype)

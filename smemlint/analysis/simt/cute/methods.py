@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from smemlint.analysis.simt.cute import coordinates, each, numbers, selectors, tiled
+from smemlint.analysis.simt.cute import (
+    coordinates,
+    each,
+    numbers,
+    selectors,
+    tensor_functions,
+    tiled,
+)
 from smemlint.analysis.simt.cute.call import Call
 from smemlint.analysis.simt.cute.functions import FUNCTIONS
 from smemlint.analysis.simt.cute.tensor_memory import accumulator
@@ -20,7 +27,7 @@ from smemlint.layout.swizzle import Swizzle
 Method = Callable[[Any, Call], Value]
 
 
-_REGISTERED = (coordinates, each, numbers, selectors, tiled)
+_REGISTERED = (coordinates, each, numbers, selectors, tensor_functions, tiled)
 """Modules that add functions to the table by being imported."""
 
 _BYTE = 8

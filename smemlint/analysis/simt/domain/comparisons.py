@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from smemlint.analysis.simt.domain.ctypes import BOOL, I32, StaticIntType, common
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp
 from smemlint.analysis.simt.domain.environment import WARP
-from smemlint.analysis.simt.domain.integer_scev import compared_scev
+from smemlint.analysis.simt.domain.integer_scev import combined, scev_of
 from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
 from smemlint.analysis.simt.domain.lanes import Lanes, plain, settled, smallest, varies_in_a_warp
 from smemlint.analysis.simt.domain.linear_forms import added
+from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.values import AffineInt, LanePredicate, Symbol, Unknown, Value
 from smemlint.reasons import Reason, ReasonCode
 
@@ -23,6 +25,13 @@ _COMPARE: dict[str, Callable[[Lanes, Lanes], object]] = {
     ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 COMPARISONS = frozenset(_COMPARE)
+_COMPARED = "(compared "
+_COMES_OUT_ALIKE: dict[str, Callable[[int, int], bool]] = {
+    **dict.fromkeys(("<", ">="), lambda low, high: high < 0 or low >= 0),
+    **dict.fromkeys(("<=", ">"), lambda low, high: high <= 0 or low > 0),
+    **dict.fromkeys(("==", "!="), lambda low, high: high < 0 or low > 0),
+}
+"""Whether a comparison comes out alike for all differences between two numbers."""
 
 
 def compare(op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
@@ -33,7 +42,7 @@ def compare(op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
             left, right = _as_compared(a, b)
         outcome = settled(plain(_COMPARE[op](left, right)))
         is_static = isinstance(a.type, StaticIntType) and isinstance(b.type, StaticIntType)
-        form = compared_scev(op, a, b) if isinstance(outcome, int) else None
+        form = _compared_scev(op, a, b) if isinstance(outcome, int) else None
         return AffineInt(outcome, a.type if is_static else BOOL, (), form)
     difference = added(a, b, -1, I32)
     if not difference.terms:
@@ -60,6 +69,32 @@ def compare(op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
             return LanePredicate(reason, is_data, confines=confines, may_hold=may_hold, holds=holds)
     condition = _written(op, a, b) if uniform else ""
     return Unknown(reason, is_data, uniform, condition=condition, confines=confines)
+
+
+def is_seen(condition: AffineInt) -> bool:
+    """Returns whether the compiler sees that a comparison comes out alike for all threads."""
+    return not any(key.startswith(_COMPARED) for key, _ in scev_of(condition).terms)
+
+
+def _compared_scev(op: str, a: AffineInt, b: AffineInt) -> Scev | None:
+    """Returns the form of a comparison that comes out alike for all threads; None if LLVM sees it.
+
+    It knows that a thread's number lies below 1024, and what is left of it behind `%` and `/`; not
+    how large the block is. `2 * t < 256` and `2 * t + 1 < 256` become one: such forms are open.
+    """
+    x, y = scev_of(a), scev_of(b)
+    if x.terms == y.terms:
+        return None
+    known, sign = (x, 1) if not y.terms else (y, -1)
+    if not (x.terms and y.terms) and known.most is not None:
+        apart = np.asarray(a.base) - np.asarray(b.base)
+        ends = (int(apart.min()), int(apart.min()) + known.most)
+        if sign < 0:
+            ends = (int(apart.max()) - known.most, int(apart.max()))
+        if _COMES_OUT_ALIKE[op](*ends):
+            return None
+    form = combined(f"{_COMPARED[1:]}{op}", a, b)
+    return replace(form, is_open=min(x.alignment, y.alignment) > 1)
 
 
 def truth(a: AffineInt) -> AffineInt | Unknown:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -84,20 +83,6 @@ def chosen_scev(a: AffineInt, b: AffineInt, result: AffineInt) -> Scev:
     return replace(form, ptxas_alignment=1, is_open=True)
 
 
-_COMPARED = "(compared "
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    **dict.fromkeys(("<", ">="), lambda low, high: high < 0 or low >= 0),
-    **dict.fromkeys(("<=", ">"), lambda low, high: high <= 0 or low > 0),
-    **dict.fromkeys(("==", "!="), lambda low, high: high < 0 or low > 0),
-}
-"""Whether a comparison comes out alike for all differences between two numbers."""
-
-
-def is_seen(condition: AffineInt) -> bool:
-    """Returns whether the compiler sees that a comparison comes out alike for all threads."""
-    return not any(key.startswith(_COMPARED) for key, _ in scev_of(condition).terms)
-
-
 def _divisor(value: AffineInt) -> int:
     """Returns the power of two (at most 1024) that provably divides a value."""
     bits = value.base
@@ -147,27 +132,6 @@ def product_scev(a: AffineInt, b: AffineInt) -> Scev:
 def _alignment(value: AffineInt) -> int:
     """Returns the largest power of two that the compiler sees to divide a number."""
     return min(scev_of(value).alignment, power_of_two(_one_of(value)))
-
-
-def compared_scev(op: str, a: AffineInt, b: AffineInt) -> Scev | None:
-    """Returns the form of a comparison that comes out alike for all threads; None if LLVM sees it.
-
-    It knows that a thread's number lies below 1024, and what is left of it behind `%` and `/`; not
-    how large the block is. `2 * t < 256` and `2 * t + 1 < 256` become one: such forms are open.
-    """
-    x, y = scev_of(a), scev_of(b)
-    if x.terms == y.terms:
-        return None
-    known, sign = (x, 1) if not y.terms else (y, -1)
-    if not (x.terms and y.terms) and known.most is not None:
-        apart = np.asarray(a.base) - np.asarray(b.base)
-        ends = (int(apart.min()), int(apart.min()) + known.most)
-        if sign < 0:
-            ends = (int(apart.max()) - known.most, int(apart.max()))
-        if _COMPARISONS[op](*ends):
-            return None
-    form = combined(f"{_COMPARED[1:]}{op}", a, b)
-    return replace(form, is_open=min(x.alignment, y.alignment) > 1)
 
 
 def _is_of_threads(value: AffineInt, form: Scev) -> bool:
@@ -226,10 +190,6 @@ def _is_masked(form: Scev) -> bool:
     return len(form.terms) == 1 and form.terms[0][0].startswith(("(&", "(>>"))
 
 
-def _is_flipped_part(form: Scev) -> bool:
-    return any(key.startswith("(^") for key, _ in form.terms)
-
-
 def _shifted_scev(a: AffineInt, b: AffineInt, constant: int, *, is_quotient: bool) -> Scev:
     """Returns the form of `a >> b`.
 
@@ -264,7 +224,8 @@ def _shifted_scev(a: AffineInt, b: AffineInt, constant: int, *, is_quotient: boo
     if low == out and constant > _FEW_BITS:
         return replace(form, ptxas_alignment=1, is_open=True)
     is_added = _one_of(rest) and (out or not _has_known_parts(a, x))
-    if constant > _FEW_BITS or is_added or (not out and _is_flipped_part(x)):
+    is_flipped = not out and any(key.startswith("(^") for key, _ in x.terms)
+    if constant > _FEW_BITS or is_added or is_flipped:
         form = replace(form, ptxas_alignment=1, is_open=True)
     return replace(form, shifted=Shifted.MASKED if is_masked else Shifted.PARTED)
 

@@ -13,11 +13,12 @@ from smemlint.analysis.simt.codegen.branches.if_conversion import keeps_blocks
 from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.branches.overwriting_stores import is_selected
 from smemlint.analysis.simt.codegen.common_loads import load_once, mark_first
+from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
-from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import executes
+from smemlint.analysis.simt.domain.comparisons import is_seen
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
-from smemlint.analysis.simt.domain.integer_scev import is_seen, scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value

@@ -7,11 +7,11 @@ import numpy as np
 from smemlint.analysis.simt.codegen.branches.if_conversion import stays_a_branch
 from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.common_loads import load_once
+from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
-from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.dispatch import evaluates
+from smemlint.analysis.simt.domain.comparisons import is_seen
 from smemlint.analysis.simt.domain.environment import Mask, is_any
-from smemlint.analysis.simt.domain.integer_scev import is_seen
 from smemlint.analysis.simt.domain.masking import chosen, is_staggered, truth_bounds
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, hangs_on_null
 from smemlint.analysis.simt.evaluator import Evaluator

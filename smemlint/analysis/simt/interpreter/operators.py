@@ -9,7 +9,7 @@ import numpy as np
 from smemlint.analysis.simt.calls.class_operators import call_operator, is_of_stream, operated
 from smemlint.analysis.simt.calls.inlining import inline_named
 from smemlint.analysis.simt.dispatch import evaluates, locates
-from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare
+from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare, is_seen
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I8,
@@ -23,7 +23,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_unread_class,
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, LValue, is_reference
-from smemlint.analysis.simt.domain.integer_scev import is_seen
 from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.analysis.simt.domain.masking import (
     is_staggered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
+from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
 from smemlint.analysis.simt.domain.intervals import lower, upper

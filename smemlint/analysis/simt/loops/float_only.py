@@ -8,8 +8,8 @@ from smemlint.analysis.simt.builtins.table import BUILTINS
 from smemlint.analysis.simt.calls.candidates import takes_by_value
 from smemlint.analysis.simt.calls.pure_calls import is_pure
 from smemlint.analysis.simt.codegen.branches.branch_shapes import is_element
+from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
-from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
     ArrayType,
@@ -129,7 +129,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
     state = ev.state
     loop = begun(ev, parts.node)
     entry, begin = state.mask, len(state.trace.items)
-    before = [around.cost for around in state.loops]
+    before = state.costs()
     state.loops.append(loop)
     trips = cost = 0
     is_constant = True
@@ -162,8 +162,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
         state.trace.enclose(begin, state.loop_entry())  # it stays a loop, in blocks of its own
     elif trips > together:
         state.trace.part(SlowPath.BRANCH)  # of LLVM; ptxas may know that it ends
-    for around, cost in zip(state.loops, before, strict=True):
-        around.cost = cost + (around.cost - cost) * max(trips, 1)
+    state.count(max(trips, 1), before)
     effects = state.node_facts.mod_ref(parts.node, with_elements=True)
     for name in _written(ev, effects) if effects is not None else ():
         binding = state.lookup(name)

@@ -12,8 +12,8 @@ import numpy as np
 from smemlint.analysis.simt.budget import Share
 from smemlint.analysis.simt.builtins.intrinsics import BLOCK_BARRIERS
 from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
+from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.staggered import mark_thinned
-from smemlint.analysis.simt.codegen.sunk_loads import sink_loads
 from smemlint.analysis.simt.codegen.unroll import (
     MOST_OF_A_TRIANGLE,
     is_close,
@@ -385,8 +385,7 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
         return None
     if any(e.name in header and not keeps_what_is_followed(ev, e) for e in effects.escapes):
         return None
-    mask, trips = state.mask, 0
-    costs = [loop.cost for loop in state.loops]
+    mask, costs, trips = state.mask, state.costs(), 0
     most = MAX_FORESEEN * state.budget.max_trips
     state.trace.mute()
     state.memory.begin()
@@ -410,8 +409,7 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
         state.memory.rollback()
         state.trace.unmute()
         state.mask = mask
-        for loop, cost in zip(state.loops, costs, strict=True):
-            loop.cost = cost
+        state.count(0, costs)
 
 
 def _is_endless(parts: LoopParts) -> bool:

@@ -130,8 +130,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     frame = state.frame
     mask, returned, left = state.mask, len(frame.returns), len(frame.pending.jumps)
     size, events = len(state.trace.items), state.trace.events
-    costs = [loop.cost for loop in state.loops]
-    mark = state.sums.mark()
+    costs, mark = state.costs(), state.sums.mark()
     state.memory.begin()
     planned = set(state.loop_plans)
     is_from_constant = begins_at_constant(ev, node, parts.step)
@@ -164,8 +163,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
-    for loop, cost in zip(state.loops, costs, strict=True):
-        loop.cost = cost
+    state.count(0, costs)
     carried: Carried = {}
     for key, (obj, at, end) in ends.items() if not is_unrolled else ():
         advance = _advance(obj.cells.get(at), end, trips)

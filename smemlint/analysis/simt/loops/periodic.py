@@ -49,7 +49,7 @@ def execute_blocks(
             break
         if done:
             state.trace.fence("iteration", entry)
-        costs, start = [loop.cost for loop in state.loops], len(state.trace.items)
+        costs, start = state.costs(), len(state.trace.items)
         state.memory.begin()
         run = execute_iterations(ev, parts, together, carried, size, trips, done=done, around=entry)
         changes = state.memory.commit()
@@ -62,8 +62,7 @@ def execute_blocks(
             ev, parts, together, carried, changes, first, size, done, blocks, entry
         ):
             done += size * (blocks - 2)
-            for loop, cost in zip(state.loops, costs, strict=True):
-                loop.cost = cost + (loop.cost - cost) * (blocks - 1)
+            state.count(blocks - 1, costs)
             break
     if not is_general:
         if done:
@@ -99,7 +98,7 @@ def _execute_representative(
         return False
     state.trace.fence("iteration", entry)
     start, events, mask = len(state.trace.items), state.trace.events, state.mask
-    costs = [loop.cost for loop in state.loops]
+    costs = state.costs()
     splits, notes = dict(state.split_requests), dict(state.unfollowed)
     block = Symbol(state.key(parts.node, "block"), "the iteration", 1, True, blocks - 3)
     state.memory.begin()
@@ -112,8 +111,7 @@ def _execute_representative(
         and all(step_between(b, o.cells[at], state.domain) == by for o, at, b, by in begins)
         and (state.trace.is_muted or repeats(first, general, block))
     )
-    for loop, cost in zip(state.loops, costs, strict=True):
-        loop.cost = cost
+    state.count(0, costs)
     del state.trace.items[start:]
     state.trace.events, state.mask = events, mask
     ends = state.memory.rollback()
@@ -141,11 +139,10 @@ def _is_left_by_some(ev: Evaluator, parts: LoopParts) -> bool:
     """Returns whether the header tells that some threads leave the loop, or have left it."""
     if parts.cond is None:
         return False
-    costs = [loop.cost for loop in ev.state.loops]
+    costs = ev.state.costs()
     with ev.state.trace.muted():
         value = to_condition(ev.evaluate(parts.cond))
-    for loop, cost in zip(ev.state.loops, costs, strict=True):
-        loop.cost = cost
+    ev.state.count(0, costs)
     if not isinstance(value, AffineInt) or value.terms:
         return False
     return is_any(ev.state.mask & (np.asarray(value.base) == 0))

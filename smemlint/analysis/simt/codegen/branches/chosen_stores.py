@@ -38,7 +38,7 @@ from smemlint.analysis.simt.codegen.branches.branch_shapes import (
     statements,
 )
 from smemlint.analysis.simt.codegen.branches.if_conversion import stays_a_branch
-from smemlint.analysis.simt.codegen.sunk_loads import is_near
+from smemlint.analysis.simt.codegen.sinking import is_near
 from smemlint.analysis.simt.domain.ctypes import PointerType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.values import Pointer

@@ -28,7 +28,8 @@ from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.branches.branch_shapes import PLACES, statements
 from smemlint.analysis.simt.codegen.loaded_values import MATH_FUNCTIONS, variable_of
-from smemlint.analysis.simt.codegen.sunk_loads import Sunk, is_near, leave_out_loads
+from smemlint.analysis.simt.codegen.sinking import is_near, leave_out_loads
+from smemlint.analysis.simt.codegen.sunk_loads import Sunk
 from smemlint.analysis.simt.domain.ctypes import ArrayType, PointerType
 from smemlint.analysis.simt.domain.environment import Variable
 from smemlint.analysis.simt.domain.integer_scev import scev_of
