@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.simt.domain.ctypes import CType
     from smemlint.analysis.simt.domain.scev import Scev
     from smemlint.analysis.simt.domain.trace import Trace
+    from smemlint.analysis.simt.domain.values import Symbol
     from smemlint.analysis.simt.types.cache import Resolution
     from smemlint.facts import LayoutUse, SharedArray, Span
     from smemlint.frontend import ir
@@ -271,6 +272,11 @@ class State:
                     names = self.node_facts.names_in(node)
                 if loop.varies(names):
                     loop.cost += cost
+
+    def ask_for_residues(self, symbol: Symbol, modulus: int) -> None:
+        """Asks for an evaluation for each residue of an unknown, which would settle an address."""
+        asked, _ = self.split_requests.get(symbol.key, (1, 1))
+        self.split_requests[symbol.key] = (max(modulus, asked), symbol.multiple)
 
     # ---- nodes
 

@@ -282,20 +282,7 @@ def record_access(
     elif not width:
         return  # an array without elements: no byte moves
     elif isinstance(place.type, RecordType):
-        is_load = kind is AccessKind.LOAD
-        pieces = list(copied_pieces(place.type, is_load=is_load))
-        extra["word"] = _word_of(place.type)
-        if source is not None and (
-            ir.names_place(source) or isinstance(source, ir.Cast | ir.TernaryOp)
-        ):
-            extra["line_node"] = source
-        if has_padding(place.type):
-            if kind is AccessKind.STORE and source in ev.state.node_facts.filled:
-                pieces = list(scalars_of(place.type))
-            else:
-                is_copy = is_load or isinstance(source, ir.ArrayRef | ir.StructRef | ir.UnaryOp)
-                may_part = not is_copy or has_constructor(ev, place.type)
-                extra["may_part"] = may_part or extra.get("may_part", False)
+        pieces = _pieces_of_record(ev, kind, place.type, source, extra)
     if kind is AccessKind.LOAD and not place.volatile:
         read, is_open = pieces_read(ev, place.type, node)
         pieces = read or pieces
@@ -320,6 +307,29 @@ def record_access(
             else ev.state.domain.add(offset, AffineInt(at, I64))
         )
         emit_event(ev, kind, place.object, moved, size, node, volatile=place.volatile, **extra)
+
+
+def _pieces_of_record(
+    ev: Evaluator,
+    kind: AccessKind,
+    ctype: RecordType,
+    source: ir.Node | None,
+    extra: dict[str, object],
+) -> list[tuple[int, int]]:
+    """Returns the bytes that move at once when an object is copied; adds what an event tells."""
+    is_load = kind is AccessKind.LOAD
+    extra["word"] = _word_of(ctype)
+    if source is not None and (
+        ir.names_place(source) or isinstance(source, ir.Cast | ir.TernaryOp)
+    ):
+        extra["line_node"] = source
+    if has_padding(ctype):
+        if kind is AccessKind.STORE and source in ev.state.node_facts.filled:
+            return list(scalars_of(ctype))
+        is_copy = is_load or isinstance(source, ir.ArrayRef | ir.StructRef | ir.UnaryOp)
+        may_part = not is_copy or has_constructor(ev, ctype)
+        extra["may_part"] = may_part or extra.get("may_part", False)
+    return list(copied_pieces(ctype, is_load=is_load))
 
 
 def _may_be_extended(ctype: CType) -> bool:
@@ -368,29 +378,13 @@ def emit_event(
         **extra: further attributes of `Event`.
     """
     state = ev.state
-    if obj is not None and isinstance(offset, AffineInt) and is_lost(offset):
-        offset = why_lost(obj, offset)
-    layout = obj.layout if obj is not None else None
-    obj = obj.origin or obj if obj is not None else None
-    conditions = (*state.unit.conditions(node), *(obj.conditions if obj is not None else ()))
-    built = (Assumption(Topic.BUILD, text, text) for text in dict.fromkeys(conditions))
-    assumptions = (*built, *state.guessed, *state.assumptions)
-    if obj is not None and obj.shared is not None:
-        declared = state.declared_swizzle(obj.shared)
-        if declared is not None:
-            layout = _declared_layout(ev, obj.shared, declared)
-            assumptions = (*assumptions, *layout.assumptions)
-            if isinstance(offset, AffineInt):
-                offset = _in_bytes(offset, declared, obj.shared)
+    obj, offset, layout, assumptions = _located(ev, node, obj, offset)
     is_reached = state.loop_conditions.issuperset(assumptions)
     if not state.constexpr_conditions.isdisjoint(state.assumptions):
-        offset = Unknown.because(
-            ReasonCode.UNKNOWN_CONDITION,
-            "which branch of an `if constexpr` is compiled is not known",
-        )
-    if not isinstance(offset, Unknown):
+        text = "which branch of an `if constexpr` is compiled is not known"
+        offset = Unknown.because(ReasonCode.UNKNOWN_CONDITION, text)
+    if isinstance(offset, AffineInt):
         state.budget.last_progress = state.budget.steps
-    if isinstance(offset, AffineInt) and offset.terms:
         assumptions = (*assumptions, *assumed_by(offset))
     event = Event(
         node,
@@ -415,18 +409,33 @@ def emit_event(
     )
     split = offset.split if isinstance(offset, Unknown) else None
     if split is not None and lanes_of_any_data(event) is None:
-        symbol, modulus = split
-        asked, _ = state.split_requests.get(symbol.key, (1, 1))
-        state.split_requests[symbol.key] = (max(modulus, asked), symbol.multiple)
+        state.ask_for_residues(*split)
     state.trace.add(event)
 
 
-def _declared_layout(ev: Evaluator, array: SharedArray, declared: DeclaredSwizzle) -> LayoutUse:
-    state = ev.state
-    key = f"declared {array.name} {array.span}"
-    if key not in state.layouts:
-        state.layouts[key] = declared_use(array, declared, state.frames[0].name)
-    return state.layouts[key]
+def _located(
+    ev: Evaluator, node: ir.Node, obj: Object | None, offset: AffineInt | Unknown
+) -> tuple[Object | None, AffineInt | Unknown, LayoutUse | None, tuple[Assumption, ...]]:
+    """Returns the array that is accessed, where, its layout, and what is taken for granted."""
+    state, conditions = ev.state, ev.state.unit.conditions(node)
+    layout, declared = None, None
+    if obj is not None:
+        if isinstance(offset, AffineInt) and is_lost(offset):
+            offset = why_lost(obj, offset)
+        layout, obj = obj.layout, obj.origin or obj
+        conditions = (*conditions, *obj.conditions)
+        declared = state.declared_swizzle(obj.shared) if obj.shared is not None else None
+    built = (Assumption(Topic.BUILD, text, text) for text in dict.fromkeys(conditions))
+    assumptions = (*built, *state.guessed, *state.assumptions)
+    if declared is not None and obj is not None and obj.shared is not None:
+        key = f"declared {obj.shared.name} {obj.shared.span}"
+        if key not in state.layouts:
+            state.layouts[key] = declared_use(obj.shared, declared, state.frames[0].name)
+        layout = state.layouts[key]
+        assumptions = (*assumptions, *layout.assumptions)
+        if isinstance(offset, AffineInt):
+            offset = _in_bytes(offset, declared, obj.shared)
+    return obj, offset, layout, assumptions
 
 
 def _in_bytes(

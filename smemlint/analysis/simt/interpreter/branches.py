@@ -97,37 +97,11 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
             return
         taken = mask & (value.base != 0)
         rest = mask & ~taken
-        if not is_any(rest) or not is_any(taken):
+        if is_any(rest) and is_any(taken):
+            _execute_by_lane(ev, node, taken, rest)
+        else:
             state.trace.one_ways += 1
             _execute_one_way(ev, node, node.iftrue if is_any(taken) else node.iffalse)
-            return
-        parts_blocks = _parts_blocks(ev, node, is_uniform=False)
-        _fence_if(ev, parts_blocks and not goes_on(ev, node))
-        items = state.trace.items
-        sunk = settled(ev, node)
-        sink_loads(state.trace, sunk, node.iftrue, taken)
-        sink_loads(state.trace, sunk, node.iffalse, rest)
-        begin, mark, one_ways = len(items), state.sums.mark(), state.trace.one_ways
-        state.mask = taken
-        with state.trace.conditional(decided_by(ev, node.cond, holds=True)):
-            ev.execute(node.iftrue)
-        state.sums.leave(mark)
-        way = state.trace.last_way
-        alive = state.mask
-        _fence_if(ev, parts_blocks)
-        middle, mark = len(items), state.sums.mark()
-        state.mask = rest
-        with state.trace.conditional(decided_by(ev, node.cond, holds=False), way):
-            ev.execute(node.iffalse)
-        state.sums.leave(mark)
-        ours, theirs = items[begin:middle], items[middle:]
-        ends_way = node in state.node_facts.ending_ways
-        load_once(node, ours, theirs, ends_way=ends_way)
-        mark_first(node.iftrue, node.iffalse, ours)
-        state.trace.join(way, one_ways)
-        _fence_if(ev, parts_blocks)
-        state.mask = kept(mask, alive | state.mask)
-        sink_loads(state.trace, sunk, None, state.mask)
         return
     assert isinstance(value, Unknown) or value.terms
     unknown = (
@@ -146,6 +120,38 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
         unknown,
         node,
     )
+
+
+def _execute_by_lane(ev: Evaluator, node: ir.If, taken: Mask, rest: Mask) -> None:
+    """Executes both ways of a branch, each for the threads that are known to take it."""
+    state, trace = ev.state, ev.state.trace
+    mask, alive = state.mask, state.none_active()
+    parts_blocks = _parts_blocks(ev, node, is_uniform=False)
+    _fence_if(ev, parts_blocks and not goes_on(ev, node))
+    sunk = settled(ev, node)
+    ways = ((node.iftrue, taken, True), (node.iffalse, rest, False))
+    for way, threads, _ in ways:
+        sink_loads(trace, sunk, way, threads)
+    one_ways, first = trace.one_ways, 0
+    begins = []
+    for way, threads, holds in ways:
+        begins.append(len(trace.items))
+        mark = state.sums.mark()
+        state.mask = threads
+        with trace.conditional(decided_by(ev, node.cond, holds=holds), first):
+            ev.execute(way)
+        state.sums.leave(mark)
+        alive = alive | state.mask
+        first = first or trace.last_way
+        _fence_if(ev, parts_blocks and holds)
+    begin, middle = begins
+    ours, theirs = trace.items[begin:middle], trace.items[middle:]
+    load_once(node, ours, theirs, ends_way=node in state.node_facts.ending_ways)
+    mark_first(node.iftrue, node.iffalse, ours)
+    trace.join(first, one_ways)
+    _fence_if(ev, parts_blocks)
+    state.mask = kept(mask, alive)
+    sink_loads(trace, sunk, None, state.mask)
 
 
 def _alternatives(ev: Evaluator, cond: ir.Node) -> tuple[Assumption, Assumption]:
@@ -215,8 +221,7 @@ def execute_both_ways(
         condition: what is known of the condition.
         node: the branch.
     """
-    state = ev.state
-    mask = state.mask
+    state, mask = ev.state, ev.state.mask
     path = ev.policy.path_through(ev, node, (first[0], second[0]))
     if path is not None:
         with _refined(ev, node.cond, holds=path == 0):
@@ -228,11 +233,11 @@ def execute_both_ways(
             state.mask = ours
             ev.execute(statement)
             return
-    loop = state.loops[-1] if state.loops else None
+    loop, way = state.loops[-1] if state.loops else None, 0
     left_before = (loop.broken, loop.continued) if loop else None
     ends: list[End] = []
-    way, returned = 0, len(state.frame.returns)
     begin, one_ways = len(state.trace.items), state.trace.one_ways
+    returned = len(state.frame.returns)
     parts_blocks = _parts_blocks(ev, node, is_uniform=condition.is_uniform)
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
     note_condition(ev, condition, (first[0], second[0]), node.cond, node)
@@ -256,24 +261,40 @@ def execute_both_ways(
     state.trace.join(way, one_ways)
     if loop is not None and left_before is not None:
         loop.broken, loop.continued = left_before
+    state.mask = mask
+    _join_ends(ev, ends, (first[1], second[1]), has_returned=len(state.frame.returns) > returned)
+    if all(is_any(end.mask) for end in ends):
+        join_writes(ev, ends[0].writes, ends[1].writes, condition, node)
+
+
+def _join_ends(
+    ev: Evaluator, ends: Sequence[End], began: Sequence[Mask], *, has_returned: bool
+) -> None:
+    """Goes on with the threads that come to the end of a way; takes over what one way alone wrote.
+
+    Args:
+        ev: the evaluator.
+        ends: of both ways.
+        began: the threads that may have taken them.
+        has_returned: some returned in one of them.
+    """
+    state, mask = ev.state, ev.state.mask
     alive = [end for end in ends if is_any(end.mask)]
     if not alive:
         state.mask = state.none_active()
         return
-    has_returned = len(state.frame.returns) > returned
     if len(alive) == 1:
         state.mask = alive[0].mask
         chosen = [] if any(end.has_ended for end in ends) else [alive[0].taken]
         assume(ev, [*chosen, *alive[0].guards], has_returned)
-        ev.state.memory.replay(alive[0].writes.values())
+        state.memory.replay(alive[0].writes.values())
         return
     state.mask = kept(mask, ends[0].mask | ends[1].mask)
-    for other, (_, began, _), end in zip(ends[::-1], (first, second), ends, strict=True):
-        if is_any(mask & began & ~end.mask & state.mask):  # who left stays on the other way
+    for other, threads, end in zip(ends[::-1], began, ends, strict=True):
+        if is_any(mask & threads & ~end.mask & state.mask):  # who left stays on the other way
             assume(ev, [other.taken], has_returned)
             break
     assume(ev, [*ends[0].guards, *ends[1].guards], has_returned)
-    join_writes(ev, ends[0].writes, ends[1].writes, condition, node)
 
 
 @contextmanager

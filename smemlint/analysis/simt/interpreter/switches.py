@@ -19,7 +19,7 @@ from smemlint.analysis.simt.interpreter.joins import join_writes, merge_writes
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target, pending_jumps
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.reasons import Assumption, ReasonCode, Topic
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,15 +138,7 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
             ev.execute(item.statement)
         return
     loop.breaks.around += 1
-    condition = (
-        value
-        if isinstance(value, Unknown)
-        else Unknown.because(
-            ReasonCode.UNKNOWN_CONDITION,
-            "the case is not known",
-            is_uniform=isinstance(value, AffineInt) and value.is_uniform,
-        )
-    )
+    condition = _case_not_known(value)
     if not condition.is_uniform:
         state.divergent_conditions.update(cases)
         state.confining_conditions.update(cases)
@@ -185,6 +177,15 @@ def _execute_unknown_case(ev: Evaluator, items: list[_Item], value: Value, node:
     _join_masks(ev, mask, ends, len(state.frame.returns) > returned)
     if written is not None:
         join_writes(ev, written, {}, condition, node)
+
+
+def _case_not_known(value: Value) -> Unknown:
+    """Returns the condition that each case is entered under."""
+    if isinstance(value, Unknown):
+        return value
+    is_uniform = isinstance(value, AffineInt) and value.is_uniform
+    reason = Reason(ReasonCode.UNKNOWN_CONDITION, "the case is not known")
+    return Unknown(reason, is_uniform=is_uniform)
 
 
 def _issue_once(items: Iterable[Event | Fence], entry: int, met: dict[Hashable, int]) -> None:

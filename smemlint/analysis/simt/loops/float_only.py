@@ -36,7 +36,8 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.names import find_binding
-from smemlint.analysis.simt.loops.known_trips import LoopParts, begun, in_one_block
+from smemlint.analysis.simt.loops.heads import LoopParts
+from smemlint.analysis.simt.loops.known_trips import begun, in_one_block
 from smemlint.analysis.simt.loops.mod_ref import Escape, ModRef
 from smemlint.analysis.simt.loops.modified import is_floating
 from smemlint.frontend import ir

@@ -8,6 +8,18 @@ from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopParts:
+    """The parts of a loop; `first`: the body is executed before the condition."""
+
+    node: ir.Loop
+    cond: ir.Expression | None
+    step: ir.Expression | None
+    body: ir.BlockItem
+    first: bool = False
 
 
 def tests_indices(node: ir.Node) -> bool:
@@ -56,9 +68,10 @@ def step_of(node: ir.Node, step: ir.Node | None) -> ir.Expression | None:
     return None
 
 
-def is_countable(ev: Evaluator, node: ir.Node, cond: ir.Node | None, step: ir.Node | None) -> bool:
+def is_countable(ev: Evaluator, parts: LoopParts) -> bool:
     """Returns whether the compiler could compute in front of a loop how often it runs."""
-    match advance := step_of(node, step):
+    cond = parts.cond
+    match advance := step_of(parts.node, parts.step):
         case ir.Assignment(lvalue=ir.ID(name=name)) | ir.UnaryOp(expr=ir.ID(name=name)):
             if cond is not None and not _names(cond, name):
                 return True

@@ -33,6 +33,7 @@ from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.heads import (
+    LoopParts,
     counter_of,
     is_countable,
     is_geometric,
@@ -48,17 +49,6 @@ from smemlint.limits.budgets import MAX_FORESEEN
 
 Carried: TypeAlias = dict[tuple[int, int], tuple[Object, int, int | None]]
 """Cells that a loop changes: object, byte offset, change per iteration (0: by no constant)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoopParts:
-    """The parts of a loop; `first`: the body is executed before the condition."""
-
-    node: ir.Loop
-    cond: ir.Expression | None
-    step: ir.Expression | None
-    body: ir.BlockItem
-    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,33 +148,36 @@ def execute_iterations(
     if together is None:
         together = in_one_block(ev, parts, len(run.starts), foreseen, loop.cost, is_constant)
     if run.starts:
-        items = state.trace.items[run.starts[0] :]
-        plan = state.loop_plans.get(parts.node)
-        known = plan.pointers if plan is not None else {}
-        if not done:
-            known.clear()
-        is_open = plan is None or (plan.is_counted and not plan.is_from_constant)
-        shared = 1 if is_open else together
-        count, trips = len(run.starts), foreseen or len(run.starts)
-        is_left = together == 1 and is_left_by_llvm(count, loop.cost)
-        if is_close(together, trips, loop.cost * trips // count):
-            is_left = None
-        if plan is not None and plan.is_uncountable:
-            is_left = True
-        pragma = parts.node.pragma
-        mark_induction_pointers(
-            items,
-            run.atoms,
-            pragma,
-            shared,
-            known,
-            is_left=is_left,
-            is_from_constant=plan is not None and plan.is_from_constant and not plan.is_counted,
-            may_be_left=may_be_left(parts.body),
-        )
+        _mark_pointers(ev, run, together, loop.cost)
     state.trace.fence_between(run.starts[together::together], around)
     atoms = frozenset(run.atoms)
     return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)
+
+
+def _mark_pointers(ev: Evaluator, run: _Run, together: int, cost: int) -> None:
+    """Marks what addresses LLVM makes pointers of that each block of iterations advances."""
+    node, count = run.parts.node, len(run.starts)
+    plan = ev.state.loop_plans.get(node)
+    known = plan.pointers if plan is not None else {}
+    if not run.done:
+        known.clear()
+    is_open = plan is None or (plan.is_counted and not plan.is_from_constant)
+    trips = run.foreseen or count
+    is_left = together == 1 and is_left_by_llvm(count, cost)
+    if is_close(together, trips, cost * trips // count):
+        is_left = None
+    if plan is not None and plan.is_uncountable:
+        is_left = True
+    mark_induction_pointers(
+        ev.state.trace.items[run.starts[0] :],
+        run.atoms,
+        node.pragma,
+        1 if is_open else together,
+        known,
+        is_left=is_left,
+        is_from_constant=plan is not None and plan.is_from_constant and not plan.is_counted,
+        may_be_left=may_be_left(run.parts.body),
+    )
 
 
 def _iterate(ev: Evaluator, run: _Run) -> None:
@@ -213,11 +206,11 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
             run.atoms.update(_mark_loop_carried(ev, run.carried, parts.node, run.together, done))
         starts.append(len(state.trace.items))
         tested = numbers_tested(ev, parts.cond)
-        execute_iteration(ev, loop.counter, parts.step, parts.body, loop)
+        execute_iteration(ev, loop.counter, parts, loop)
         if not loop.is_left_openly and not _has_returned_openly(state.frame.returns[returned:]):
             continue
         if _is_endless(parts):
-            execute_widened(ev, parts.node, None, parts.step, parts.body, is_uniform=True)
+            execute_widened(ev, replace(parts, cond=None), is_uniform=True)
             return
         if tested and all(map(operator.is_, tested, numbers_tested(ev, parts.cond))):
             _execute_general(ev, parts, times=1)  # only what is open ends it
@@ -251,7 +244,7 @@ def in_one_block(
         cost * trips // max(run, 1),
         parts.node.pragma,
         is_constant=is_constant,
-        is_countable=is_countable(ev, parts.node, parts.cond, parts.step),
+        is_countable=is_countable(ev, parts),
         tests_indices=tests_indices(parts.node),
     )
     is_bounded = together > MOST_OF_A_TRIANGLE and not parts.node.pragma
@@ -293,9 +286,7 @@ def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) ->
         may_go_on, _ = truth_bounds(value)
         state.mask = kept(entry, entry & may_go_on)
         if is_any(state.mask):
-            execute_widened(
-                ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=is_uniform
-            )
+            execute_widened(ev, parts, is_uniform=is_uniform)
         state.mask = kept(entry, state.mask | entry & ~may_go_on)
         if isinstance(value, Unknown) and value.is_data and not is_uniform:
             mark_thinned(state.trace.items[begin:], may_stagger=not stays_a_loop(parts.node.pragma))
@@ -312,7 +303,7 @@ def _execute_general(ev: Evaluator, parts: LoopParts, times: int) -> None:
     trace = ev.state.trace
     begin = len(trace.items)
     ev.state.loops[-1].is_general = not isinstance(parts.node, ir.RangeFor)
-    execute_widened(ev, parts.node, parts.cond, parts.step, parts.body, is_uniform=True)
+    execute_widened(ev, parts, is_uniform=True)
     for item in trace.items[begin:] if times > 1 else ():
         if isinstance(item, Event):
             item.issued *= times

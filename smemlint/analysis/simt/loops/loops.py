@@ -19,6 +19,7 @@ from smemlint.analysis.simt.domain.ctypes import CType, IntType
 from smemlint.analysis.simt.domain.environment import Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import number_of, same
+from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -27,6 +28,7 @@ from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
 from smemlint.analysis.simt.loops.heads import (
+    LoopParts,
     begins_at_constant,
     counter_of,
     is_countable,
@@ -36,7 +38,6 @@ from smemlint.analysis.simt.loops.heads import (
 )
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
-    LoopParts,
     Trips,
     execute_iterations,
     foresee_trips,
@@ -145,7 +146,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         together,
         is_counted=not trial.is_constant,
         is_from_constant=is_from_constant,
-        is_uncountable=not trial.is_constant and not is_countable(ev, node, parts.cond, parts.step),
+        is_uncountable=not trial.is_constant and not is_countable(ev, parts),
         surely_runs=runs,
         constant=foreseen if trial.is_constant else None,
     )
@@ -164,15 +165,20 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
     state.count(0, costs)
-    carried: Carried = {}
-    for key, (obj, at, end) in ends.items() if not is_unrolled else ():
-        advance = _advance(obj.cells.get(at), end, trips)
-        if advance is not None:
-            carried[key] = obj, at, advance
+    carried = _carried_by(ends, trips) if not is_unrolled else {}
     plan.tried = trips if foreseen is None and not trial.is_general else None
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
     plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
     _execute_planned(ev, parts, plan, carried, foreseen)
+
+
+def _carried_by(ends: UndoLog, trips: int) -> Carried:
+    """Returns what each iteration adds to the cells that so many of them changed."""
+    steps = {
+        key: (obj, at, _advance(obj.cells.get(at), end, trips))
+        for key, (obj, at, end) in ends.items()
+    }
+    return {key: (obj, at, by) for key, (obj, at, by) in steps.items() if by is not None}
 
 
 def _hangs_on_counters(ev: Evaluator, parts: LoopParts) -> bool:

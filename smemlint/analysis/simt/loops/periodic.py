@@ -21,7 +21,8 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
-from smemlint.analysis.simt.loops.known_trips import Carried, LoopParts, execute_iterations
+from smemlint.analysis.simt.loops.heads import LoopParts
+from smemlint.analysis.simt.loops.known_trips import Carried, execute_iterations
 from smemlint.analysis.simt.loops.translation import at_block, moved, put_in, repeats, step_between
 from smemlint.analysis.simt.state import State
 

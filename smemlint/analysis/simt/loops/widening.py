@@ -6,7 +6,8 @@ becomes unknown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from math import gcd
 
@@ -34,7 +35,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
-from smemlint.analysis.simt.loops.heads import is_countable, tests_indices
+from smemlint.analysis.simt.loops.heads import LoopParts, is_countable, tests_indices
 from smemlint.analysis.simt.state import Forms
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -66,16 +67,13 @@ class _TrialRun:
     has_changed: bool = False
 
 
-def execute_iteration(
-    ev: Evaluator, name: str, step: ir.Node | None, body: ir.Node, loop: Loop
-) -> None:
+def execute_iteration(ev: Evaluator, name: str, parts: LoopParts, loop: Loop) -> None:
     """Runs body and step once; the counter's value is kept for messages.
 
     Args:
         ev: the evaluator.
         name: of the counter; empty where the loop has none.
-        step: the third part of a `for`.
-        body: the statement.
+        parts: of the loop.
         loop: takes the counter's value.
     """
     state = ev.state
@@ -87,7 +85,7 @@ def execute_iteration(
     for pending in (loop.breaks, loop.continues):
         pending.depth, pending.around = state.memory.depth, len(state.frame.open)
     try:
-        ev.execute(body)
+        ev.execute(parts.body)
     finally:
         if pushed:
             state.loop_values.pop()
@@ -95,38 +93,49 @@ def execute_iteration(
     if is_any(loop.continued):
         state.mask = kept(before, state.mask | loop.continued)
         loop.continued = state.none_active()
-    if step is not None and is_any(state.mask):
-        ev.evaluate(step)
+    if parts.step is not None and is_any(state.mask):
+        ev.evaluate(parts.step)
 
 
-def _entered(cond: str) -> Assumption:
-    """Returns the assumption that a loop runs at least once."""
-    return Assumption(Topic.CONDITION, f"the loop on `{cond}` is entered", cond)
+@contextmanager
+def _entered(ev: Evaluator, parts: LoopParts, *, is_uniform: bool) -> Iterator[None]:
+    """Takes a loop to run at least once; writes inside are one change, and sums its own."""
+    state, assumed = ev.state, len(ev.state.assumptions)
+    if parts.cond is not None:
+        text = state.source_text(parts.cond)
+        taken = Assumption(Topic.CONDITION, f"the loop on `{text}` is entered", text)
+        state.assumptions.append(taken)
+        if is_uniform:
+            state.loop_conditions.add(taken)
+        else:
+            state.divergent_conditions.add(taken)
+            state.confining_conditions.add(taken)
+    state.frame.open.append((Unknown(_OPEN_TRIPS, is_uniform=is_uniform), parts.node))
+    state.open_loops += 1
+    mark = state.sums.mark()
+    state.memory.begin()
+    try:
+        yield
+    finally:
+        state.open_loops -= 1
+        state.sums.leave(mark)
+        state.frame.open.pop()
+        state.memory.commit()
+        if parts.cond is not None:
+            del state.assumptions[assumed]
 
 
-def execute_widened(
-    ev: Evaluator,
-    node: ir.Node,
-    cond: ir.Node | None,
-    step: ir.Node | None,
-    body: ir.Node,
-    *,
-    is_uniform: bool,
-) -> None:
+def execute_widened(ev: Evaluator, parts: LoopParts, *, is_uniform: bool) -> None:
     """Executes one iteration that stands for all: see the module's docstring.
 
     Args:
         ev: the evaluator.
-        node: the loop.
-        cond: its condition.
-        step: the third part of a `for`.
-        body: its statement.
+        parts: of the loop.
         is_uniform: the condition keeps the threads of a block together. Where it does not,
             what the loop changes is one number inside, and another for each thread behind it.
     """
-    state = ev.state
-    loop = state.loops[-1]
-    mask = state.mask
+    state, node, cond = ev.state, parts.node, parts.cond
+    loop, mask = state.loops[-1], state.mask
     trip = state.domain.symbol(
         state.key(node, "iteration"), "the iteration", I32, nonnegative=True, is_iteration=True
     )
@@ -135,36 +144,22 @@ def execute_widened(
     forms = _forms_of_before(ev, before or {}, trip)
     is_kept = not ev.policy.tracks_scev and not state.trace.is_muted  # a run that changes nothing
     is_tried = before is not None and misses < _MISSES and is_kept
-    taken = _entered(state.source_text(cond)) if cond is not None else None
-    assumed, gone = len(state.assumptions), state.none_active()
-    if taken is not None:
-        state.assumptions.append(taken)
-        if is_uniform:
-            state.loop_conditions.add(taken)
-        else:
-            state.divergent_conditions.add(taken)
-            state.confining_conditions.add(taken)
-    state.frame.open.append((Unknown(_OPEN_TRIPS, is_uniform=is_uniform), node))
-    state.open_loops += 1
     is_tentative = state.tried_loops > 0 and not ev.policy.tracks_scev  # it is run again, and kept
-    mark = state.sums.mark()
-    state.memory.begin()
-    broken = len(loop.breaks.jumps)
-    try:
+    broken, gone = len(loop.breaks.jumps), state.none_active()
+    with _entered(ev, parts, is_uniform=is_uniform):
         for attempt in range(MAX_WIDENINGS):
             del loop.breaks.jumps[broken:]
             is_dry = not (is_kept if attempt else is_tried)
-            run = _find_changes(ev, forms, trip, step, body, loop, mask, is_dry=is_dry)
+            run = _find_changes(ev, forms, trip, parts, mask, is_dry=is_dry)
             if not run.has_changed or is_tentative:
                 break
-        ev.state.memory.replay(forms.values())
+        state.memory.replay(forms.values())
         if not ev.policy.tracks_scev:
             state.widened[node] = run.begun | forms, misses + (is_tried and attempt > 0)
         is_enough = not run.has_changed or is_tentative
         if is_enough and (state.trace.is_muted or not is_dry):  # it stands for all
             for obj, offset, end in () if is_dry else run.ends.values():
                 state.memory.set_cell(obj, offset, end)
-            ev.state.memory.replay(forms.values())
             state.frame.returns += run.returns
             state.frame.pending.jumps += run.jumps
             gone = run.gone
@@ -172,16 +167,9 @@ def execute_widened(
             state.mask = mask
             del loop.breaks.jumps[broken:]
             moves_pointers = any(isinstance(value, Pointer) for _, _, value in forms.values())
-            _execute_general(ev, node, cond, step, body, trip, moves_pointers=moves_pointers)
+            _execute_general(ev, parts, trip, moves_pointers=moves_pointers)
             gone = mask & ~(state.mask | loop.broken)
-            ev.state.memory.replay(forms.values())
-    finally:
-        state.open_loops -= 1
-        state.sums.leave(mark)
-        state.frame.open.pop()
-        state.memory.commit()
-        if taken is not None:
-            del state.assumptions[assumed]
+        state.memory.replay(forms.values())
     if not (is_uniform and loop.breaks.is_uniform):
         _forget_numbers(ev, forms)
     loop.broken = state.none_active()
@@ -191,43 +179,33 @@ def execute_widened(
 
 
 def _execute_general(
-    ev: Evaluator,
-    node: ir.Node,
-    cond: ir.Node | None,
-    step: ir.Node | None,
-    body: ir.Node,
-    trip: AffineInt,
-    *,
-    moves_pointers: bool,
+    ev: Evaluator, parts: LoopParts, trip: AffineInt, *, moves_pointers: bool
 ) -> None:
     """Records the accesses of the iteration that stands for all, as a block of its own.
 
     Args:
         ev: the evaluator.
-        node: the loop.
-        cond: its condition.
-        step: the third part of a `for`.
-        body: its statement.
+        parts: of the loop.
         trip: the number of the iteration.
         moves_pointers: its text advances pointers.
     """
     state, loop = ev.state, ev.state.loops[-1]
     state.trace.fence("loop", depth=state.open_loops)
     begin, before, effects = len(state.trace.items), loop.cost, state.trace.effects
-    execute_iteration(ev, "", step, body, loop)
+    execute_iteration(ev, "", parts, loop)
     cost = loop.cost - before
     entry = state.trace.items[begin - 1] if begin else None
     if isinstance(entry, Fence):
         entry.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
-        items = _in_one_block(ev, body, state.trace.items[begin:])
-        is_rolled = tests_indices(node) or not is_countable(ev, node, cond, step)
-        pragma = "unroll 1" if is_rolled else getattr(node, "pragma", "")
+        items = _in_one_block(ev, parts.body, state.trace.items[begin:])
+        is_rolled = tests_indices(parts.node) or not is_countable(ev, parts)
+        pragma = "unroll 1" if is_rolled else parts.node.pragma
         mark_open_fusions(items, trip, cost, pragma, state.trace.scope)
         if not moves_pointers:
             atoms = {symbol.key for symbol, _ in trip.terms}
             mark_induction_pointers(items, atoms, pragma, is_left=is_left_by_llvm(1, cost))
-            is_second = isinstance(node, ir.DoWhile)
+            is_second = isinstance(parts.node, ir.DoWhile)
             mark_run_time_pointers(items, trip, cost, pragma, is_second=is_second)
     state.trace.fence("iteration", depth=state.open_loops)
 
@@ -294,17 +272,15 @@ def _find_changes(
     ev: Evaluator,
     forms: Forms,
     trip: AffineInt,
-    step: ir.Node | None,
-    body: ir.Node,
-    loop: Loop,
+    parts: LoopParts,
     mask: Mask,
     *,
     is_dry: bool,
 ) -> _TrialRun:
     """Updates the general forms by running one iteration, which is undone."""
-    state = ev.state
+    state, loop = ev.state, ev.state.loops[-1]
     starts = set(forms)
-    ev.state.memory.replay(forms.values())
+    state.memory.replay(forms.values())
     if is_dry:
         state.trace.mute()
         state.tried_loops += 1
@@ -315,7 +291,7 @@ def _find_changes(
     returned, left = len(returns), len(jumps)
     run = _TrialRun(mask)
     try:
-        execute_iteration(ev, "", step, body, loop)
+        execute_iteration(ev, "", parts, loop)
         run.gone = mask & ~(state.mask | loop.broken)
     finally:
         if is_dry:

@@ -249,6 +249,44 @@ def _lay_out_members(
     record: Record | None,
     arguments: tuple[str, ...],
 ) -> RecordType:
+    scope, initial = _declare_members(ev, tree, fields, record)
+    bases = len(record.bases) if record is not None else 0
+    fields = with_table(fields, bases, is_virtual=getattr(tree, "is_virtual", False))
+    is_packed = getattr(tree, "is_packed", False)
+    are_plain = all(_is_plain(ctype) for _, ctype, _ in fields)
+    if is_packed and (bases or not are_plain):  # what stays unpacked hangs on the compiler
+        fields.insert(0, ("", OpaqueType("a packed class"), 0))
+    aligned = [_alignment(ev, operand) for operand in getattr(tree, "align", ())]
+    if 0 in aligned:
+        fields.insert(0, ("", _UNKNOWN_ALIGNMENT, 0))
+    union = isinstance(tree, ir.Union) or (record is not None and record.kind == "union")
+    result = lay_out(
+        name,
+        fields,
+        union=union,
+        align=max(aligned, default=1) or 1,
+        record=record,
+        arguments=arguments,
+        pack=None if is_packed else getattr(tree, "pack", 0),
+    )
+    is_plain = are_plain and (record is None or _keeps_padding(ev, record, result))
+    result = replace(result, is_plain=is_plain)
+    result.statics.update(scope)
+    for constant in scope.values():
+        if isinstance(constant, Lazy):
+            constant.owner = result
+    result.own.update(scope)
+    result.initial.update(initial)
+    return result
+
+
+def _declare_members(
+    ev: Evaluator,
+    tree: ir.Node | None,
+    fields: list[tuple[str, CType, int]],
+    record: Record | None,
+) -> tuple[Scope, dict[str, object]]:
+    """Adds the members to `fields`; returns what is no member, and what members begin with."""
     scope: Scope = {}
     initial: dict[str, object] = {}
     frame = ev.state.frame
@@ -279,34 +317,7 @@ def _lay_out_members(
                     initial[decl.name] = decl.init
     finally:
         frame.leave_scope()
-    bases = len(record.bases) if record is not None else 0
-    fields = with_table(fields, bases, is_virtual=getattr(tree, "is_virtual", False))
-    is_packed = getattr(tree, "is_packed", False)
-    are_plain = all(_is_plain(ctype) for _, ctype, _ in fields)
-    if is_packed and (bases or not are_plain):  # what stays unpacked hangs on the compiler
-        fields.insert(0, ("", OpaqueType("a packed class"), 0))
-    aligned = [_alignment(ev, operand) for operand in getattr(tree, "align", ())]
-    if 0 in aligned:
-        fields.insert(0, ("", _UNKNOWN_ALIGNMENT, 0))
-    union = isinstance(tree, ir.Union) or (record is not None and record.kind == "union")
-    result = lay_out(
-        name,
-        fields,
-        union=union,
-        align=max(aligned, default=1) or 1,
-        record=record,
-        arguments=arguments,
-        pack=None if is_packed else getattr(tree, "pack", 0),
-    )
-    is_plain = are_plain and (record is None or _keeps_padding(ev, record, result))
-    result = replace(result, is_plain=is_plain)
-    result.statics.update(scope)
-    for constant in scope.values():
-        if isinstance(constant, Lazy):
-            constant.owner = result
-    result.own.update(scope)
-    result.initial.update(initial)
-    return result
+    return scope, initial
 
 
 def _keeps_padding(ev: Evaluator, record: Record, ctype: RecordType) -> bool | None:
