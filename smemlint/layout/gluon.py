@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
-from smemlint.layout.memdesc import SharedView, padded, view_of, view_of_bases
+from smemlint.layout.memdesc import SharedView, view_of, view_of_bases
 from smemlint.layout.register_layouts import Bases
-from smemlint.layout.triton import NVMMAShared, PaddedShared, SwizzledShared
+from smemlint.layout.triton import NVMMAShared, SwizzledShared
 from smemlint.lazy_dataclasses import dataclass
 
 
@@ -131,10 +132,8 @@ class Padded(SharedLayout):
         rank = len(self.shape)
         if tuple(shape[len(shape) - rank :]) != self.shape:
             raise ValueError(f"a padded layout of {list(self.shape)} on {list(shape)}")
-        result = padded(
-            view_of_bases(self.offset_bases, self.shape, element_bits), PaddedShared(self.pairs)
-        )
-        return result.stacked(shape[: len(shape) - rank])
+        view = view_of_bases(self.offset_bases, self.shape, element_bits)
+        return replace(view, padding=self.pairs).stacked(shape[: len(shape) - rank])
 
     def size(self, shape: Sequence[int]) -> int:
         """See `SharedLayout.size`; nothing is left free behind the last element."""

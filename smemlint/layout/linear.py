@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from smemlint.lazy_dataclasses import dataclass
 
@@ -15,11 +15,6 @@ class LinearMap:
     """A linear map over F2, as the image of every input bit, lowest first."""
 
     columns: tuple[int, ...]
-
-    @staticmethod
-    def of(function: Callable[[int], int], bits: int) -> LinearMap | None:
-        """Returns the map that a function of `bits` bits is; None if it is not linear."""
-        return LinearMap.of_values([function(x) for x in range(1 << bits)])
 
     @staticmethod
     def of_values(values: Sequence[int]) -> LinearMap | None:

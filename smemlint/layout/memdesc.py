@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from smemlint.layout.linear import LinearMap
 from smemlint.layout.register_layouts import Bases, Coordinate, bits_of
-from smemlint.layout.triton import PaddedShared
 from smemlint.lazy_dataclasses import dataclass
 
 Offsets: TypeAlias = tuple[int, ...]
@@ -160,11 +159,6 @@ def view_of_bases(bases: Bases, shape: Sequence[int], element_bits: int) -> Shar
     if inverse is None:
         raise ValueError("the offset bases do not reach every element once")
     return view_of(lambda c: inverse(_packed(c, widths)), shape, element_bits)
-
-
-def padded(view: SharedView, layout: PaddedShared) -> SharedView:
-    """Returns the view with a padded layout's gaps."""
-    return replace(view, padding=layout.pairs)
 
 
 def _packed(coordinate: Coordinate, widths: Sequence[int]) -> int:

@@ -170,33 +170,6 @@ class Swizzle:
             raise ValueError(f"{self} in bytes moves parts of elements of {element_bytes} bytes")
         return self.upcast(element_bytes)
 
-    def compose(self, other: Swizzle) -> Swizzle:
-        """Returns one swizzle that does what both do: `composition(self, other)` in CuTe.
-
-        Raises:
-            ValueError: CuTe rejects the pair: shifts differ, or the merged fields are not one run.
-        """
-        if self.shift != other.shift:
-            raise ValueError(f"only swizzles of equal shift merge: {self}, {other}")
-        return Swizzle.from_masks(self.y_mask ^ other.y_mask, self.z_mask ^ other.z_mask)
-
-    @staticmethod
-    def from_masks(y: int, z: int) -> Swizzle:
-        """Returns the swizzle of two bit masks: `make_swizzle<Y, Z>` in CuTe.
-
-        Raises:
-            ValueError: they are not runs of equally many bits, or CuTe rejects the parameters.
-        """
-        if y.bit_count() != z.bit_count():
-            raise ValueError(f"masks of {y.bit_count()} and {z.bit_count()} bits")
-        if not y:
-            return Swizzle(0, 0, 0)
-        low_y, low_z = (y & -y).bit_length() - 1, (z & -z).bit_length() - 1
-        run = (1 << y.bit_count()) - 1
-        if y >> low_y != run or z >> low_z != run:
-            raise ValueError(f"the bits of a mask are not one run: {y:#x}, {z:#x}")
-        return Swizzle(y.bit_count(), min(low_y, low_z), low_y - low_z)
-
 
 def exclusive_or(offset: Any, bits: int, base: int, shift: int) -> Any:
     """Returns the formula alone, also for parameters that CuTe rejects (`|shift| < bits`)."""

@@ -6,7 +6,6 @@ Source: triton 3.9.0's `to_linear_layout`, which the offsets equal on 1,954 reco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from smemlint.layout.swizzle import Swizzle
@@ -99,24 +98,6 @@ class NVMMAShared:
         tile = column // width * (rows * self.swizzle_bytes)
         inside = row * self.swizzle_bytes + column % width * size
         return self.as_swizzle()(tile + inside) // size
-
-
-@dataclass(frozen=True, slots=True)
-class PaddedShared:
-    """`PaddedSharedLayout.with_identity_for(pairs, shape, order)`: after each interval, a gap.
-
-    Attributes:
-        pairs: (interval, padding) in elements.
-    """
-
-    pairs: tuple[tuple[int, int], ...]
-
-    def offset(self, coordinate: Sequence[Any], shape: Sequence[int]) -> Any:
-        """Returns the element offset of a coordinate in a block of row-major order."""
-        offset: Any = 0
-        for position, extent in zip(coordinate, shape, strict=True):
-            offset = offset * extent + position
-        return offset + sum(offset // interval * padding for interval, padding in self.pairs)
 
 
 def _log2(value: int, name: str) -> int:

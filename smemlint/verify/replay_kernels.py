@@ -28,7 +28,6 @@ COMPANION = 8
 """Wavefronts of the load that accompanies a pattern; more than any idle part of it takes."""
 
 _PTX_TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "v2.u32", 16: "v4.u32"}
-_SASS_WIDTHS = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
 _BITWISE = ("exch", "and", "or", "xor", "cas")
 
 
@@ -61,17 +60,6 @@ class Form:
         if self.matrices:
             return f"{self.kind}_x{self.matrices}" + "_trans" * self.is_transposed
         return f"{self.kind}_{self.width}" + "_accompanied" * self.is_accompanied
-
-    @cached_property
-    def opcode(self) -> str:
-        """The SASS opcode that it compiles to on sm_90, `UNROLLED` times."""
-        if self.kind == "atomic":
-            return _atomic_opcode(self.operation)
-        if self.matrices:
-            stem = "LDSM.16.M" if self.kind == "ldmatrix" else "STSM.16.M"
-            shape = "T88" if self.is_transposed else "88"
-            return stem + shape + (f".{self.matrices}" if self.matrices > 1 else "")
-        return ("LDS" if self.kind == "load" else "STS") + _SASS_WIDTHS[self.width]
 
 
 @cache
@@ -220,11 +208,3 @@ def _atomic(operation: str) -> str:
         f'unsigned v; asm volatile("atom.shared.{name}.{kind} %0, [%1], {values};" '
         f': "=r"(v) : "r"(at), "r"(threadIdx.x) : "memory"); sum ^= v;'
     )
-
-
-def _atomic_opcode(operation: str) -> str:
-    name, kind, *rest = operation.split(".")
-    if "one" in rest:
-        return "ATOMS.POPC.INC.32"
-    sign = ".S32" if kind == "s32" and name in ("min", "max") else ""
-    return f"ATOMS.{name.upper()}{sign}"

@@ -153,15 +153,6 @@ def test_recasting_to_vectors_drops_bits() -> None:
     assert Swizzle(3, 0, 3).upcast(4) == Swizzle(1, 0, 3)
 
 
-def test_composition() -> None:
-    assert Swizzle(1, 0, 3).compose(Swizzle(1, 1, 3)) == Swizzle(2, 0, 3)
-    assert Swizzle(3, 4, 3).compose(Swizzle(3, 4, 3)) == Swizzle(0, 0, 0)
-    with pytest.raises(ValueError, match="equal shift"):
-        Swizzle(1, 0, 3).compose(Swizzle(1, 1, 4))
-    with pytest.raises(ValueError, match="not one run"):
-        Swizzle(1, 0, 3).compose(Swizzle(1, 2, 3))
-
-
 def test_validity_is_told_without_numpy() -> None:
     code = (
         "import sys; from smemlint.layout.swizzle import Swizzle; Swizzle.why_invalid(3, 0, 2);"

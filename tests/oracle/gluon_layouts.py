@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from smemlint.layout.memdesc import SharedView, padded, view_of, view_of_bases
+from smemlint.layout.memdesc import SharedView, view_of, view_of_bases
 from smemlint.layout.register_layouts import Blocked, DotOperand, Linear, Mma, RegisterLayout
-from smemlint.layout.triton import NVMMAShared, PaddedShared, SwizzledShared
+from smemlint.layout.triton import NVMMAShared, SwizzledShared
 
 
 def tuples(value: Any) -> Any:
@@ -44,7 +44,7 @@ def shared_view(record: list[Any], shape: tuple[int, int], bits: int) -> SharedV
             steps = [1 << bit for bit in range(sum(n.bit_length() - 1 for n in shape))]
             first = shape[order[0]].bit_length() - 1
             parts = {order[0]: tuple(steps[:first]), order[1]: tuple(steps[first:])}
-            return padded(SharedView((parts[0], parts[1]), bits), PaddedShared(pairs))
+            return SharedView((parts[0], parts[1]), bits, padding=pairs)
         case "bases":
             return view_of_bases(tuples(rest[0]), shape, bits)
     raise ValueError(name)

@@ -203,15 +203,6 @@ def cases(rng: random.Random) -> list[tuple[str, list[object], str]]:
     for _ in range(150):
         one, factor = random_swizzle(rng), rng.choice([1, 2, 3, 4, 6, 8, 16, 32])
         ask("swizzle.downcast", [one, factor], f"downcast<{factor}>({sw(one)})")
-    for _ in range(400):
-        one, two = random_swizzle(rng), random_swizzle(rng)
-        if rng.random() < 0.8:
-            two = (two[0], two[1], one[2])
-        if abs(two[2]) >= two[0]:
-            ask("swizzle.compose", [one, two], f"composition({sw(one)}, {sw(two)})")
-    for _ in range(200):
-        y, z = (rng.choice([0, 1, 3, 5, 6, 7]) << rng.randint(0, 6) for _ in range(2))
-        ask("swizzle.from_masks", [y, z], f"make_swizzle<{y},{z}>()")
     for _ in range(300):
         one, text, offset = random_swizzle(rng), random_layout(rng), rng.choice([0, 0, 4, 37])
         if one[0]:

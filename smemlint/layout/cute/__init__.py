@@ -8,7 +8,7 @@ ones `DynamicInt`; what CuTe refuses to compile is a `CuteError`.
     tiled = make_tiled_copy_for(atom, TiledMma(mma_op("SM80_16x8x16_F16F16F16F16_TN")), "A")
     source = tiled.partition(shared, threads, "S")
     for instruction in copy(source, tiled.retile(fragment), tiled):
-        instruction.op, instruction.width, instruction.addresses(128)
+        instruction.op, instruction.width, instruction.address
 
 Source: CUTLASS 4.7, `include/cute`; every function is checked against the compiled headers
 (tests/oracle/record_cute*.py, fixtures/cute).

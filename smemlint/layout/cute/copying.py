@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smemlint.layout.cute.algebra import zipped_divide
 from smemlint.layout.cute.copy_traits import CopyOp, Mechanism
 from smemlint.layout.cute.int_tuples import is_static
@@ -75,13 +72,6 @@ class Instruction:
     is_predicated: bool = False
     copied: CopiedFrom | None = None
     is_assembly: bool = False
-
-    def addresses(self, threads: int) -> NDArray[np.int64]:
-        """Returns the byte addresses as int64 of shape (threads,)."""
-        import numpy as np
-
-        lanes = np.asarray(self.address, dtype=np.int64)
-        return np.broadcast_to(lanes, (threads,)).copy()
 
 
 Policy: TypeAlias = "CopyAtom | TiledCopy"

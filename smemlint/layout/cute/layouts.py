@@ -195,13 +195,8 @@ class ComposedLayout:
 
     @property
     def cosize(self) -> Integer:
-        """CuTe's cosize, which ignores the swizzle; `extent` is what memory needs."""
+        """CuTe's cosize, which ignores the swizzle."""
         return self.layout.cosize
-
-    @property
-    def extent(self) -> int:
-        """One more than the largest offset that is really used."""
-        return int(self.offsets().max()) + 1
 
     @property
     def is_static(self) -> bool:
