@@ -122,7 +122,7 @@ def read_texts(value: Any) -> dict[str, str]:
 def read_defines(value: Any) -> dict[str, str]:
     """Reads `NAME`, `NAME=VALUE`, or a table."""
     if isinstance(value, dict):
-        return {str(k): _macro_text(v) for k, v in value.items()}
+        return {str(k): str(int(v)) if isinstance(v, bool) else str(v) for k, v in value.items()}
     found = {}
     for item in [value] if isinstance(value, str) else value:
         name, _, text = str(item).partition("=")
@@ -130,10 +130,6 @@ def read_defines(value: Any) -> dict[str, str]:
             raise ValueError(f"{item!r} is not a valid macro: write NAME or NAME=VALUE")
         found[name] = text if "=" in str(item) else "1"
     return found
-
-
-def _macro_text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def read_numbers(value: Any) -> dict[str, float]:

@@ -30,7 +30,7 @@ def settings_from(given: Any) -> ConfigFile:
     Raises:
         ConfigError: a key or a rule does not exist, or a value cannot be used.
     """
-    table = _own(given)
+    table = given["smemlint"] if isinstance(given, dict) and "smemlint" in given else given
     if table is None:
         table = {}
     if not isinstance(table, dict):
@@ -48,7 +48,3 @@ def are_ours(given: Any) -> bool:
     return "smemlint" in given or any(
         key == "kernels" or option_named(key) is not None for key in given
     )
-
-
-def _own(given: Any) -> Any:
-    return given["smemlint"] if isinstance(given, dict) and "smemlint" in given else given

@@ -165,7 +165,7 @@ class _File:
         """Returns the literals with device code that are no part of a known text."""
         compiled = {line for raw in self._files.raws.values() for line in self._lines_of(raw)}
         literals = list(_literals_of(self._text.tree))
-        has_code = any(_names_device_code(text) for _, text in literals)
+        has_code = any(word in text for _, text in literals for word in _DEVICE_CODE)
         return [
             literal
             for literal, text in literals
@@ -207,7 +207,9 @@ class _File:
         functions = list(functions_of(scope))
         for function in functions:
             self._guarded(interpreter, partial(call_from_outside, interpreter, function, {}))
-        rebound = _rebound_globals(self._text.tree)
+        rebound = {
+            name for n in ast.walk(self._text.tree) if isinstance(n, ast.Global) for name in n.names
+        }
         if rebound and self._unread_calls():  # behind what the first values rule out
             scope.update(dict.fromkeys(rebound, UNKNOWN))
             for function in functions:
@@ -267,15 +269,6 @@ def _run_from(before: Scope, interpreter: Interpreter, node: ast.stmt, scope: Sc
     """Executes a statement of a module in a scope as it was before."""
     replace_scope(scope, before)
     interpreter.run([node], (scope,))
-
-
-def _names_device_code(text: str) -> bool:
-    return any(word in text for word in _DEVICE_CODE)
-
-
-def _rebound_globals(tree: ast.AST) -> set[str]:
-    """Returns the names of a module that its functions give other values."""
-    return {name for n in ast.walk(tree) if isinstance(n, ast.Global) for name in n.names}
 
 
 def _place(raw: RawText) -> tuple[str, int, int]:

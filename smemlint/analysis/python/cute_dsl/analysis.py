@@ -149,7 +149,7 @@ def _interpreter_of(model: CuteModel, policy: _Conditions) -> Interpreter:
 def _execute_class(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> bool:
     """Binds a class, or the layout of a `cute.struct`."""
     execute_class(interpreter, node, scopes)
-    if _is_struct(node):
+    if any(ast.unparse(d).endswith("cute.struct") for d in node.decorator_list):
         scopes[-1][node.name] = struct_of(interpreter, node, scopes)
     return True
 
@@ -307,10 +307,6 @@ class _File:
 
 def _is_static(node: ast.FunctionDef) -> bool:
     return any(ast.unparse(d) == "staticmethod" for d in node.decorator_list)
-
-
-def _is_struct(node: ast.ClassDef) -> bool:
-    return any(ast.unparse(d).endswith("cute.struct") for d in node.decorator_list)
 
 
 def stated_widths(owner: ast.ClassDef) -> dict[str, tuple[DType, int]]:

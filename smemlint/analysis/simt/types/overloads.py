@@ -84,7 +84,7 @@ def _read(function: Function) -> Signature:
     parameters = parameters_of(tree)
     required = sum(p.init is None for p in parameters)
     takes_any = any(p.is_pack for p in function.template)
-    types = _types_of_head(function)
+    types = [p.type if p.kind == "value" else p.default or "" for p in function.template]
     types += [
         w for node in (tree.type.type, *(p.type for p in parameters)) for w in type_words(node)
     ]
@@ -101,11 +101,6 @@ def _read(function: Function) -> Signature:
         len(constraints),
         tuple(t for t in types if t.endswith(">") and not _ENABLE_IF.search(t)),
     )
-
-
-def _types_of_head(function: Function) -> list[str]:
-    """Returns the types in a template head that may have a condition."""
-    return [p.type if p.kind == "value" else p.default or "" for p in function.template]
 
 
 def conditions_in(types: Iterable[str]) -> Iterator[str]:
