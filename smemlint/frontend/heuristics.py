@@ -32,6 +32,9 @@ _CUDA_SWITCH = pattern(
 )
 _HIP_SWITCH = pattern(r"(?:^|_)(?:USE|USING|WITH|HAVE|HAS|ENABLE|BUILD)_HIP$")
 _HEAD_NAMES = frozenset(("head_dim", "hdim", "headdim", "head_dim_v", "head_dim_qk", "d_head"))
+_CAPABILITY_NAMES = frozenset((
+    "compute_capability", "device_capability", "device_capacity",
+))  # fmt: skip
 _ROW_NAMES = frozenset(
     ("n", "h", "hidden", "hidden_size", "hidden_dim", "cols", "n_cols", "num_cols")
 )
@@ -319,9 +322,22 @@ def guessed_shapes(name: str, rank: int = 0) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(_MODES[m][at] for m in modes) for at in (0, 1)) if is_tile else ()
 
 
+def guessed_majors(name: str) -> tuple[str, str]:
+    """Returns the modes that may be contiguous of the operand that a parameter is about.
+
+    Operands of products, `a_major`, have rows along K, as a rule, and results, `d_major`, along N.
+    """
+    return {"a_major": ("k", "m"), "b_major": ("k", "n")}.get(name, ("n", "m"))
+
+
 def names_flag(name: str) -> bool:
     """Returns whether a parameter is a flag: `is_causal`, `has_bias`, `use_mask`."""
     return name.startswith(("is_", "has_", "use_", "return_"))
+
+
+def names_capability(name: str) -> bool:
+    """Returns whether a parameter is the compute capability of a device: `device_capability`."""
+    return name in _CAPABILITY_NAMES
 
 
 def names_accumulator(name: str) -> bool:

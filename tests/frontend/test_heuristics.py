@@ -164,6 +164,13 @@ def test_a_text_defines_a_kernel_or_declares_a_variable():
     assert not text_heuristics.declares_variable("return f;", "f")
 
 
+def test_parameters_of_host_functions_of_the_dsl_are_guessed_by_name():
+    assert heuristics.names_capability("device_capability")
+    assert not heuristics.names_capability("capacity")
+    majors = map(heuristics.guessed_majors, ("a_major", "b_major", "d_major"))
+    assert list(majors) == [("k", "m"), ("k", "n"), ("n", "m")]
+
+
 def test_every_guess_is_tested_and_gives_its_reason():
     guesses = {
         name: value
@@ -172,6 +179,8 @@ def test_every_guess_is_tested_and_gives_its_reason():
         if callable(value) and getattr(value, "__module__", "") == module.__name__
     }
     assert set(guesses) == {
+        "guessed_majors",
+        "names_capability",
         "built_includes",
         "calls_hip_alone",
         "declares_variable",
@@ -195,7 +204,9 @@ def test_no_other_module_guesses_by_capitals():
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute) and node.attr == "isupper"
     ]
-    assert found == ["smemlint/analysis/python/cute_dsl/execution/atoms.py"]  # CuTe's classes
+    assert found == [
+        "smemlint/analysis/python/cute_dsl/execution/functions/atoms.py"
+    ]  # CuTe's classes
 
 
 @pytest.mark.parametrize(

@@ -504,3 +504,28 @@ def make(x, other):
 """
     facts, _ = analysed(tmp_path, {"kernels.py": columns(), "api.py": caller})
     assert ways_of(facts) == [4]  # 32 rows that are 36 words apart
+
+
+def guessed(tmp_path, parameter, pitch):
+    """Figures of the columns whose pitch a function of another file has from a parameter."""
+    text = maker(f"(0, {pitch})").replace("(x, name, mode)", f"(x, name, mode, {parameter})")
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(), "make.py": text})
+    return [(a.ways, a.certainty) for k in facts.kernels for a in k.accesses]
+
+
+def test_the_capability_of_a_device_is_that_of_the_architecture(tmp_path):
+    pitch = "{8: 16, 9: 4, 10: 8}[device_capability[0]]"
+    assert guessed(tmp_path, "device_capability", pitch) == [(4, Certainty.ASSUMED)]
+
+
+def test_the_contiguous_mode_of_an_operand_is_one_of_two(tmp_path):
+    same, other = '4 if b_major in "kn" else 8', '4 if b_major == "k" else 8'
+    assert guessed(tmp_path, "b_major", same) == [(4, Certainty.ASSUMED)]
+    assert guessed(tmp_path, "b_major", other) == []
+
+
+def test_the_shape_of_a_tile_that_a_caller_is_given_is_guessed(tmp_path):
+    assert guessed(tmp_path, "tile_shape_mn", "tile_shape_mn[1] // 128 * 4") == []
+    assert guessed(tmp_path, "tile_shape_mnk", "tile_shape_mnk[2] // 16") == [
+        (4, Certainty.ASSUMED)
+    ]

@@ -52,7 +52,7 @@ def fields_of(owner: Class) -> tuple[str, ...]:
     if not any(name.rpartition(".")[2].lstrip("_") in _GENERATES_INIT for name in names):
         return ()
     found: dict[str, None] = {}
-    for one in reversed(list(owner.linearization())):
+    for one in reversed(list(owner.linearization)):
         for statement in one.node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 found[statement.target.id] = None
@@ -72,7 +72,7 @@ def instance_of_unknown_history(owner: Class) -> Instance:
     It keeps the attributes that `__init__` alone assigns, or one statement of all methods.
     """
     assigned_in: dict[str, list[str]] = {}
-    for one in owner.linearization():
+    for one in owner.linearization:
         for function in one.node.body:
             if isinstance(function, ast.FunctionDef):
                 for name in _assigned_attributes(function):

@@ -14,7 +14,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from smemlint.layout.register_layouts import RegisterLayout
 
@@ -122,25 +122,34 @@ class Class:
         members: what its body binds.
         bases: those of its bases that are known.
         libraries: the others of which a library is known to define them.
+        linearization: the class and its bases in the order in which names are looked up.
     """
 
     node: ast.ClassDef
     members: Scope
     bases: tuple[Class, ...] = ()
     libraries: tuple[Symbol, ...] = ()
+    linearization: list[Class] = field(default_factory=list)
 
-    def linearization(self) -> Iterator[Class]:
-        """Yields the class and its bases in the order in which names are looked up."""
-        worklist, count = [self], 0
-        while worklist and count < MAX_BASES:
-            found = worklist.pop(0)
-            yield found
-            worklist = [*found.bases, *worklist]
-            count += 1
+    def __post_init__(self) -> None:
+        orders = [base.linearization for base in self.bases[:MAX_BASES]]
+        merged = _merged([*orders, self.bases[:MAX_BASES]])
+        self.linearization.extend([self, *merged][:MAX_BASES])
 
     def member(self, name: str) -> Value:
         """Returns what the class or the nearest base binds to a name."""
-        return next((c.members[name] for c in self.linearization() if name in c.members), UNKNOWN)
+        return next((c.members[name] for c in self.linearization if name in c.members), UNKNOWN)
+
+
+def _merged(orders: Sequence[Sequence[Class]]) -> list[Class]:
+    """Returns the classes of several orders, each behind what precedes it in any of them (C3)."""
+    found: list[Class] = []
+    while orders := [order for order in orders if order]:
+        firsts = [order[0] for order in orders]
+        followers = {c for order in orders for c in order[1:]}
+        found.append(next((c for c in firsts if c not in followers), firsts[0]))
+        orders = [[c for c in order if c is not found[-1]] for order in orders]
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,15 +190,17 @@ class BoundMethod:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Super:
-    """`super()` inside a method: names are looked up in the bases of the method's class."""
+    """`super()` inside a method: names are looked up behind the method's class."""
 
     owner: Instance | Class
     behind: Class
 
     def attribute(self, name: str) -> Value:
-        """Returns what the nearest base binds to a name."""
-        found = (base.member(name) for base in self.behind.bases)
-        return next((value for value in found if value is not UNKNOWN), UNKNOWN)
+        """Returns what the nearest class binds to a name that follows in the object's order."""
+        made = self.owner.type if isinstance(self.owner, Instance) else self.owner
+        order = made.linearization if self.behind in made.linearization else [self.behind]
+        further = order[order.index(self.behind) + 1 :]
+        return next((c.members[name] for c in further if name in c.members), UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

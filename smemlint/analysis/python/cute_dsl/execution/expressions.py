@@ -10,11 +10,15 @@ from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Number, Opaque, Rest
 from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.constant_folding import fold_membership
+from smemlint.analysis.python.interpreter.containers import items_of
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, ExpressionHandlers
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
+    BoundMethod,
+    Class,
     DType,
     Function,
+    Instance,
     Scopes,
     Symbol,
     Unknown,
@@ -99,9 +103,10 @@ class Expressions:
         is_or = isinstance(node.op, ast.Or)
         for part in node.values:
             value = interpreter.evaluate(part, scopes)
-            if is_known(value) and bool(value) == is_or:
+            outcome = bool(value) if is_known(value) else _truth_of_object(value)
+            if outcome is is_or:
                 return value if not values else is_or if isinstance(value, bool | int) else UNKNOWN
-            if not is_known(value):
+            if outcome is None:
                 values.append(value)
         if not values:
             return value
@@ -147,9 +152,14 @@ class Expressions:
 
     def evaluate_set(self, interpreter: Interpreter, node: ast.Set, scopes: Scopes) -> Value:
         """Returns the items of a set in the order in which they are written."""
-        items = tuple(expressions.items_of(interpreter, node.elts, scopes))
+        items = tuple(items_of(interpreter, node.elts, scopes))
         require_tree(items)
         return items
+
+
+def _truth_of_object(value: Value) -> bool | None:
+    """Returns that an object is true, also a tuple that has any; None for a number."""
+    return isinstance(value, tuple | Instance | Class | Function | BoundMethod) or None
 
 
 def handlers(run: Execution) -> ExpressionHandlers:

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import is_of_warps, is_uniform, reason_of
-from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
-from smemlint.analysis.python.cute_dsl.execution.state import Execution
-from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import (
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import (
     coordinate_at,
     item_of,
     pointer_of,
 )
+from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
+from smemlint.analysis.python.cute_dsl.execution.state import Execution
+from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     Architecture,
@@ -31,6 +31,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 )
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
+    Class,
     DType,
     Instance,
     Method,
@@ -60,6 +61,8 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
             return Opaque(f"{owner.name}.{name}")
         case Architecture(capability=(major, minor)) if name in ("major", "minor"):
             return major if name == "major" else minor
+        case Class() if name == "__dict__":
+            return dict(owner.members.items())
         case Namespace() | TmaInfo():
             return owner.attributes.get(name, UNKNOWN)
         case Unknown():
@@ -68,7 +71,7 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
             text = f"the attribute `{name}` is not known"
             return Unknown.because(ReasonCode.UNKNOWN_VALUE, text)
         case Instance(type=made) if any(
-            is_of_warps(base) for part in made.linearization() for base in part.libraries
+            is_of_warps(base) for part in made.linearization for base in part.libraries
         ):
             return Opaque(name)
     return Method(owner, name)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import replace
 from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution import members, numbers
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import moved
 from smemlint.analysis.python.cute_dsl.execution.libraries.torch import (
     TorchTensor,
     dtype_named,
+    elementwise,
     torch_attribute,
 )
 from smemlint.analysis.python.cute_dsl.execution.merging import either
 from smemlint.analysis.python.cute_dsl.execution.state import Execution, rename
 from smemlint.analysis.python.cute_dsl.execution.storage import range_of
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import moved
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     Architecture,
@@ -42,6 +44,7 @@ from smemlint.layout import cute
 from smemlint.reasons import ReasonCode
 
 _ARITHMETIC = Number | Opaque
+_OF_ELEMENTS = ast.Add | ast.Sub | ast.Mult | ast.Div
 _SWAPPED: dict[type[ast.AST], type[ast.cmpop]] = {
     ast.GtE: ast.LtE,
     ast.Gt: ast.Lt,
@@ -50,6 +53,9 @@ _SWAPPED: dict[type[ast.AST], type[ast.cmpop]] = {
 }
 _CONSTANTS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}
 """Of `cutlass.cute.arch`."""
+_NUMBERS: dict[str, Value] = {
+    f"math.{name}": getattr(math, name) for name in ("e", "inf", "pi", "tau")
+}
 
 
 class DslModel(LibraryModel):
@@ -71,6 +77,8 @@ class DslModel(LibraryModel):
                 else None
             )
             return found or symbol
+        if path in _NUMBERS:
+            return _NUMBERS[path]
         if path.startswith(
             ("builtins.", "math.", "functools.", "argparse.", "typing.", "operator.")
         ):
@@ -110,6 +118,8 @@ class DslModel(LibraryModel):
         if isinstance(one, Architecture):
             known = one.compared(operation, other.name) if isinstance(other, Symbol) else None
             return UNKNOWN if known is None else known
+        if isinstance(operation, _OF_ELEMENTS) and TorchTensor in (type(one), type(other)):
+            return elementwise(one, other)
         places = Pointer | UnknownTensor
         if isinstance(operation, ast.Add) and isinstance(payload_of(other), places):
             one, other = other, one

@@ -8,16 +8,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 # The modules below register what they call.
-from smemlint.analysis.python.cute_dsl.execution import (  # noqa: F401
-    atoms,
-    copies,
-    int_tuple_functions,
-    layout_functions,
-    methods,
-    numbers,
-    storage,
-    tensor_functions,
-)
+from smemlint.analysis.python.cute_dsl.execution import copies, numbers, storage  # noqa: F401
 from smemlint.analysis.python.cute_dsl.execution.call import (
     FUNCTIONS,
     METHODS,
@@ -27,6 +18,22 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     is_uniform,
     needed_tensor,
     reason_of,
+)
+from smemlint.analysis.python.cute_dsl.execution.functions import (  # noqa: F401
+    atoms,
+    int_tuples,
+    layouts,
+    methods,
+    partitions,
+    tensors,
+)
+from smemlint.analysis.python.cute_dsl.execution.host_classes import (
+    FIELD_MAKERS,
+    class_of_fields,
+    context_of_forward,
+    is_autograd_function,
+    is_constructed_by_a_library,
+    replaced,
 )
 from smemlint.analysis.python.cute_dsl.execution.left_out import note_unfollowed
 from smemlint.analysis.python.cute_dsl.execution.libraries import (  # noqa: F401
@@ -45,6 +52,7 @@ from smemlint.analysis.python.cute_dsl.execution.python_functions import (
     call_builtin,
     is_enumeration,
     range_of,
+    sorted_by,
 )
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -59,15 +67,13 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Prepared,
     UnknownTensor,
     array_of,
-    layout_of,
     payload_of,
 )
 from smemlint.analysis.python.cute_dsl.memory import Allocator, StructType
 from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.calls import call, construct, member
+from smemlint.analysis.python.interpreter.calls import call, member
 from smemlint.analysis.python.interpreter.constant_folding import call_string_method
-from smemlint.analysis.python.interpreter.objects import fields_of
 from smemlint.analysis.python.interpreter.values import (
     REST,
     UNKNOWN,
@@ -101,29 +107,6 @@ _PARTS = frozenset((
     "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile",
 ))  # fmt: skip
 """Methods of slices of threads that give parts of a tensor."""
-
-
-def _is_constructed_by_a_library(owner: Class) -> bool:
-    """Returns whether a class has no constructor but that of a class of the DSL that is known."""
-    is_known = not owner.bases and [b.name in FUNCTIONS for b in owner.libraries] == [True]
-    return is_known and owner.member("__init__") is UNKNOWN
-
-
-def _is_autograd_function(owner: Class) -> bool:
-    """Returns whether a class is a `torch.autograd.Function`, whose `apply` calls its `forward`."""
-    bases = [ast.unparse(b) for c in owner.linearization() for b in c.node.bases]
-    return any(b.rpartition(".")[2] == "Function" for b in bases)
-
-
-def _context_of_forward(owner: Class) -> list[Value]:
-    """Returns what `forward` gets in front of the arguments of `apply`."""
-    return [Opaque("context")] if owner.member("setup_context") is UNKNOWN else []
-
-
-def _replaced(interpreter: Interpreter, instance: Instance, named: Scope) -> Instance:
-    """Returns another object of a dataclass, which differs in some fields."""
-    kept = {name: instance.attribute(name) for name in fields_of(instance.type)}
-    return construct(interpreter, instance.type, (), kept | named)
 
 
 def _part_of(value: Value, partition: Unknown) -> Value:
@@ -200,14 +183,14 @@ class Program:
                 return self._symbol(interpreter, callee, arguments, named, node, scopes)
             case Class() if is_enumeration(callee) and len(arguments) == 1:
                 return arguments[0]
-            case Class() if _is_constructed_by_a_library(callee):
+            case Class() if is_constructed_by_a_library(callee):
                 return self._library(interpreter, callee.libraries[0], arguments, named, node)
             case Method():
                 return self._method(interpreter, callee, arguments, named, node, scopes)
             case DType():
                 return self._converted(callee, arguments)
             case Cute(payload=cute.Layout() | cute.ComposedLayout()):
-                return self._mapped(callee, arguments, node)
+                return methods.mapped(self.run, callee, arguments, node)
             case Opaque():
                 return Opaque(f"{callee.name}()")
             case StructType() if arguments:
@@ -266,7 +249,7 @@ class Program:
     def _is_of_home(self, owner: Class) -> bool:
         """Returns whether a class, or one that it derives from, is one of the executed file."""
         texts = self.run.texts
-        return any(texts.text_of(c.node) is texts.home for c in owner.linearization())
+        return any(texts.text_of(c.node) is texts.home for c in owner.linearization)
 
     def _converted(self, dtype: DType, arguments: list[Value]) -> Value:
         """Evaluates `Int32(x)`: a number at run time; floating-point numbers are not followed."""
@@ -278,20 +261,6 @@ class Program:
         if isinstance(value, int):
             return Number(AffineInt(int(value), I32))
         return value if isinstance(value, Number | Unknown | Opaque) else DATA
-
-    def _mapped(self, callee: Cute, arguments: list[Value], node: ast.Call) -> Value:
-        """Evaluates `layout(coordinate)`."""
-        layout = layout_of(callee)
-        assert layout is not None
-        at = arguments[0] if len(arguments) == 1 else tuple(arguments)
-
-        def offset(call: Call) -> Value:
-            found = numbers.coordinate(call.run, at)
-            if cute.int_tuples.has_underscore(found):
-                return Cute(cute.slice_layout(layout, found)[0])
-            return call.result(layout(found))
-
-        return executed(offset, Call(self.run, "layout", callee, BoundArguments([], {}), node))
 
     def _symbol(
         self,
@@ -316,7 +285,9 @@ class Program:
         if path == "dataclasses.field":
             return self._default_of_field(interpreter, named, node, scopes)
         if path == "dataclasses.replace" and arguments and isinstance(arguments[0], Instance):
-            return _replaced(interpreter, arguments[0], named)
+            return replaced(interpreter, arguments[0], named)
+        if path in FIELD_MAKERS:
+            return class_of_fields(self.run, arguments, named, node)
         if path == "enum.auto":  # some value of its own
             place = self.run.span_of(node)
             return Symbol(f"enum.{place.path.replace('.', '_')}:{place.line}:{place.column}")
@@ -419,9 +390,9 @@ class Program:
         owner, name = callee.owner, callee.name
         call = self._call(name, owner, arguments, named, node)
         match owner:
-            case Prepared():
-                if name in ("launch", "smem_usage"):
-                    return self._launch(interpreter, owner, named, arguments, node)
+            case Prepared() if name in ("launch", "smem_usage"):
+                return self._launch(interpreter, owner, named, arguments, node)
+            case Prepared() | Namespace():
                 return UNKNOWN
             case command_lines.Parser():
                 return command_lines.parser_method(call, self.overrides)
@@ -429,18 +400,23 @@ class Program:
                 return torch.torch_method(call)
             case Opaque():
                 return Opaque(f"{owner.name}.{name}()")
-            case Class() if name == "apply" and _is_autograd_function(owner):
-                forward, context = owner.member("forward"), _context_of_forward(owner)
+            case Class() if name == "apply" and is_autograd_function(owner):
+                forward, context = owner.member("forward"), context_of_forward(owner)
                 given = [*context, *arguments]
                 return self.apply(interpreter, forward, given, named, node, scopes)
             case StructType():
                 return storage.struct_method(call)
+            case Instance() if name == "_replace":
+                return replaced(interpreter, owner, named)
             case Number():
                 return owner if name in ("to", "ir_value", "value") else DATA
-            case Namespace():
-                return UNKNOWN
             case str():
                 return call_string_method(owner, name, arguments)
+            case list() if name == "sort" and "key" in named:
+                ordered = sorted_by(interpreter, owner, named, node, scopes)
+                interpreter.model.changes(owner, may_be_skipped=interpreter.open_paths > 0)
+                owner[:] = ordered if isinstance(ordered, list) else [UNKNOWN] * len(owner)
+                return None
             case list() | dict():
                 return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
         if isinstance(payload_of(owner), Pointer) and name in ("load", "store"):

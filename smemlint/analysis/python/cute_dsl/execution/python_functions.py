@@ -7,9 +7,11 @@ import re
 from collections.abc import Sequence
 
 from smemlint.analysis.python.cute_dsl.execution.call import FUNCTIONS, Call, executed
+from smemlint.analysis.python.cute_dsl.execution.host_classes import class_of_members
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
+    Cute,
     LoopRange,
     Namespace,
     Number,
@@ -27,6 +29,7 @@ from smemlint.analysis.python.interpreter.values import (
     DType,
     Function,
     Instance,
+    Method,
     Scope,
     Scopes,
     Symbol,
@@ -76,6 +79,8 @@ def call_builtin(
     if name in ("min", "max") and any(isinstance(a, Number | Opaque) for a in arguments):
         given = BoundArguments(arguments, named)
         return executed(FUNCTIONS[name], Call(run, name, None, given, node))
+    if name in ("type", "staticmethod", "sorted") and arguments:
+        return _of_objects(run, interpreter, name, arguments, named, node, scopes)
     if name == "isinstance" and len(arguments) == 2:
         return _isinstance(*arguments)
     if name == "len" and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
@@ -98,6 +103,50 @@ def call_builtin(
     return expressions.apply_callee(
         interpreter, Symbol(f"builtins.{name}"), arguments, named, node, scopes
     )
+
+
+def _of_objects(
+    run: Execution,
+    interpreter: Interpreter,
+    name: str,
+    arguments: list[Value],
+    named: Scope,
+    node: ast.Call,
+    scopes: Scopes,
+) -> Value:
+    """Returns the class of an object, or a new one; the function of a method; sorted items."""
+    first = arguments[0]
+    if name == "type" and len(arguments) == 1 and isinstance(first, Instance):
+        return first.type
+    if name == "type" and len(arguments) == 3:
+        return class_of_members(run, interpreter, arguments, node)
+    if name == "staticmethod":
+        return first
+    if "key" in named and isinstance(first, list | tuple):
+        return sorted_by(interpreter, first, named, node, scopes)
+    callee = Symbol(f"builtins.{name}")
+    return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
+
+
+def sorted_by(
+    interpreter: Interpreter, items: Sequence[Value], named: Scope, node: ast.Call, scopes: Scopes
+) -> Value:
+    """Returns items in the order of a function's values; unknown where one of these is.
+
+    Args:
+        interpreter: executes the function.
+        items: that are sorted.
+        named: `key`, and `reverse`.
+        node: the call.
+        scopes: the variables that the call sees.
+    """
+    key, is_reversed = named["key"], named.get("reverse", False)
+    keys = [expressions.apply_callee(interpreter, key, [item], {}, node, scopes) for item in items]
+    are_numbers = all(isinstance(k, int) for k in keys)
+    if not isinstance(is_reversed, bool) or not (are_numbers or all(type(k) is str for k in keys)):
+        return UNKNOWN
+    order = sorted(range(len(keys)), key=keys.__getitem__, reverse=is_reversed)  # type: ignore[arg-type]
+    return [items[at] for at in order]
 
 
 def _quantified(items: Sequence[Value], *, is_any: bool) -> Value:
@@ -138,7 +187,7 @@ _ENUMERATIONS = ("Enum", "IntEnum", "StrEnum")
 
 def is_enumeration(owner: Class) -> bool:
     """Returns whether a class is an `Enum`, whose members stand for their values here."""
-    bases = (ast.unparse(b) for c in owner.linearization() for b in c.node.bases)
+    bases = (ast.unparse(b) for c in owner.linearization for b in c.node.bases)
     return any(base.removeprefix("enum.") in _ENUMERATIONS for base in bases)
 
 
@@ -147,7 +196,7 @@ def _isinstance(value: Value, kinds: Value) -> Value:
         return UNKNOWN
     for kind in kinds if isinstance(kinds, tuple) else (kinds,):
         if isinstance(kind, Class):
-            if isinstance(value, Instance) and kind in value.type.linearization():
+            if isinstance(value, Instance) and kind in value.type.linearization:
                 return True
             if is_enumeration(kind):
                 return UNKNOWN
@@ -182,6 +231,10 @@ def _getattr(
         if name == "hasattr":
             return known
         return found if known else arguments[2] if len(arguments) > 2 else UNKNOWN
+    if isinstance(owner, Cute):
+        found = interpreter.model.attribute(owner, attribute, node)
+        if not isinstance(found, Method | Unknown):
+            return True if name == "hasattr" else found
     if isinstance(owner, Namespace):
         if name == "hasattr":
             return attribute in owner.attributes

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import item_of
+from smemlint.analysis.python.cute_dsl.execution.host_classes import tell_bases
 from smemlint.analysis.python.cute_dsl.execution.left_out import holds_shared_memory
 from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of
 from smemlint.analysis.python.cute_dsl.execution.values import Opaque, UnknownTensor, payload_of
 from smemlint.analysis.python.cute_dsl.memory import struct_of
 from smemlint.analysis.python.interpreter import Interpreter, Policy
@@ -17,7 +18,14 @@ from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
 from smemlint.analysis.python.interpreter.expressions import operate
 from smemlint.analysis.python.interpreter.statements import execute_class
-from smemlint.analysis.python.interpreter.values import Function, Scope, Scopes, Symbol, Value
+from smemlint.analysis.python.interpreter.values import (
+    Class,
+    Function,
+    Scope,
+    Scopes,
+    Symbol,
+    Value,
+)
 from smemlint.facts import AccessKind
 from smemlint.frontend.python.python_source import belong
 from smemlint.layout import cute
@@ -88,6 +96,8 @@ class Statements:
         execute_class(interpreter, node, scopes)
         if any(ast.unparse(d).endswith("struct") for d in node.decorator_list):
             scopes[-1][node.name] = struct_of(interpreter, node, scopes)
+        elif isinstance(made := scopes[-1][node.name], Class):
+            tell_bases(interpreter, made)
         return True
 
     def execute_assignment(

@@ -12,8 +12,8 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     needed_layout,
     reason_of,
 )
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import tensor_at
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import tensor_at
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Cute,
     Origin,

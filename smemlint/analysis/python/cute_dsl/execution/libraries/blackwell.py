@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smemlint.analysis.python.cute_dsl.execution.atoms import umma_op
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method, reason_of
-from smemlint.analysis.python.cute_dsl.execution.layout_functions import inside
+from smemlint.analysis.python.cute_dsl.execution.functions.atoms import umma_op
+from smemlint.analysis.python.cute_dsl.execution.functions.layouts import inside
 from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import (
     K_MAJOR,
     MN_MAJOR,

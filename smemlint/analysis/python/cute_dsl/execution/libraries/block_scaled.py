@@ -6,8 +6,8 @@ Source: nvidia-cutlass-dsl 4.8.1, `cutlass/utils/blackwell_helpers.py` and `bloc
 from __future__ import annotations
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import registers
 from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import smem_store
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Cute,
     Origin,

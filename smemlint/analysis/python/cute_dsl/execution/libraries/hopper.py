@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
 from smemlint.analysis.python.cute_dsl.execution.copies import copy_plainly
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import registers
 from smemlint.analysis.python.cute_dsl.execution.members import leading_mode
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Architecture,
     Cute,

@@ -14,6 +14,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     Call,
     executed,
     function,
+    method,
     needed_tensor,
     reason_of,
 )
@@ -22,12 +23,12 @@ from smemlint.analysis.python.cute_dsl.execution.copies import (
     copy_plainly,
     note_without_lanes,
 )
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import item_of, make_registers
 from smemlint.analysis.python.cute_dsl.execution.libraries.hopper import (
     is_row_major,
     staged,
     widest_atom,
 )
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import item_of, make_registers
 from smemlint.analysis.python.cute_dsl.execution.values import (
     FLOAT32,
     AnyTensor,
@@ -330,6 +331,13 @@ def load_s2r(call: Call) -> Value:
     sides = call.tensor(0, "src"), needed_tensor(registers)
     copy_plainly(call, sides, cute.autovec_copy)
     return registers
+
+
+@method("contiguous", "clone")
+def materialized(call: Call) -> Value:
+    """Evaluates `tensor.contiguous()` and `tensor.clone()`, which QuACK gives to tensors."""
+    name = "quack.load_s2r" if call.name == "clone" else "quack.contiguous"
+    return _called(call, name, call.owner)
 
 
 @function("quack.tma_get_copy_fn", "quack.tma_producer_copy_fn", "quack.cpasync_bulk_get_copy_fn")

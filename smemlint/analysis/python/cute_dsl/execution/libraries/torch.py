@@ -21,7 +21,10 @@ TORCH_TYPES = {
     "float8_e5m2": "Float8E5M2", "float8_e8m0fnu": "Float8E8M0FNU",
 }  # fmt: skip
 _CONSTRUCTORS = frozenset(("empty", "zeros", "ones", "rand", "randn", "randint", "full"))
-_SAME = frozenset((
+_ELEMENTWISE = frozenset((
+    "cos", "exp", "log", "neg", "relu", "rsqrt", "sigmoid", "sin", "sqrt", "tanh",
+))  # fmt: skip
+_SAME = _ELEMENTWISE | frozenset((
     "cuda", "cpu", "contiguous", "clone", "detach", "requires_grad_", "random_", "fill_", "zero_",
     "normal_", "uniform_", "copy_", "to_dlpack", "__dlpack__", "sign", "abs",
 ))  # fmt: skip
@@ -68,6 +71,8 @@ def torch_call(call: Call, name: str) -> Value:
         return TorchTensor(
             _torch_dtype(call.given.named.get("dtype"), FLOAT32), shape, _packed(shape)
         )
+    if name in _ELEMENTWISE and call.given.positional:
+        return elementwise(call.given.positional[0], 1.0)
     if name.endswith("_like") and call.given.positional:
         like = call.given.positional[0]
         if isinstance(like, TorchTensor):
@@ -80,6 +85,20 @@ def torch_call(call: Call, name: str) -> Value:
     if name == "get_device_capability":
         return architecture(call.run.arch).capability
     return UNKNOWN
+
+
+def elementwise(one: Value, other: Value) -> Value:
+    """Returns what arithmetic makes of a tensor and a number, or of two tensors that are alike."""
+    tensor, number = (one, other) if isinstance(one, TorchTensor) else (other, one)
+    if not isinstance(tensor, TorchTensor) or tensor.dtype is None:
+        return UNKNOWN
+    if isinstance(number, TorchTensor):
+        is_alike = (number.shape, number.dtype) == (tensor.shape, tensor.dtype)
+        return tensor if is_alike else UNKNOWN
+    if not isinstance(number, int | float):
+        return UNKNOWN
+    is_kept = isinstance(number, int) or "Float" in tensor.dtype.name
+    return tensor if is_kept else replace(tensor, dtype=FLOAT32)
 
 
 def _torch_dtype(value: Value, otherwise: DType | None) -> DType | None:

@@ -39,13 +39,16 @@ from smemlint.analysis.python.interpreter.values import (
 from smemlint.facts import Span
 from smemlint.frontend.heuristics import (
     guessed_extents,
+    guessed_majors,
     guessed_shapes,
     names_accumulator,
+    names_capability,
     names_flag,
 )
 from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import walk
+from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Topic
@@ -174,6 +177,11 @@ class Guess:
             return self._type(run, parameter)
         if kind.rpartition(".")[2] in _INTEGERS:
             return Number(run.fresh(name))
+        if names_capability(name):
+            found = architecture(run.arch).capability
+            return self._one_of(run, name, (found if not kind.startswith("int") else found[0],))
+        if name.endswith("_major") and kind in ("", "str"):
+            return self._one_of(run, name, guessed_majors(name))
         if name in self.defaults():
             return self._one_of(run, name, (self.defaults()[name],))
         rank = kind.lower().partition("tuple[")[2].partition("]")[0].count("int")
@@ -442,7 +450,7 @@ def constructors(owner: Class) -> Iterator[ast.FunctionDef]:
 
     The last one names the positional arguments.
     """
-    for base in owner.linearization():
+    for base in owner.linearization:
         init = base.members.get("__init__")
         if isinstance(init, Function):
             yield init.node

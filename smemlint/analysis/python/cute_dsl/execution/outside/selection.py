@@ -80,7 +80,7 @@ class Selection:
         guess, run = self.guessed(entry, guess)
         if not any(map(is_mostly_decided, run.facts(assumptions_of(entry, run)))):
             # before further guesses spend the steps
-            guess, run = self._with_shapes(entry, guess, run)
+            guess, run = self.with_shapes(entry, guess, run)
         if is_first and guesses.asks_for_tensors(run.state):
             guess, run = self._of_best_rank(entry, guess, run)
         if run.interpreter.steps < MAX_DSL_STEPS_TO_GUESS:
@@ -95,9 +95,10 @@ class Selection:
         is_better = _decided(entry, tried) > _decided(entry, run)
         return (other, tried) if is_better else (guess, run)
 
-    def _with_shapes(self, entry: Entry, guess: Guess, run: Run) -> Guessed:
+    def with_shapes(self, entry: Entry, guess: Guess, run: Run) -> Guessed:
         """Returns a guess with shapes of tiles, if no caller tells them and no less is known."""
-        if not run.state.asks_for_shapes or self._callers_decide():
+        is_told = entry.site is None and self._callers_decide()
+        if not run.state.asks_for_shapes or is_told:
             return guess, run
         other, tried = self.guessed(entry, replace(guess, shapes=True))
         is_better = _score(entry, tried) >= _score(entry, run)

@@ -29,10 +29,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Origin,
     Pointer,
     Rest,
-    ThreadSlice,
     UnknownTensor,
-    WithoutLanes,
-    array_of,
     payload_of,
 )
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
@@ -42,7 +39,6 @@ from smemlint.facts import SharedArray
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout
 from smemlint.layout.swizzle import Swizzle
-from smemlint.reasons import ReasonCode
 
 INDEX = DType("coordinate", 8)
 """Of coordinate tensors, whose addresses are coordinates and have no unit."""
@@ -275,134 +271,13 @@ def domain_offset(call: Call) -> Value:
     return Cute(tensor.domain_offset(call.coordinate(0, "coord")))
 
 
-# ---- slices of threads
+# ---- elements
 
 
-@method("get_slice")
-def get_slice(call: Call) -> Value:
-    """Evaluates `tiled.get_slice(thread)`."""
-    tiled = payload_of(call.owner)
-    tiled = tiled.tiled if isinstance(tiled, ThreadSlice) else tiled
-    if isinstance(tiled, WithoutLanes):
-        return Cute(replace(tiled, thread=call.integer(0, "thr_idx")))
-    if not isinstance(tiled, cute.TiledCopy | cute.TiledMma):
-        raise cute.CuteError(reason_of(call.owner, "what is sliced is not known"))
-    return Cute(ThreadSlice(tiled, call.integer(0, "thr_idx")))
-
-
-def _slice_of(call: Call) -> ThreadSlice:
-    found = payload_of(call.owner)
-    if isinstance(found, WithoutLanes):
-        raise cute.CuteError(found.reason or f"of {found.mechanism}, which has no lane addresses")
-    if not isinstance(found, ThreadSlice):
-        raise cute.CuteError(reason_of(call.owner, "a slice of threads is not known"))
-    return found
-
-
-@method("partition_S", "partition_D")
-def partition_copy(call: Call) -> Value:
-    """Evaluates `thr_copy.partition_S(tensor)` and `partition_D`."""
-    tensor = needed_tensor(call.value(0, "src" if call.name[-1] == "S" else "dst"))
-    if isinstance(tensor, UnknownTensor):
-        return Cute(tensor)
-    try:
-        part = _slice_of(call)
-        if not isinstance(part.tiled, cute.TiledCopy):
-            raise cute.CuteError("a slice of a tiled copy is needed")
-        side: cute.Side = "S" if call.name[-1] == "S" else "D"
-        return Cute(part.tiled.partition(tensor, part.thread, side))
-    except cute.CuteError as error:
-        return Cute(_undecided(tensor, f"`{call.name}`: {error}"))
-
-
-def _undecided(tensor: cute.Tensor, reason: str) -> UnknownTensor:
+def undecided(tensor: cute.Tensor, reason: str) -> UnknownTensor:
+    """Returns a tensor in the same memory of which a reason says why no more is known."""
     origin = tensor.origin
     return UnknownTensor(tensor.space, reason, origin.dtype if isinstance(origin, Origin) else None)
-
-
-@method("partition_A", "partition_B", "partition_C")
-def partition_mma(call: Call) -> Value:
-    """Evaluates `thr_mma.partition_A(tensor)`, `_B` and `_C`."""
-    tensor = needed_tensor(call.value(0, "input"))
-    if isinstance(tensor, UnknownTensor):
-        return Cute(tensor)
-    try:
-        part = _slice_of(call)
-        if not isinstance(part.tiled, cute.TiledMma):
-            raise cute.CuteError("a slice of a tiled MMA is needed")
-        operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
-        return Cute(part.tiled.partition(tensor, part.thread, operand))
-    except cute.CuteError as error:
-        return Cute(_undecided(tensor, f"`{call.name}`: {error}"))
-
-
-@method("retile", "retile_S", "retile_D")
-def retile(call: Call) -> Value:
-    """Evaluates `thr_copy.retile(registers)`."""
-    tensor = needed_tensor(call.value(0, "src"))
-    owner = payload_of(call.owner)
-    tiled = owner.tiled if isinstance(owner, ThreadSlice) else owner
-    if isinstance(tensor, UnknownTensor):
-        return Cute(tensor)
-    if not isinstance(tiled, cute.TiledCopy):
-        return Cute(_undecided(tensor, reason_of(call.owner, "a tiled copy is not known")))
-    try:
-        return Cute(tiled.retile(tensor))
-    except cute.CuteError as error:
-        return Cute(_undecided(tensor, f"`{call.name}`: {error}"))
-
-
-@method("make_fragment_A", "make_fragment_B", "make_fragment_C")
-def make_operand(call: Call) -> Value:
-    """Evaluates `tiled_mma.make_fragment_A(tensor or shape)`, `_B` and `_C`."""
-    owner = payload_of(call.owner)
-    mma = owner.tiled if isinstance(owner, ThreadSlice) else owner
-    value = call.value(0, "input")
-    if isinstance(payload_of(value), UnknownTensor) or not isinstance(mma, cute.TiledMma):
-        return Cute(UnknownTensor(cute.Space.REGISTER, "an operand is not known"))
-    operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
-    bits = mma.op.element_bits("D" if operand == "C" else operand)
-    names = {64: "Float64", 32: "Float32", 16: "Float16", 8: "Int8"}
-    dtype = DType(names.get(bits, "registers"), bits or 32)
-    if operand == "C" and mma.op.accumulating_ctas:
-        found = cute.accumulator(mma.op, _accumulated_shape(call, value), dtype.bits)
-        return Cute(replace(found, origin=Origin(dtype)))
-    if isinstance(value, tuple | list):
-        return Cute(registers(dtype, cute.Layout(numbers.int_tuple(call.run, value))))
-    tensor = needed_tensor(value)
-    if isinstance(tensor, UnknownTensor):
-        return Cute(UnknownTensor(cute.Space.REGISTER, tensor.reason))
-    if not bits and isinstance(tensor.origin, Origin):
-        dtype = tensor.origin.dtype
-    reads_memory = mma.op.b_is_descriptor if operand == "B" else mma.op.a_is_descriptor
-    if operand != "C" and reads_memory:
-        array = array_of(tensor)
-        if array is not None:
-            text = f"`{array.name}` is read by an MMA's descriptor, which has no lane addresses"
-            call.run.note(call.node, text, array, ReasonCode.NO_LANES)
-        return Cute(UnknownTensor(cute.Space.REGISTER, "a descriptor of shared memory", dtype))
-    made = mma.fragment(tensor, operand, dtype.bits)
-    return Cute(replace(made, origin=Origin(dtype), alignment=32))
-
-
-def _accumulated_shape(call: Call, value: Value) -> cute.IntTuple:
-    is_shape = isinstance(value, tuple | list)
-    return numbers.int_tuple(call.run, value) if is_shape else needed_layout(value).shape
-
-
-@method("partition_shape_A", "partition_shape_B", "partition_shape_C")
-def partition_shape(call: Call) -> Value:
-    """Evaluates `tiled_mma.partition_shape_C((m, n))`."""
-    mma = payload_of(call.owner)
-    mma = mma.tiled if isinstance(mma, ThreadSlice) else mma
-    if not isinstance(mma, cute.TiledMma):
-        raise cute.CuteError(reason_of(call.owner, "a tiled MMA is not known"))
-    operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
-    whole = cute.Tensor(cute.Space.REGISTER, 32, cute.Layout(call.int_tuple(0, "shape")))
-    return call.result(mma.partition(whole, 0, operand).shape)
-
-
-# ---- elements
 
 
 def item_of(run: Execution, tensor: AnyTensor, key: Value) -> AnyTensor | None:
@@ -417,7 +292,7 @@ def item_of(run: Execution, tensor: AnyTensor, key: Value) -> AnyTensor | None:
     try:
         return tensor.slice(numbers.coordinate(run, key))
     except cute.CuteError as error:
-        return _undecided(tensor, str(error))
+        return undecided(tensor, str(error))
 
 
 def coordinate_at(run: Execution, tensor: cute.Tensor, key: Value) -> Value:
@@ -437,16 +312,17 @@ def coordinate_at(run: Execution, tensor: cute.Tensor, key: Value) -> Value:
 
 
 def _spread(key: Value, rank: int) -> Value:
-    """Returns the key with a coordinate for each mode, where it unpacks an object."""
+    """Returns the key with a coordinate for each mode, where it has `...` or unpacks an object."""
+    if key is ...:
+        return (None,) * rank
     if not isinstance(key, tuple):
         return key
-    at = next((i for i, part in enumerate(key) if isinstance(part, Rest)), None)
+    at = next((i for i, part in enumerate(key) if part is ... or isinstance(part, Rest)), None)
     if at is None:
         return key
     rest = key[at]
-    assert isinstance(rest, Rest)
-    missing = max(rank - len(key) + 1, 0)
-    return (*key[:at], *(Opaque(rest.name) for _ in range(missing)), *key[at + 1 :])
+    missing = Opaque(rest.name) if isinstance(rest, Rest) else None
+    return (*key[:at], *(missing,) * max(rank - len(key) + 1, 0), *key[at + 1 :])
 
 
 def _keeps_a_mode(key: Value) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import Call, function, reason_of
-from smemlint.analysis.python.cute_dsl.execution.layout_functions import mode_of
+from smemlint.analysis.python.cute_dsl.execution.functions.layouts import mode_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Cute,
     UnknownTensor,

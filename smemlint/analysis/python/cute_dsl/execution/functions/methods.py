@@ -9,10 +9,16 @@ from dataclasses import replace
 import numpy as np
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
-from smemlint.analysis.python.cute_dsl.execution.call import Call, function, method, reason_of
+from smemlint.analysis.python.cute_dsl.execution.call import (
+    Call,
+    executed,
+    function,
+    method,
+    reason_of,
+)
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import aligned
 from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_pointer
-from smemlint.analysis.python.cute_dsl.execution.state import Kernel
-from smemlint.analysis.python.cute_dsl.execution.tensor_functions import aligned
+from smemlint.analysis.python.cute_dsl.execution.state import Execution, Kernel
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     Cute,
@@ -22,6 +28,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     layout_of,
     payload_of,
 )
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Unknown, Value
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.lanes import elected, settled
@@ -203,6 +210,21 @@ def coordinate_of(call: Call) -> Value:
     if layout is None:
         raise cute.CuteError(reason_of(call.owner, "no layout is known"))
     return call.result(layout.plain.flat_coordinate(call.integer(0, "idx")))
+
+
+def mapped(run: Execution, callee: Cute, arguments: list[Value], node: ast.Call) -> Value:
+    """Evaluates `layout(coordinate)`."""
+    layout = layout_of(callee)
+    assert layout is not None
+    at = arguments[0] if len(arguments) == 1 else tuple(arguments)
+
+    def offset(call: Call) -> Value:
+        found = numbers.coordinate(call.run, at)
+        if cute.int_tuples.has_underscore(found):
+            return Cute(cute.slice_layout(layout, found)[0])
+        return call.result(layout(found))
+
+    return executed(offset, Call(run, "layout", callee, BoundArguments([], {}), node))
 
 
 # ---- pointers

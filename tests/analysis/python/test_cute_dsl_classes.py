@@ -1,0 +1,143 @@
+"""Classes of executed programs: orders of bases, classes made at run time, what bases are told."""
+
+import pytest
+from test_cute_dsl_kernels import facts_of
+
+KERNEL = """
+import math
+from dataclasses import dataclass, make_dataclass
+from typing import NamedTuple
+
+BEFORE
+
+@cute.kernel
+def kernel(pitch: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32), stride=(pitch, 1)), 16)
+    x = s[tx, 0]
+
+@cute.jit
+def host():
+    kernel(PITCH).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host()
+"""
+
+
+def ways_with(tmp_path, before, pitch):
+    """Ways of a load of a column: the greatest common divisor of the pitch and 32 banks."""
+    facts = facts_of(KERNEL.replace("BEFORE", before).replace("PITCH", pitch), tmp_path)
+    return [a.ways for k in facts.kernels for a in k.accesses]
+
+
+SIDES = """
+class Base:
+    def pitch(self):
+        return 32
+
+class Doubled(Base):
+    def pitch(self):
+        return 2 * super().pitch()
+
+class Narrow(Base):
+    def pitch(self):
+        return 4
+
+class Both(Doubled, Narrow):
+    pass
+"""
+
+
+def test_super_means_the_next_class_of_the_object(tmp_path):
+    assert ways_with(tmp_path, SIDES, "Both().pitch()") == [8]
+    assert ways_with(tmp_path, SIDES, "Doubled().pitch()") == [32]
+
+
+def test_a_base_of_two_bases_stands_behind_both(tmp_path):
+    text = SIDES.replace("        return 2 * super().pitch()\n", "        return super().pitch()\n")
+    text = text.replace("class Both(Doubled, Narrow)", "class Both(Base2, Narrow)")
+    text = text.replace("class Narrow", "class Base2(Base):\n    pass\n\nclass Narrow")
+    assert ways_with(tmp_path, text, "Both().pitch()") == [4]
+
+
+def test_bases_that_no_order_suits_end(tmp_path):
+    text = SIDES + "\nclass Wrong(Base, Doubled):\n    pass\n"
+    assert ways_with(tmp_path, text, "Both().pitch()") == [8]
+
+
+MADE = """
+class Base:
+    widths = ()
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if cls.widths or False:
+            if "Params" not in cls.__dict__:
+                cls.Params = make_dataclass("Params", [(n, int) for n in cls.widths])
+
+    def pitch(self):
+        return self.Params(**{n: 8 for n in type(self).widths}).ab
+"""
+
+
+def test_a_base_is_told_of_a_class_that_is_made_at_run_time(tmp_path):
+    made = MADE + '\nMade = type("Made", (Base,), {"widths": ("ab", "c")})\n'
+    assert ways_with(tmp_path, made, "Made().pitch()") == [8]
+    defined = MADE + '\nclass Defined(Base):\n    widths = ("ab", "c")\n'
+    assert ways_with(tmp_path, defined, "Defined().pitch()") == [8]
+
+
+@pytest.mark.parametrize(
+    ("pitch", "ways"),
+    [
+        ("Pair(4, 2).first", 4),
+        ("Pair(4, 2)._replace(first=8).first", 8),
+        ("Pair(4, 2)._replace(first=8).second", 2),
+    ],
+)
+def test_a_named_tuple_is_made_by_a_call(tmp_path, pitch, ways):
+    text = 'Pair = NamedTuple("Pair", [("first", int), ("second", int)])'
+    assert ways_with(tmp_path, text, pitch) == [ways]
+
+
+def test_items_are_sorted_by_what_a_function_says(tmp_path):
+    text = """
+pairs = [("a", 8), ("b", 2), ("c", 4)]
+pairs.sort(key=lambda pair: pair[1])
+"""
+    assert ways_with(tmp_path, text, "pairs[0][1]") == [2]
+    assert ways_with(tmp_path, text, "sorted(pairs, key=lambda p: -p[1])[0][1]") == [8]
+    assert ways_with(tmp_path, text.replace("pair[1]", "unknown(pair)"), "pairs[0][1]") == []
+
+
+def test_a_field_of_a_struct_is_had_by_its_name(tmp_path):
+    facts = facts_of(
+        """
+@cute.kernel
+def kernel():
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    fields = {"s_" + n: cute.struct.MemRange[cutlass.Float32, 1024] for n in ("a", "b")}
+    Storage = cute.struct(type("Storage", (), {"__annotations__": fields}))
+    storage = smem.allocate(Storage)
+    s = getattr(storage, "s_b").get_tensor(cute.make_layout((32, 32), stride=(8, 1)))
+    x = s[tx, ...]
+    y = s[..., 3][tx]
+
+@cute.jit
+def host():
+    kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host()
+""",
+        tmp_path,
+    )
+    assert [a.ways for k in facts.kernels for a in k.accesses] == [8]
+
+
+def test_arithmetic_keeps_the_shape_of_a_tensor_of_pytorch(tmp_path):
+    text = "angle = torch.rand(6, 4) * 2 * math.pi\nother = torch.cos(angle) + angle"
+    assert ways_with(tmp_path, text, "other.shape[1]") == [4]
+    assert ways_with(tmp_path, text, "other.dtype.width // 2") == [16]
+    assert ways_with(tmp_path, text + " + torch.rand(4)", "other.shape[1]") == []
