@@ -211,6 +211,7 @@ class LoopPlan:
         is_uncountable: LLVM cannot count its iterations, and leaves it a loop.
         surely_runs: it does so at least once.
         is_staggered: threads of one warp left it in different iterations.
+        is_first_apart: the first iteration stands in front of a test of all others.
         tried: how often it just ran in the trial, where the header does not tell.
         constant: how often it runs for whom it is so, if the compiler knows that.
         pointers: alignments of those that it advances, and whether they are open, by accesses.
@@ -225,6 +226,7 @@ class LoopPlan:
     is_from_constant: bool = False
     is_uncountable: bool = False
     surely_runs: bool = False
+    is_first_apart: bool = False
     tried: int | None = None
     is_staggered: bool = False
     constant: int | None = None

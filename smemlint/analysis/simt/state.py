@@ -197,6 +197,19 @@ class State:
         finally:
             self.frames.pop()
 
+    @contextmanager
+    def dry(self) -> Iterator[None]:
+        """Records and keeps nothing of what is evaluated inside."""
+        mask, costs = self.mask, self.costs()
+        self.memory.begin()
+        try:
+            with self.trace.muted():
+                yield
+        finally:
+            self.memory.rollback()
+            self.mask = mask
+            self.count(0, costs)
+
     def lookup(self, name: str) -> Binding | None:
         """Returns the innermost local binding of a name."""
         return self.frames[-1].lookup(name)

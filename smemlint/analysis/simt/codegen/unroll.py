@@ -126,6 +126,12 @@ def stays_a_loop(pragma: str) -> bool:
     return pragma.strip().startswith("nounroll") or (asked is not None and asked[1] == "1")
 
 
+def asks_for_all(pragma: str) -> bool:
+    """Returns whether a `#pragma` before a loop asks for a copy of its body for each iteration."""
+    asked = _ASKED.match(pragma)
+    return asked is not None and not asked[1] and not pragma.strip().startswith("nounroll")
+
+
 def unrolled(
     trips: int,
     cost: int,

@@ -20,10 +20,12 @@ from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare
 from smemlint.analysis.simt.domain.ctypes import I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
 from smemlint.analysis.simt.domain.integer_scev import (
+    converted_scev,
     product_scev,
     scev_of,
     shifted_scev,
     subtracted_scev,
+    with_wrap,
 )
 from smemlint.analysis.simt.domain.intervals import is_below, lower, upper, with_least, within
 from smemlint.analysis.simt.domain.lanes import (
@@ -150,7 +152,7 @@ class AffineDomain:
         if not self.tracks_forms:
             return total
         form = sum_of(scev_of(a), scev_of(b)) if sign > 0 else subtracted_scev(a, b)
-        return with_form(total, form)
+        return with_form(total, with_wrap(form, type, a, b))
 
     def multiply(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `a * b`; exact where one side has no unknown."""
@@ -168,7 +170,7 @@ class AffineDomain:
             return product
         is_linear = isinstance(factor, int) and not scev_of(b).terms
         form = scaled(scev_of(a), int(factor)) if is_linear else product_scev(a, b)
-        return with_form(product, form)
+        return with_form(product, with_wrap(form, type, a))
 
     def _product(self, a: AffineInt, b: AffineInt, type: IntType) -> AffineInt | Unknown:
         """Computes `a * b` of two unknowns: of `(lanes + x) * y` only `x * y` is a fresh one."""
@@ -353,7 +355,7 @@ class AffineDomain:
             return compare("!=", a, AffineInt(0))
         if not a.terms or type.bits >= 32:
             bits = wrapped(AffineInt(a.base, type, a.terms), narrowing=type.bits < 32)
-            return with_form(bits, a.form)
+            return with_form(bits, a.form if type == a.type else converted_scev(a, type))
         if not type.signed:
             return self.bitwise(
                 "&", AffineInt(a.base, I32, a.terms), AffineInt((1 << type.bits) - 1)

@@ -15,7 +15,7 @@ from smemlint.analysis.simt.domain.integer_scev import combined, scev_of
 from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
 from smemlint.analysis.simt.domain.lanes import Lanes, plain, settled, smallest, varies_in_a_warp
 from smemlint.analysis.simt.domain.linear_forms import added
-from smemlint.analysis.simt.domain.scev import Scev
+from smemlint.analysis.simt.domain.scev import CONSTANT, Scev
 from smemlint.analysis.simt.domain.values import AffineInt, LanePredicate, Symbol, Unknown, Value
 from smemlint.reasons import Reason, ReasonCode
 
@@ -46,7 +46,9 @@ def compare(op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         return AffineInt(outcome, a.type if is_static else BOOL, (), form)
     difference = added(a, b, -1, I32)
     if not difference.terms:
-        return AffineInt(settled(plain(_COMPARE[op](difference.base, 0))), BOOL)
+        outcome = settled(plain(_COMPARE[op](difference.base, 0)))
+        is_alike = isinstance(outcome, int) and scev_of(a).terms == scev_of(b).terms
+        return AffineInt(outcome, BOOL, (), CONSTANT if is_alike else None)
     low, high = lower(difference), upper(difference)
     is_ordered = op in _EQUALITIES or not _may_wrap(a, b)
     known = decided(op, low, high) if is_ordered else None
@@ -84,7 +86,7 @@ def _compared_scev(op: str, a: AffineInt, b: AffineInt) -> Scev | None:
     """
     x, y = scev_of(a), scev_of(b)
     if x.terms == y.terms:
-        return None
+        return CONSTANT
     known, sign = (x, 1) if not y.terms else (y, -1)
     if not (x.terms and y.terms) and known.most is not None:
         apart = np.asarray(a.base) - np.asarray(b.base)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from smemlint.analysis.simt.domain.ctypes import IntType
 from smemlint.analysis.simt.domain.lanes import digest
 from smemlint.analysis.simt.domain.scev import (
     CONSTANT,
@@ -22,6 +23,7 @@ from smemlint.analysis.simt.domain.scev import (
 from smemlint.analysis.simt.domain.values import AffineInt
 
 _FEW_BITS = 2
+_HALF = 1 << 30
 _BITS_OF_INT = 32
 """That are shifted out of a sum whose constant LLVM takes out: of `(64 * t + 16 * i) >> 4` none."""
 
@@ -132,6 +134,50 @@ def product_scev(a: AffineInt, b: AffineInt) -> Scev:
 def _alignment(value: AffineInt) -> int:
     """Returns the largest power of two that the compiler sees to divide a number."""
     return min(scev_of(value).alignment, power_of_two(_one_of(value)))
+
+
+def with_wrap(form: Scev, type: IntType, *parts: AffineInt) -> Scev:
+    """Returns the form of a sum or a multiple of these, with whether it may leave its type.
+
+    Scalar evolution takes that it does not from the sum of an int and a constant, not from a
+    multiple of that or another sum of it, and from 64 bits and few bits of numbers with 32, of
+    which a thread's is one as any other.
+    """
+    summed = [part for part in parts if scev_of(part).terms]
+    is_exact = type.signed and len(parts) > 1 and len(summed) == 1
+    if form.may_wrap or is_exact or not any(map(_one_of, parts)) or not summed:
+        return form
+    unknowns = [symbol for part in summed for symbol, _ in part.terms]
+    is_wide = type.bits > _BITS_OF_INT and all(s.key.startswith("blockIdx.") for s in unknowns)
+    return form if is_wide or _is_small(form.split) else replace(form, may_wrap=True)
+
+
+def converted_scev(a: AffineInt, type: IntType) -> Scev | None:
+    """Returns the form of a number of another type: of an int in 64 unsigned bits it may wrap."""
+    form, is_wider = a.form, type.bits > a.type.bits
+    if form is None or not form.terms or _is_small(form.split):
+        return form
+    is_lost = a.type.signed and not type.signed if is_wider else bool(_one_of(a))
+    return replace(form, may_wrap=True) if is_lost else form
+
+
+def _is_small(part: Split | None) -> bool:
+    """Returns whether a multiple of a quotient or remainder stays far from the ends of an int."""
+    most = 0 if part is None else part.modulus
+    if part is not None and part.is_quotient:
+        most = (1 << _BITS_OF_INT) // most
+    return part is not None and most * abs(part.factor) < _HALF
+
+
+def may_wrap(value: AffineInt) -> bool:
+    """Returns whether a number may leave its type; what LLVM makes a `|` does not."""
+    form = scev_of(value)
+    return form.may_wrap and not (value.type.signed and 0 < _one_of(value) < form.alignment)
+
+
+def begins_whole(value: AffineInt) -> bool:
+    """Returns whether no constant stands in a sum."""
+    return not _one_of(value)
 
 
 def _is_of_threads(value: AffineInt, form: Scev) -> bool:

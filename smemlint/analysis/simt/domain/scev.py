@@ -70,6 +70,7 @@ class Scev:
         most: the largest value that the compiler knows of an atom that is never negative, times
             its factor; None for others. It tells no two forms apart.
         split: what it is of a division; None of what is none. It tells no two forms apart either.
+        may_wrap: with its constant it may leave its type, as far as scalar evolution sees.
     """
 
     terms: Terms = ()
@@ -82,6 +83,7 @@ class Scev:
     shifted: Shifted = field(default=Shifted.NOT, compare=False)
     most: int | None = field(default=None, compare=False)
     split: Split | None = field(default=None, compare=False)
+    may_wrap: bool = field(default=False, compare=False)
 
 
 CONSTANT = Scev()
@@ -118,6 +120,7 @@ def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
         a.is_open or b.is_open,
         a.is_mirrored or b.is_mirrored,
         max(a.shifted, b.shifted),
+        may_wrap=a.may_wrap or b.may_wrap,
     )
     return _of_few(form)
 
@@ -208,6 +211,7 @@ def scaled(form: Scev, factor: int) -> Scev:
         form.shifted,
         form.most * factor if form.most is not None and factor > 0 else None,
         form.split and replace(form.split, factor=form.split.factor * factor),
+        form.may_wrap,
     )
     return _of_few(result)
 

@@ -359,6 +359,11 @@ class Trace:
             self.items.insert(position, Fence("block", guard=1))
             self.items.append(Fence("block", guard=-1 if runs else -2))
 
+    def part_stores_from(self, position: int) -> None:
+        """Guards what was recorded from a position on, which need not run, if stores are in it."""
+        if any(isinstance(e, Event) and e.kind is AccessKind.STORE for e in self.items[position:]):
+            self.guard(position, runs=False)
+
     def part_from(self, position: int) -> None:
         """Parts what was recorded from a position on, if anything was, from the rest."""
         if not self._muted and any(isinstance(item, Event) for item in self.items[position:]):

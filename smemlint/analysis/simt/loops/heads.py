@@ -60,9 +60,9 @@ def step_of(node: ir.Node, step: ir.Node | None) -> ir.Expression | None:
         return step
     match node:
         case (
-            ir.While(stmt=ir.Compound(block_items=(*_, ir.Assignment() as last)) as body)
-            | ir.DoWhile(stmt=ir.Compound(block_items=(*_, ir.Assignment() as last)) as body)
-        ):
+            ir.While(stmt=ir.Compound(block_items=(*_, last)) as body)
+            | ir.DoWhile(stmt=ir.Compound(block_items=(*_, last)) as body)
+        ) if isinstance(last, ir.Assignment | ir.UnaryOp):
             is_passed = any(isinstance(part, ir.Continue) for part in body.walk())
             return None if is_passed else last
     return None

@@ -147,9 +147,12 @@ def execute_iterations(
     is_constant = run.is_constant and not loop.is_run_time
     if together is None:
         together = in_one_block(ev, parts, len(run.starts), foreseen, loop.cost, is_constant)
+    plan = state.loop_plans.get(parts.node)
     if run.starts:
         _mark_pointers(ev, run, together, loop.cost)
     state.trace.fence_between(run.starts[together::together], around)
+    if plan is not None and plan.is_first_apart and not done and len(run.starts) > 1:
+        state.trace.part_stores_from(run.starts[1])
     atoms = frozenset(run.atoms)
     return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)
 
@@ -376,11 +379,8 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
         return None
     if any(e.name in header and not keeps_what_is_followed(ev, e) for e in effects.escapes):
         return None
-    mask, costs, trips = state.mask, state.costs(), 0
-    most = MAX_FORESEEN * state.budget.max_trips
-    state.trace.mute()
-    state.memory.begin()
-    try:
+    trips, most = 0, MAX_FORESEEN * state.budget.max_trips
+    with state.dry():
         counted = counted_trips(ev, parts.cond, parts.step)
         if counted is not None:
             trips = int(counted.max(initial=0))
@@ -396,11 +396,6 @@ def foresee_trips(ev: Evaluator, parts: LoopParts) -> int | None:
             ev.evaluate(parts.step)
             trips += 1
         return None
-    finally:
-        state.memory.rollback()
-        state.trace.unmute()
-        state.mask = mask
-        state.count(0, costs)
 
 
 def _is_endless(parts: LoopParts) -> bool:

@@ -25,6 +25,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import LoopPlan
 from smemlint.analysis.simt.interpreter.names import find_binding
+from smemlint.analysis.simt.loops.chunks import Layout, chunk_of
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
 from smemlint.analysis.simt.loops.heads import (
@@ -135,11 +136,14 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     state.memory.begin()
     planned = set(state.loop_plans)
     is_from_constant = begins_at_constant(ev, node, parts.step)
+    chunk = chunk_of(ev, parts) if foreseen != 0 else None
     trial = execute_iterations(ev, parts, None, {}, tried, foreseen)
     trips, together = trial.count, trial.together
+    layout = chunk.layout(foreseen or trips, node.pragma) if chunk is not None else Layout.WHOLE
     was_cut_short = trips == tried and not trial.is_general
     is_unrolled = trial.is_constant and foreseen is not None and foreseen <= together
-    if was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:]):
+    is_parted = was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:])
+    if is_parted or layout is Layout.APART:
         together = 1  # nothing fuses from one iteration to the next
     runs = parts.first or (trips > 0 and _hangs_on_counters(ev, parts))
     plan = state.loop_plans[node] = LoopPlan(
@@ -149,18 +153,22 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         is_uncountable=not trial.is_constant and not is_countable(ev, parts),
         surely_runs=runs,
         constant=foreseen if trial.is_constant else None,
+        is_first_apart=layout is Layout.FIRST,
     )
     is_final = trial.is_general and state.budget.has_shares  # what a rerun would cost is not left
-    is_whole = trips <= together and not was_cut_short
+    is_whole = trips <= together and not was_cut_short and layout is Layout.WHOLE
     if is_final or (is_whole and (trial.is_constant or trips < 1)):
         state.memory.commit()
         return
     ends = state.memory.rollback()
     for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
-    if foreseen is not None and not _is_settled(node, trial, foreseen):
+    is_open = layout is Layout.OPEN
+    if is_open or (foreseen is not None and not _is_settled(node, trial, foreseen)):
         plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips, trial.cost)
-        plan.may_part = is_close(together, foreseen, trial.cost * foreseen // max(trips, 1))
+        expected = foreseen or trips
+        cost = trial.cost * expected // max(trips, 1)
+        plan.may_part = is_open or is_close(together, expected, cost)
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask

@@ -140,10 +140,8 @@ def _is_left_by_some(ev: Evaluator, parts: LoopParts) -> bool:
     """Returns whether the header tells that some threads leave the loop, or have left it."""
     if parts.cond is None:
         return False
-    costs = ev.state.costs()
-    with ev.state.trace.muted():
+    with ev.state.dry():
         value = to_condition(ev.evaluate(parts.cond))
-    ev.state.count(0, costs)
     if not isinstance(value, AffineInt) or value.terms:
         return False
     return is_any(ev.state.mask & (np.asarray(value.base) == 0))

@@ -1,0 +1,90 @@
+"""Loops over a chunk of each thread: what LLVM sees of `for (b = 4 * t; b < e; ++b)`.
+
+It takes for an int that `b + 4` does not wrap around; of `(t + 1) * 4` and of unsigned sums it may,
+and the trip count is 4 or 1: the first iteration stands in front of a test of all others. By the
+end, of `s[b] = g[b]` (nvcc 13.5.37, sm_90, -O3):
+
+| end | SASS |
+| --- | --- |
+| `b + 4`, `4 * t + 4` of an int; any of size_t; any behind `!=` or `<=` | STS.128 |
+| `(t + 1) * 4` of an int, any of unsigned | STS; STS and STS.64 behind a test |
+| the same, from `4 * t + 1` or `4 * (t + 1)` on | all behind one test |
+
+So it is of 2 to 8 iterations (LLVM's `unroll-max-upperbound`), and of any number under `#pragma
+unroll`. Loads are one LDS.128 in all of these if no iteration stores. Of more iterations LLVM sees
+no end, but of `int b = t * 16` those up to 16: STS, STS.64 or STS.128 by types and numbers, open.
+Loops that count down are never fused, but of `long` as if they counted up.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from smemlint.analysis.simt.codegen.unroll import asks_for_all
+from smemlint.analysis.simt.domain.integer_scev import begins_whole, may_wrap, scev_of
+from smemlint.analysis.simt.domain.masking import number_of
+from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.loops.heads import LoopParts, step_of
+from smemlint.frontend import ir
+from smemlint.lazy_dataclasses import dataclass
+
+_BOUND = 8
+"""Iterations up to which LLVM fully unrolls a loop of which it knows no more than that bound."""
+_WIDE = 64
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+
+
+class Layout(Enum):
+    """What LLVM makes of the iterations of a loop."""
+
+    WHOLE = auto()
+    """As of one between constants."""
+    FIRST = auto()
+    """The first stands alone if they store."""
+    OPEN = auto()
+    APART = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Both ends of a loop that differ by a constant, of which neither is one."""
+
+    op: str
+    begin: AffineInt
+    end: AffineInt
+
+    def layout(self, trips: int, pragma: str) -> Layout:
+        """Returns what becomes of so many iterations."""
+        is_signed = self.begin.type.signed and self.end.type.signed
+        if self.op in (">", ">="):
+            is_exact = is_signed and max(self.begin.type.bits, self.end.type.bits) >= _WIDE
+            return Layout.WHOLE if is_exact else Layout.APART
+        wraps = self.op == "<" and may_wrap(self.end) and begins_whole(self.begin)
+        form = scev_of(self.begin)
+        is_shift = is_signed and not wraps and len(form.terms) == 1 and form.alignment >= trips
+        is_extended = not is_signed and self.begin.type.bits >= _WIDE and may_wrap(self.begin)
+        is_unsure = (wraps and pragma) or (trips > _BOUND and not is_shift) or is_extended
+        if is_unsure and not asks_for_all(pragma):
+            return Layout.OPEN
+        return Layout.FIRST if wraps else Layout.WHOLE
+
+
+def chunk_of(ev: Evaluator, parts: LoopParts) -> Chunk | None:
+    """Returns the ends of a loop that is about to run; None of one over something else."""
+    cond, advance = parts.cond, step_of(parts.node, parts.step)
+    if not isinstance(cond, ir.BinaryOp) or cond.op not in _TURNED or advance is None:
+        return None
+    facts = ev.state.node_facts
+    changes, moved = facts.mod_ref(cond), facts.mod_ref(advance)
+    if changes is None or moved is None or changes.modified:
+        return None
+    op, sides = cond.op, (cond.left, cond.right)
+    if moved.modified & facts.names_in(cond.right):
+        op, sides = _TURNED[op], (cond.right, cond.left)
+    with ev.state.dry():
+        begin, end = (number_of(ev.evaluate(side)) for side in sides)
+    if begin is None or end is None:
+        return None
+    terms = scev_of(begin).terms
+    return Chunk(op, begin, end) if terms and terms == scev_of(end).terms else None
