@@ -63,6 +63,7 @@ class Held:
         return (
             not self.is_lost
             and load.joined > 0
+            and bool(scope)
             and scope[:-1] == load.scope
             and scope[-1] >> 1 == load.joined >> 1
         )

@@ -200,8 +200,8 @@ def shared_object(ev: Evaluator, node: ir.Decl, ctype: CType) -> Object:
     while isinstance(element, ArrayType):
         dims.append(element.count)
         element = element.element
-    is_dynamic = "extern" in node.storage
-    size = None if is_dynamic or not is_sized(ctype) else ctype.size
+    size = ctype.size if is_sized(ctype) else None
+    is_dynamic = "extern" in node.storage and size is None  # nvcc defines `extern .. s[64]` (13.5)
     if size is not None and size > MAX_ARRAY_BYTES:
         raise BudgetExceeded(f"`{node.name}` has {size:.2g} bytes", ReasonCode.MEMORY_LIMIT)
     shared = SharedArray(

@@ -229,3 +229,10 @@ void run(const Row *in, State *from, int *out) {{ k<<<1, 128>>>(in, from, out); 
 """
     stores = [a for a in accesses_of(text) if a.kind is AccessKind.STORE and a.span.line > 8]
     assert [(a.width_bytes, a.instructions) for a in stores] == [(8, 0), (8, 4)]
+
+
+def test_an_extern_array_with_an_extent_is_defined_as_any_other():
+    body = "for (int j = 0; j < 4; ++j) s[ty + 1][tx + j] = s[0][j]; out[tx] = s[ty + 2][tx];"
+    given, open_ = "extern __shared__ TYPE s[32][64];", "extern __shared__ TYPE s[][64];"
+    assert widths(body, given) == widths(body, PLAIN) == {"store 4": 4, "load 4": 5}
+    assert widths(body, open_) == {"store 16": 1, "load 16": 1, "load 4": 1}

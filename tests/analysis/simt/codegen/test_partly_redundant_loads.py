@@ -135,3 +135,10 @@ void run(float *y, int n) { k<<<1, 64, 9999>>>(y, y, n); }
 """
     )
     assert [(a.span.line, a.instructions) for a in found] == [(5, 2), (7, 2), (8, 2), (9, 1)]
+
+
+def test_a_loop_that_data_leave_is_no_way_of_the_branch_behind_it():
+    loop = "for (int i = 0; i < 2; i++) { if (in[i] > s[8 * i]) break; y[i] = 1; }"
+    between = "if (in[7] > 4) y[t + 300] = 3;"
+    source = SOURCE.format(way="", other=loop, between=between, read="y[t + 400] = s[8];")
+    assert [a.instructions for a in accesses_of(source)] == [8, 16, 8]  # STS; LDS, LDS; LDS
