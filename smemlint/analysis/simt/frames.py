@@ -10,7 +10,7 @@ from smemlint.analysis.simt.budget import Share
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Mask, Scope
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.values import Pointer, Unknown, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Unknown, Value
 from smemlint.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -174,6 +174,7 @@ class Loop:
         share: what it may spend before one iteration stands for those that are left.
         is_general: one does.
         is_switch: it is no loop.
+        heads: numbers that sums have a name for, at the head of the block that is run.
     """
 
     broken: Mask
@@ -189,6 +190,7 @@ class Loop:
     share: Share | None = None
     is_general: bool = False
     is_switch: bool = False
+    heads: dict[str, AffineInt] = field(default_factory=dict)
 
     def varies(self, names: frozenset[str]) -> bool:
         """Returns whether what is computed from these variables is new in each iteration."""

@@ -21,9 +21,13 @@ of a `float` array:
 | 0 to 3 of a pointer that the text advances | LDS.128 |
 
 The middle is that of 0 and the last, and 0 is the third choice: of 4 to 7 it is the last, of 4 to
-11 it is 6. In front of 0 the first stands for the last: of -7 to -4 it is -7, of -8 to -1 it is -4,
-of -3 to 0 it is -1, and of -6 to 1 it is -2 (nvcc 13.5). A loop that LLVM leaves as it is by our
-count of its costs, but not by half of them, is open.
+11 it is 6. Of five offsets or more the middle is in front of the last in this list, and in a loop
+from a constant to another it is the middle whatever the bits are, of more than four from 0 on in
+several iterations, too, and 0 of 0 and 1 (400 kernels, nvcc 13.0.88 and 13.5.37). In front of 0 the
+first stands for the last: of -7 to -4 it is -7, of -8 to -1 it is -4, of -3 to 0 it is -1, and of
+-6 to 1 it is -2 (nvcc 13.5). An offset is one from where variables of loops around stand: those of
+`s[64 * k + 8 * c + i]` in a loop over c are i from any k on. A loop that LLVM leaves as it is by
+our count of its costs, but not by half of them, is open.
 
 So it is of iterations that share a basic block, of which there are more, as `#pragma unroll 4` or
 the cost of a loop of known length makes them, if the offsets are not those of one access in so many
@@ -64,8 +68,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, pairwise
+from types import MappingProxyType
 
-from smemlint.analysis.simt.codegen.slots import run_and_position
+from smemlint.analysis.simt.codegen.slots import position_of, run_and_position
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, stays_a_loop, unrolled
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, is_combined, power_of_two
@@ -85,6 +90,7 @@ def mark_induction_pointers(
     is_left: bool | None = False,
     is_from_constant: bool = False,
     may_be_left: bool = False,
+    around: Mapping[str, AffineInt] = MappingProxyType({}),
 ) -> None:
     """Marks accesses whose address is what the loop advances and something else.
 
@@ -98,6 +104,7 @@ def mark_induction_pointers(
             Of iterations that share a basic block: None if that is open.
         is_from_constant: all threads count from one constant to another.
         may_be_left: before they are there.
+        around: what the names of variables of loops around it stand for.
     """
     for item in items:
         if isinstance(item, Event) and isinstance(item.offset, AffineInt):
@@ -117,9 +124,24 @@ def mark_induction_pointers(
     known = {} if known is None else known
     if stays_a_loop(pragma) or together > 1:
         together = 1 if stays_a_loop(pragma) else together
-        _mark_pointers(items, atoms, known, together, is_sure=is_left is not None)
+        _mark_pointers(
+            items,
+            atoms,
+            known,
+            together,
+            is_sure=is_left is not None,
+            is_constant=is_from_constant,
+            around=around,
+        )
     elif is_left is not False and not holds_loops(items):
-        _mark_pointers(items, atoms, known, is_sure=is_left is True)
+        _mark_pointers(
+            items,
+            atoms,
+            known,
+            is_sure=is_left is True,
+            is_constant=is_from_constant,
+            around=around,
+        )
 
 
 def mark_run_time_pointers(
@@ -169,8 +191,10 @@ def _mark_pointers(
     together: int = 1,
     *,
     is_sure: bool = True,
+    is_constant: bool = False,
+    around: Mapping[str, AffineInt] = MappingProxyType({}),
 ) -> None:
-    runs = _runs(items, atoms)
+    runs = _runs(items, atoms, around)
     keys = [
         (kind, obj, width, frozenset(e.node for e in chain.from_iterable(places.values())))
         for (kind, obj, width, *_), places in runs.items()
@@ -180,7 +204,10 @@ def _mark_pointers(
     sums.update({id(event.object) for event in events if _is_moved_alone(event, atoms)})
     for key, places in zip(keys, runs.values(), strict=True):
         if key not in known:
-            known[key] = _pointer(places, together, is_alone=sums[key[1]] == 1, is_sure=is_sure)
+            is_alone = sums[key[1]] == 1
+            known[key] = _pointer(
+                places, together, is_alone=is_alone, is_sure=is_sure, is_constant=is_constant
+            )
         _mark_run(places, *known[key])
 
 
@@ -193,7 +220,9 @@ def _is_moved_alone(event: Event, atoms: Set[str]) -> bool:
 
 
 def _runs(
-    items: Iterable[Event | Fence], atoms: Set[str]
+    items: Iterable[Event | Fence],
+    atoms: Set[str],
+    around: Mapping[str, AffineInt] = MappingProxyType({}),
 ) -> dict[tuple[object, ...], dict[int, list[Event]]]:
     """Returns accesses by kind, object, width and sum, and by their place in it."""
     runs: dict[tuple[object, ...], dict[int, list[Event]]] = {}
@@ -203,20 +232,40 @@ def _runs(
         moved = any(atom in atoms for atom, _ in scev_of(item.offset).terms)
         if moved and not _is_moved_alone(item, atoms):
             run, place = run_and_position(item, item.offset)
+            place -= _place_of_heads(scev_of(item.offset), around, int(item.mask.argmax()))
             runs.setdefault((item.kind, *run), {}).setdefault(place, []).append(item)
     return runs
 
 
+def _place_of_heads(form: Scev, around: Mapping[str, AffineInt], thread: int) -> int:
+    """Returns where a sum stands for what variables of other loops hold in a thread."""
+    place = 0
+    for atom, factor in form.terms:
+        head = around.get(atom)
+        if head is not None:
+            each = next((by for symbol, by in head.terms if symbol.key == atom), 1)
+            place += factor * position_of(head, thread) // each if isinstance(each, int) else 0
+    return place
+
+
 def _pointer(
-    run: Mapping[int, Sequence[Event]], together: int, *, is_alone: bool, is_sure: bool
+    run: Mapping[int, Sequence[Event]],
+    together: int,
+    *,
+    is_alone: bool,
+    is_sure: bool,
+    is_constant: bool,
 ) -> tuple[int, bool]:
     """Returns what ptxas proves of the pointer of a run: its alignment, and whether it is open."""
     if together == 1:
-        return _pointer_of(run, is_sure=is_sure)
-    of_one = None if is_sure else _pointer_of(_first_iteration(run, together), is_sure=False)
-    if of_one is not None and of_one[1]:
-        return of_one
-    return _pointer_of_block(run, is_alone=is_alone)
+        return _pointer_of(run, is_sure=is_sure, is_constant=is_constant)
+    if not is_sure:
+        first = _first_iteration(run, together)
+        alignment, is_open = _pointer_of(first, is_sure=False, is_constant=is_constant)
+        if is_open:
+            return alignment, True
+    is_middle = is_constant and min(run) == 0 and len(run) > _FEW
+    return _pointer_of_block(run, is_alone=is_alone, is_middle=is_middle or None)
 
 
 def _first_iteration(
@@ -227,48 +276,64 @@ def _first_iteration(
     return {at: each for at, each in run.items() if any(id(e) in first for e in each)} or run
 
 
-def _pointer_of_block(run: Mapping[int, Sequence[Event]], *, is_alone: bool) -> tuple[int, bool]:
+def _pointer_of_block(
+    run: Mapping[int, Sequence[Event]], *, is_alone: bool, is_middle: bool | None
+) -> tuple[int, bool]:
     """Returns what ptxas proves of the pointer of a run in iterations that share a basic block.
 
     Args:
         run: places -> accesses.
         is_alone: the loop advances no other sum in the array.
+        is_middle: see `_pointed_at`.
 
     Returns:
         Its alignment, and whether it is open.
     """
     places = sorted(run)
     count, width = len(places), next(iter(run.values()))[0].width
-    proved = power_of_two(_pointed_at(places))
+    proved = power_of_two(_pointed_at(places, is_middle=is_middle))
     nodes = {event.node for events in run.values() for event in events}
     if len(nodes) > 1 or {b - a for a, b in pairwise(places)} != {width}:
         return proved, False
     return proved, not (is_alone and count % 2 == 0 and count >= _FEW)
 
 
-def _pointer_of(run: Mapping[int, Sequence[Event]], *, is_sure: bool) -> tuple[int, bool]:
+def _pointer_of(
+    run: Mapping[int, Sequence[Event]], *, is_sure: bool, is_constant: bool
+) -> tuple[int, bool]:
     """Returns what ptxas proves of the pointer of a run in its first iteration, if that is known.
 
     Args:
         run: places -> accesses.
         is_sure: the compiler is known to leave the loop as it is.
+        is_constant: it counts from a constant to another.
 
     Returns:
         Its alignment, and whether it is open.
     """
     width = next(iter(run.values()))[0].width
-    proved = power_of_two(_pointed_at(sorted(run)))
+    places = sorted(run)
+    if is_constant and places == [0, width]:
+        return power_of_two(0), False
+    is_middle = None if places[0] < 0 or len(places) <= _FEW else is_constant
+    proved = power_of_two(_pointed_at(places, is_middle=is_middle))
     is_open = not (is_sure or proved >= min(_FEW, len(run)) * width)
     return (width, True) if is_open else (proved, False)
 
 
-def _pointed_at(places: Sequence[int]) -> int:
-    """Returns the place that loop strength reduction lets the pointer have: see the docstring."""
+def _pointed_at(places: Sequence[int], *, is_middle: bool | None = None) -> int:
+    """Returns the place that loop strength reduction lets the pointer have: see the docstring.
+
+    Args:
+        places: the offsets.
+        is_middle: whatever the bits are, it is the middle, or it is if no other has fewer.
+    """
     low, high = min(places[0], 0), max(places[-1], 0)
     middle = next((place for place in places if 2 * place >= low + high), low)
-    return min(
-        (high or low, middle, low, 0), key=lambda at: sum(_bits(place - at) for place in places)
-    )
+    if is_middle:
+        return middle
+    choices = (high or low, middle, low, 0) if is_middle is None else (middle, high, low, 0)
+    return min(choices, key=lambda at: sum(_bits(place - at) for place in places))
 
 
 def _bits(immediate: int) -> int:

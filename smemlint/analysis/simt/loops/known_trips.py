@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from typing import TypeAlias
@@ -180,6 +181,7 @@ def _mark_pointers(ev: Evaluator, run: _Run, together: int, cost: int) -> None:
         is_left=is_left,
         is_from_constant=plan is not None and plan.is_from_constant and not plan.is_counted,
         may_be_left=may_be_left(run.parts.body),
+        around=ChainMap(*(loop.heads for loop in ev.state.loops)),
     )
 
 
@@ -353,6 +355,7 @@ def _mark_loop_carried(
         if trip:
             form = replace(form, terms=((key, 1),))
         set_form(ev, obj, at, form)
+        state.loops[-1].heads[key] = number
         if not isinstance(value, Pointer):
             yield key
 

@@ -167,6 +167,7 @@ def execute_widened(ev: Evaluator, parts: LoopParts, *, is_uniform: bool) -> Non
             state.mask = mask
             del loop.breaks.jumps[broken:]
             moves_pointers = any(isinstance(value, Pointer) for _, _, value in forms.values())
+            _note_counter(loop, forms, trip)
             _execute_general(ev, parts, trip, moves_pointers=moves_pointers)
             gone = mask & ~(state.mask | loop.broken)
         state.memory.replay(forms.values())
@@ -176,6 +177,13 @@ def execute_widened(ev: Evaluator, parts: LoopParts, *, is_uniform: bool) -> Non
     state.mask = mask
     if is_any(gone) and cond is not None:  # the loop may as well not be entered
         assume(ev, [outcome(state.source_text(cond), False)], has_returned=True)
+
+
+def _note_counter(loop: Loop, forms: Forms, trip: AffineInt) -> None:
+    """Notes what the number of the iteration, as a name in sums, makes of the loop's counter."""
+    for obj, _, value in forms.values():
+        if obj.name == loop.counter and isinstance(value, AffineInt):
+            loop.heads[trip.terms[0][0].key] = value
 
 
 def _execute_general(

@@ -264,3 +264,85 @@ def test_what_it_subtracts_from_the_place_of_a_thread_is_open(place, end, certai
     loop = f"\n#pragma unroll 1\nfor (int k = 0; k < {end}; k++) a += s[{place}] * s[{place} + 1];"
     found, _ = in_blocks(loop)
     assert found == {(4, certainty)}
+
+
+NEST = """
+__global__ void __launch_bounds__(128) k(const float *in, float *out, int n) {
+  __shared__ float s[64 * 64];
+  int t = threadIdx.x, w = t / 32, l = t % 32;
+  for (int i = t; i < 4096; i += 128) s[i] = in[i];
+  __syncthreads();
+  for (int q = FROM; q < TO; q += BY) {
+    float x = 0;
+#pragma unroll 1
+    for (int c = 0; c < 8; c++) x += SUM;
+    out[q * 32 + l] = x;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("count", "widths"), [(3, {4, 8}), (4, {8}), (6, {4}), (8, {16})])
+@pytest.mark.parametrize(
+    ("begin", "to", "by", "rows"),
+    [
+        ("w", "16", "4", "q"),
+        ("w + 3", "19", "4", "q"),
+        ("w + 3", "n", "4", "q"),
+        ("3", "19", "1", "q + l"),
+        ("3", "n", "1", "q + l"),
+    ],
+)
+def test_a_pointer_is_counted_from_where_the_loops_around_stand(begin, to, by, rows, count, widths):
+    """Every iteration of a loop around runs the same instructions (nvcc 13.0.88 and 13.5.37)."""
+    text = " + ".join(f"s[({rows}) * 64 + c * 8 + {i}]" for i in range(count))
+    head = (("FROM", begin), ("TO", to), ("BY", by), ("SUM", text))
+    source = NEST
+    for name, part in head:
+        source = source.replace(name, part)
+    found = [a for a in accesses_of(source) if a.kind is AccessKind.LOAD and a.instructions]
+    assert {a.width_bytes for a in found} == widths
+    assert {a.certainty for a in found} == {Certainty.ASSUMED}
+
+
+CONSTANT = """
+__global__ void k(const float *in, float *out) {
+  __shared__ float s[32 * 256];
+  int l = threadIdx.x;
+  for (int i = l; i < 8192; i += 32) s[i] = in[i];
+  __syncthreads();
+  float x = 0;
+#pragma unroll COPIES
+  for (int c = 0; c < 8; c++) x += SUM;
+  out[l] = x;
+}
+void f(const float *in, float *out) { k<<<1, 32>>>(in, out); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("copies", "offsets", "widths"),
+    [
+        (1, (0, 1), {8: 8}),
+        (1, (1, 2), {4: 16}),
+        (1, (0, 1, 2), {8: 8, 4: 8}),
+        (1, (0, 2, 4, 5, 6), {4: 16, 16: 8}),
+        (1, (1, 2, 3, 6, 7), {4: 8, 8: 16}),
+        (1, (2, 3, 4, 5, 6), {4: 40}),
+        (1, (0, 3, 5, 6, 7), {4: 40}),
+        (2, (0, 1), {4: 16}),
+        (2, (0, 1, 2), {16: 8}),
+        (2, (0, 3, 4, 5), {4: 16, 8: 8}),
+        (2, (0, 4, 5, 6, 7), {4: 8, 16: 8}),
+        (2, (2, 3, 4), {8: 8, 4: 8}),
+    ],
+)
+def test_the_middle_is_taken_of_many_in_a_loop_between_constants(copies, offsets, widths):
+    """SASS of nvcc 13.0.88 and 13.5.37 (-O3, sm_90), one warp."""
+    text = " + ".join(f"s[l * 256 + c * 16 + {i}]" for i in offsets)
+    found = accesses_of(CONSTANT.replace("COPIES", str(copies)).replace("SUM", text))
+    counts = {}
+    for a in found:
+        if a.kind is AccessKind.LOAD:
+            counts[a.width_bytes] = counts.get(a.width_bytes, 0) + a.instructions
+    assert counts == widths
