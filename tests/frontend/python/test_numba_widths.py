@@ -16,7 +16,7 @@ KERNEL = """
 import numba
 import numpy as np
 from numba import cuda, float32, float64
-@cuda.jit
+@cuda.jit{signature}
 def k(a, out):
     s = cuda.shared.array({shape}, {dtype})
     t = cuda.threadIdx.x
@@ -27,10 +27,12 @@ k[1, 32](a, out)
 LOADS = "out[t] = {} * 2 + {} * 3"
 
 
-def accesses(tmp_path, shape: str, body: str, dtype: str = "float32") -> list[Access]:
+def accesses(
+    tmp_path, shape: str, body: str, dtype: str = "float32", signature: str = ""
+) -> list[Access]:
     path = tmp_path / "k.py"
     lines = "\n".join(f"    {line}" for line in body.split("\n"))
-    path.write_text(KERNEL.format(shape=shape, dtype=dtype, body=lines))
+    path.write_text(KERNEL.format(shape=shape, dtype=dtype, body=lines, signature=signature))
     facts, crashed = analyze([Source(str(path))], Settings())
     assert not crashed
     return [access for kernel in facts.kernels for access in kernel.accesses]
@@ -163,3 +165,32 @@ def test_a_guessed_block_is_none_of_an_array_of_any_size(extent, stride, certain
     ((access,),) = [kernel.accesses for kernel in facts.kernels]
     assert not crashed
     assert access.certainty.value == certainty
+
+
+STRIDED = '("void(float32[:], float32[:])")'
+BETWEEN = "for k in range(4):\n    s[t, k] = a[t + k]"
+IN_FRONT = "x = a[t]\ny = a[t + 1]\ns[t, 0] = x\ns[t, 1] = y\ns[t, 2] = x\ns[t, 3] = y"
+WRITTEN = "for k in range(4):\n    out[t + k] {} s[t, k]"
+
+
+@pytest.mark.parametrize(
+    ("signature", "body", "kind", "expected"),
+    [
+        (STRIDED, BETWEEN, AccessKind.STORE, [4] * 4),
+        ("((float32[:], float32[:]))", BETWEEN, AccessKind.STORE, [4] * 4),
+        ("(argtypes=[float32[:], float32[:]])", BETWEEN, AccessKind.STORE, [4] * 4),
+        ('("void(float32[::1], float32[:])")', BETWEEN, AccessKind.STORE, [16]),
+        ("", BETWEEN, AccessKind.STORE, [16]),
+        (STRIDED, IN_FRONT, AccessKind.STORE, [16]),
+        (STRIDED, "for k in range(4):\n    s[t, k] = a[0]", AccessKind.STORE, [16]),
+        (STRIDED, WRITTEN.format("="), AccessKind.LOAD, [4] * 4),
+        (STRIDED, WRITTEN.format("+="), AccessKind.LOAD, [4] * 4),
+        ("", WRITTEN.format("="), AccessKind.LOAD, [16]),
+        (STRIDED, "s[t, 0] = 1\nout[t] = 2\nout[t + 1] = s[t, 0]", AccessKind.LOAD, [4]),
+        ("", "s[t, 0] = 1\nout[t] = 2\nout[t + 1] = s[t, 0]", AccessKind.LOAD, []),
+    ],
+)
+def test_elements_by_strides_part_what_is_around_them(signature, body, kind, expected, tmp_path):
+    """Of arrays that a signature gives any strides, the compiler does not know where they lie."""
+    found = accesses(tmp_path, "(32, 4)", body, signature=signature)
+    assert widths(found, kind) == expected

@@ -11,6 +11,7 @@ import numpy as np
 from smemlint.analysis.simt.builtins.atomics import is_one_for_a_warp
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.assumed_extremes import assumed_extreme
 from smemlint.analysis.simt.domain.ctypes import FLOAT, I32, U64, FloatType
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
@@ -42,13 +43,13 @@ BLOCK_BARRIERS = frozenset(
 _BARRIERS = BLOCK_BARRIERS | frozenset((
     "__syncwarp", "__threadfence_block", "__threadfence", "__threadfence_system",
     "__pipeline_wait_prior", "__pipeline_commit", "syncthreads", "arch_fence_view_async_shared",
-    "cp_async_fence", "cp_async_wait", "cp_async_wait_all",
+    "cp_async_fence", "cp_async_wait", "cp_async_wait_all", "__store_by_strides",
 ))  # fmt: skip
 _SHARED_ADDRESSES = (
     "__cvta_generic_to_shared", "cast_smem_ptr_to_uint", "__nvvm_get_smem_pointer",
 )  # fmt: skip
 _STORES = ("__stcg", "__stcs", "__stwb", "__stwt")
-WITH_EFFECT = frozenset((*_BARRIERS, "sync", *_SHARED_ADDRESSES, *_STORES))
+WITH_EFFECT = frozenset((*_BARRIERS, "sync", *_SHARED_ADDRESSES, *_STORES, "__load_by_strides"))
 """Functions of this module that do more than give a value, or lead to shared memory."""
 SHUFFLES = frozenset(("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"))
 """Functions that read a register of another lane."""
@@ -62,6 +63,14 @@ def _barrier(ev: Evaluator, call: BuiltinCall) -> Value:
         frame.opens_with_barrier(state.trace)
     state.trace.fence("barrier")
     return number(0)
+
+
+@builtin("__load_by_strides")
+def _load_by_strides(ev: Evaluator, call: BuiltinCall) -> Value:
+    """Returns an element that may lie in shared memory for all that the compiler knows."""
+    (value,) = argument_values(ev, call.node)
+    ev.state.trace.part(SlowPath.CHOICE)
+    return value
 
 
 @builtin(

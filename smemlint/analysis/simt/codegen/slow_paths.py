@@ -55,7 +55,8 @@ class SlowPath(IntEnum):
     ASSEMBLY = 3
     """Loads and stores in LLVM; ptxas sees one instruction."""
     CHOICE = 4
-    """Surely stores: an arm of a branch that is a block of its own computes a value."""
+    """Surely stores: an arm of a branch that is a block of its own computes a value, or a load
+    between them may read shared memory."""
     FETCH = 5
     """Surely stores, in LLVM: four bytes that `tex2D` gives are four STS.U8, four floats one
     STS.128 (nvcc 13.5.37, sm_90 and sm_100)."""

@@ -10,6 +10,7 @@ from smemlint.frontend.python.jit.dialects import element_type
 from smemlint.frontend.python.jit.ir_builder import array_of
 from smemlint.frontend.python.jit.lowering import CannotLower, LocalArray, Lowering
 from smemlint.frontend.python.jit.passed_types import passed_element_type
+from smemlint.frontend.python.jit.signatures import arrays_with_strides
 from smemlint.frontend.python.jit.syntax import arguments_of, indices_of, integer
 from smemlint.frontend.python.parameters import argument_of
 
@@ -17,7 +18,8 @@ _SEQUENCE = (ast.Tuple, ast.List)
 
 
 def find_arrays(lowering: Lowering) -> None:
-    """Finds shared and local arrays, which indices need before their declarations are lowered."""
+    """Finds what indices need before it is lowered: own arrays, and those that have strides."""
+    lowering.strided = arrays_with_strides(lowering.definition, lowering.make)
     for name, values in lowering.definition.assigned.items():
         if len(values) == 1 and isinstance(values[0], ast.Call):
             call = values[0]

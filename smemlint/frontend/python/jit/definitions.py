@@ -35,6 +35,7 @@ class Definition:
         makes_kernels: returns its parameter as a kernel, or as device code.
         unique: the name that trees use for it, which no other definition has.
         imports: of its file, where that is another one than the unit's.
+        decorator: the call that makes it a kernel, if that has arguments.
     """
 
     node: Body
@@ -44,6 +45,7 @@ class Definition:
     makes_kernels: bool = False
     unique: str = ""
     imports: Imports | None = None
+    decorator: ast.Call | None = None
     inner: dict[str, Definition] = field(default_factory=dict)
 
     @property
@@ -228,7 +230,7 @@ class Definitions:
         name = self._imports.resolve(head)
         for dialect in DIALECTS:
             if dialect.member(name) in dialect.decorators:
-                found.dialect = dialect
+                found.dialect, found.decorator = dialect, call
                 found.is_device = call is not None and _says_device(call)
                 return True
         wrapper = self.host.inner.get(dotted(head) or "")

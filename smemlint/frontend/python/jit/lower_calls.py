@@ -175,6 +175,13 @@ def _python_builtin(
     return None
 
 
+def stored(lowering: Lowering, target: ast.expr, given: ir.Expression) -> ir.Expression:
+    """Returns an assignment, which may write shared memory where strides lead to the element."""
+    if isinstance(target, ast.Subscript) and dotted(target.value) in lowering.strided:
+        return lowering.make.call("__store_by_strides", [given], target)
+    return given
+
+
 def parameter_type(lowering: Lowering, name: str) -> ir.Type:
     """Returns a pointer with one star for each index that the body uses; else a number."""
     depth = 0

@@ -239,6 +239,9 @@ def lower_subscript(lowering: Lowering, node: ast.Subscript) -> ir.Expression:
             address = lowering.make.unary("&", lowering.make.element(base, place, node), node)
             return address if depth == len(indices) - 1 else lowering.opaque(node)
         base = lowering.make.element(base, place, node)
+    is_element = isinstance(node.ctx, ast.Load) and lowering.strided.get(name) == len(indices)
+    if is_element and any(integer(index) != 0 for index in indices):
+        return lowering.make.call("__load_by_strides", [base], node)
     return base
 
 

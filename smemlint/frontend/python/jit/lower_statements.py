@@ -16,7 +16,7 @@ from smemlint.frontend.python.jit.arrays import array_of_several, declare_array,
 from smemlint.frontend.python.jit.block_scopes import Block, declaring_blocks
 from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.ir_builder import Builder, array_of, type_of
-from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type
+from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type, stored
 from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lower_operator
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
 from smemlint.frontend.python.jit.syntax import listed_numbers, listing_of, literal, unrolling
@@ -363,7 +363,9 @@ class _FunctionLowering:
                 return make.declare(name, type_of("auto"), node, value)
             return make.assign(make.name(name, target), value, node)
         if isinstance(target, ast.Subscript):
-            return make.assign(self.values.expression(target), value, node)
+            return stored(
+                self.values, target, make.assign(self.values.expression(target), value, node)
+            )
         if isinstance(target, ast.Attribute) and self.values.dialect is not None:
             parts = (self.values.expression(target.value), value)  # a member of a record
             return ir.Opaque(make.spelling(target), parts, at=make.place(target))
@@ -406,11 +408,12 @@ class _FunctionLowering:
     def _augmented(self, node: ast.AugAssign) -> Sequence[ir.BlockItem]:
         make, operator = self.make, type(node.op)
         target, value = self.values.expression(node.target), self.values.expression(node.value)
-        if operator in BINARY:
-            return (make.assign(target, value, node, f"{BINARY[operator]}="),)
-        again = self.values.expression(node.target)
-        result = lower_operator(self.values, node.op, again, value, node)
-        return (make.assign(target, result, node),)
+        sign = f"{BINARY[operator]}=" if operator in BINARY else "="
+        if operator not in BINARY:
+            again = self.values.expression(node.target)
+            value = lower_operator(self.values, node.op, again, value, node)
+        given = make.assign(target, value, node, sign)
+        return (stored(self.values, node.target, given),)
 
 
 _STATEMENTS: dict[type[ast.stmt], Callable[..., Sequence[ir.BlockItem]]] = {

@@ -65,6 +65,7 @@ class Lowering:
         arrays: shared and local arrays that it declares.
         hidden: numbers that only an argument's shape gives, as spelled: unknown parameters.
         looped: names that the loops around the current statement assign.
+        strided: parameters whose elements it addresses by strides: how many dimensions they have.
     """
 
     definition: Definition
@@ -73,6 +74,7 @@ class Lowering:
     arrays: dict[str, LocalArray] = field(default_factory=dict)
     hidden: dict[str, None] = field(default_factory=dict)
     looped: frozenset[str] = frozenset()
+    strided: dict[str, int] = field(default_factory=dict)
 
     @property
     def dialect(self) -> Dialect | None:
