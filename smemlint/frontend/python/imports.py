@@ -11,7 +11,7 @@ from smemlint.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """What a module imports, wherever in it; `targets` maps local names to dotted ones."""
+    """What a module imports, wherever in it; `targets` maps names, or `a.*`, to dotted ones."""
 
     targets: Mapping[str, str]
 
@@ -27,7 +27,8 @@ class Imports:
             elif isinstance(node, ast.ImportFrom):
                 base = "." * node.level + (f"{node.module}." if node.module else "")
                 for alias in node.names:
-                    targets[alias.asname or alias.name] = base + alias.name
+                    every = base if alias.name == "*" else ""
+                    targets[every + (alias.asname or alias.name)] = base + alias.name
         return Imports(targets)
 
     def resolve(self, node: ast.expr) -> str:

@@ -78,6 +78,8 @@ def accesses(tmp_path, **parts: str) -> list[tuple[str, int, float | None]]:
         ("import helpers", "helpers.put", "(helpers.TILE, helpers.PITCH), float64"),
         ("from . import helpers as h", "h.put", "(h.TILE, 16), float64"),
         ("import tool.helpers as h", "h.put", "h.SHAPE, float64"),
+        ("from helpers import *", "put", "SHAPE, float64"),
+        ("from .helpers import *; from math import *", "put", "(SHAPE[0], PITCH), float64"),
     ],
 )
 def test_every_way_to_import_leads_to_the_file(imports, put, shape, tmp_path):

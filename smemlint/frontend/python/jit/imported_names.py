@@ -63,12 +63,13 @@ class ImportedNames:
                 continue
             module, _, name = target.rpartition(".")
             found = self._file(path, f"{module}.{name}" if module.strip(".") else "")
-            if found is not None:
+            if found is not None and name != "*":
                 self._bind(host, local, name, found)
-            module_itself = self._file(path, f"{target}.x")
-            if module_itself is not None:
-                for member in (*module_itself.constants, *module_itself.definitions.host.inner):
-                    self._bind(host, f"{local}.{member}", member, module_itself)
+            whole = found if name == "*" else self._file(path, f"{target}.x")
+            if whole is not None:
+                prefix = "" if name == "*" else f"{local}."
+                for member in (*whole.constants, *whole.definitions.host.inner):
+                    self._bind(host, prefix + member, member, whole)
 
     @staticmethod
     def _bind(host: Definition, local: str, name: str, found: _Module) -> None:
