@@ -303,3 +303,36 @@ def kernel(R: gl.constexpr = {buffers}):
     (access,) = [a for k in facts.kernels for a in k.accesses]
     assert access.array.bytes == size
     assert not check([Source("k.py", text)], Settings()).findings
+
+
+LAUNCHED = """
+import pytest
+import torch
+import triton
+HEAD
+@gluon.jit
+def kernel(p, sx, sy, X: gl.constexpr, shared: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [1, 4], [1, 0])
+    s = gl.allocate_shared_memory(gl.float32, [X, X], layout=shared)
+    s.store(gl.full([X, X], 1.0, gl.float32, layout))
+
+def run(p, shared, X):
+    kernel[(1,)](p, *p.stride(), X, shared)
+
+@pytest.mark.parametrize("X", [32, 128])
+def test(X):
+    shared = gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order=[1, 0])
+    run(torch.randn(X, 64, device="cuda"), shared, X)
+""".replace("HEAD", HEAD)
+
+
+def test_a_launch_is_evaluated_with_what_its_callers_pass():
+    """Not once more for nobody: triton 3.9 has 8 and 32 stmatrix a warp (sm_90)."""
+    facts = facts_of(LAUNCHED)
+    found = [(a.certainty, a.instructions, a.ways) for k in facts.kernels for a in k.accesses]
+    assert found == [(Certainty.ASSUMED, 32, 1.0), (Certainty.ASSUMED, 128, 1.0)]
+
+
+def test_a_launch_that_nobody_calls_is_not_known():
+    facts = facts_of(LAUNCHED.partition("@pytest")[0])
+    assert [a.certainty for k in facts.kernels for a in k.accesses] == [Certainty.UNKNOWN]

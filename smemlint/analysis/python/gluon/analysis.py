@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from smemlint.analysis.program.dependencies import Dependencies
@@ -160,16 +160,28 @@ def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
     names, attributes = _mentioned(kernels)
     for kernel in kernels:
         mine = [launch for launch in launches if launch.function.node is kernel.node]
-        distinct: dict[str, Launch] = {}
+        distinct: dict[frozenset[tuple[str, str]], Launch] = {}
         for launch in mine:
-            distinct.setdefault(repr(sorted(_layout_arguments(launch.arguments).items())), launch)
-        left = len(distinct) - MAX_GLUON_LAUNCHES
-        for launch in list(distinct.values())[:MAX_GLUON_LAUNCHES]:
+            distinct.setdefault(frozenset(_layout_arguments(launch.arguments).items()), launch)
+        chosen = [
+            launch for known, launch in distinct.items() if not _knows_less(known, launch, distinct)
+        ]
+        left = len(chosen) - MAX_GLUON_LAUNCHES
+        for launch in chosen[:MAX_GLUON_LAUNCHES]:
             found.append(_Run(kernel, launch.arguments, f"launch in line {launch.line}", left))
         called = names if kernel.owner is None else attributes
         if not mine and kernel.node.name not in called:
             found.append(_Run(kernel, {}, ""))
     return found
+
+
+def _knows_less(
+    known: frozenset[tuple[str, str]],
+    launch: Launch,
+    others: Mapping[frozenset[tuple[str, str]], Launch],
+) -> bool:
+    """Returns whether a caller of the function that launches tells the same, and more."""
+    return any(known < more and other.line == launch.line for more, other in others.items())
 
 
 def _mentioned(kernels: list[Function]) -> tuple[set[str], set[str]]:

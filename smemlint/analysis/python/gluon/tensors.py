@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from smemlint.analysis.python.element_types import TORCH_DEFAULT_TYPE
 from smemlint.analysis.python.gluon.values import AUTOMATIC, HostTensor, Tensor
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, are_integers, integers
 from smemlint.analysis.python.interpreter.constant_folding import call_builtin
@@ -26,7 +27,7 @@ _REDUCTIONS = frozenset(("sum", "max", "min", "reduce", "xor_sum"))
 
 def host_tensor(given: BoundArguments) -> Value:
     """Returns the tensor of `torch.empty(2, 3, dtype=torch.float16)` and the like."""
-    dtype = given.named.get("dtype")
+    dtype = given.named.get("dtype", TORCH_DEFAULT_TYPE)
     if not isinstance(dtype, DType):
         return UNKNOWN
     extents: Value = given.positional

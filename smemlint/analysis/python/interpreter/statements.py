@@ -243,9 +243,18 @@ def execute_for(interpreter: Interpreter, node: ast.For, scopes: Scopes) -> bool
 
 @executes(ast.While)
 def execute_while(interpreter: Interpreter, node: ast.While, scopes: Scopes) -> bool:
-    """Executes a loop of any number of iterations."""
-    _execute_any_number(interpreter, node.body, scopes)
-    return True
+    """Executes iterations one by one while it is known that there is another, the rest as one."""
+    is_endless = isinstance(node.test, ast.Constant)
+    with interpreter.policy.inside_loop(), interpreter.inside_loop(is_for=False) as jumps:
+        for _ in range(0 if is_endless else MAX_UNROLLED):
+            if not interpreter.truth(node.test, scopes):
+                break
+            if not _execute_iteration(interpreter, node.body, scopes):
+                return _join_at_target(scopes[-1], jumps.breaks, is_reached=False)
+        if interpreter.truth(node.test, scopes) is not False:
+            _execute_any_number(interpreter, node.body, scopes)
+        reaches_end = interpreter.run(node.orelse, scopes)
+        return _join_at_target(scopes[-1], jumps.breaks, is_reached=reaches_end)
 
 
 def _execute_any_number(interpreter: Interpreter, body: Sequence[ast.stmt], scopes: Scopes) -> None:

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from smemlint.analysis.python.element_types import (
     DTYPES,
     TORCH_CONSTRUCTORS,
+    TORCH_DEFAULT_TYPE,
     TORCH_LIKE_CONSTRUCTORS,
 )
 from smemlint.analysis.python.interpreter import RecordingModel
@@ -53,7 +54,6 @@ from smemlint.reasons import Assumption
 _TORCH_8_BIT = {
     "float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "int8": "int8", "uint8": "uint8",
 }  # fmt: skip
-_DEFAULT_TYPE = DType("float32", 32)
 """Of torch's tensors, by default."""
 _ELEMENTWISE = frozenset(
     ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sigmoid", "abs", "maximum", "minimum", "where")
@@ -98,7 +98,7 @@ class TritonModel(RecordingModel):
         ):
             return first  # its strides, too: what is analysed is dense
         if callee.path in TORCH_CONSTRUCTORS:
-            return host_tensor(arguments, {"dtype": _DEFAULT_TYPE, **named})
+            return host_tensor(arguments, {"dtype": TORCH_DEFAULT_TYPE, **named})
         if callee.name == "multiple_of" and isinstance(first, Hidden):
             return replace(first, is_alignment_hidden=False)
         if callee.name in _FUNCTIONS:
