@@ -336,3 +336,42 @@ def test_a_launch_is_evaluated_with_what_its_callers_pass():
 def test_a_launch_that_nobody_calls_is_not_known():
     facts = facts_of(LAUNCHED.partition("@pytest")[0])
     assert [a.certainty for k in facts.kernels for a in k.accesses] == [Certainty.UNKNOWN]
+
+
+TENSOR_MEMORY = """
+from triton.experimental.gluon.language.nvidia.blackwell import (
+    TensorMemoryLayout, allocate_tensor_memory,
+)
+HEAD
+@gluon.jit
+def kernel(p, BLOCK_M: gl.constexpr):
+    memory: gl.constexpr = TensorMemoryLayout([BLOCK_M, 64], col_stride=1)
+    acc = allocate_tensor_memory(gl.float32, [2, BLOCK_M, 64], memory).index(1)
+    shared: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, order=[1, 0])
+    s = gl.allocate_shared_memory(gl.float32, [BLOCK_M, 64], shared)
+    s.store(acc.load())
+    rows: gl.constexpr = acc.slice(0, 32).get_reg_layout()
+    t = gl.allocate_shared_memory(gl.float32, [BLOCK_M, 32], shared)
+    acc.slice(0, 32).store(t.load(rows))
+
+kernel[(1,)](p, BLOCK_M, num_warps=WARPS)
+""".replace("HEAD", HEAD)
+
+
+@pytest.mark.parametrize(
+    ("rows", "warps", "stored", "loaded"),
+    [(128, 4, (64, 8.0), (32, 8.0)), (128, 8, (64, 8.0), (32, 8.0)), (64, 4, (32, 8.0), (16, 8.0))],
+)
+def test_registers_of_tensor_memory_reach_shared_memory(rows, warps, stored, loaded):
+    """As many st.shared.v4 and ld.shared.v4 as triton 3.9 has (sm_100); a lane has a row."""
+    text = TENSOR_MEMORY.replace("BLOCK_M, num", f"{rows}, num").replace("WARPS", str(warps))
+    (kernel,) = facts_of(text).kernels
+    found = [(a.instructions, a.ways) for a in kernel.accesses]
+    assert found == [stored, loaded]
+
+
+@pytest.mark.parametrize("warps", ["n", "2"])
+def test_registers_of_tensor_memory_hang_on_the_warps(warps):
+    text = TENSOR_MEMORY.replace("BLOCK_M, num", "128, num").replace("WARPS", warps)
+    (kernel,) = facts_of(text).kernels
+    assert {a.certainty for a in kernel.accesses} == {Certainty.UNKNOWN}

@@ -13,7 +13,14 @@ from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.calls import call_from_outside, functions_of
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.pytest_parameters import parametrizations
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Function, Launch, Scope, is_known
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Function,
+    Launch,
+    Scope,
+    Value,
+    is_known,
+)
 from smemlint.config.settings import Settings
 from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed
 from smemlint.frontend.heuristics import is_barrier_allocation, names_amd_module
@@ -44,6 +51,7 @@ class _Run:
     arguments: Scope
     origin: str
     left: int = 0  # launches of the kernel that are not evaluated
+    warps: Value = None
 
 
 class _File:
@@ -121,6 +129,7 @@ class _File:
         model = self._model
         model.accesses, model.arrays, model.layouts = [], [], []
         model.has_amd, model.kernel = False, node.name
+        model.warps = run.warps if isinstance(run.warps, int) else None
         interpreter = Interpreter(model, KERNEL_MARKS)
         call = partial(call_from_outside, interpreter, run.function, run.arguments)
         self._guarded(node.name, call)
@@ -168,7 +177,9 @@ def _runs(kernels: list[Function], launches: list[Launch]) -> list[_Run]:
         ]
         left = len(chosen) - MAX_GLUON_LAUNCHES
         for launch in chosen[:MAX_GLUON_LAUNCHES]:
-            found.append(_Run(kernel, launch.arguments, f"launch in line {launch.line}", left))
+            warps = {"num_warps": 4, **launch.options, **launch.arguments}["num_warps"]
+            origin = f"launch in line {launch.line}"
+            found.append(_Run(kernel, launch.arguments, origin, left, warps))
         called = names if kernel.owner is None else attributes
         if not mine and kernel.node.name not in called:
             found.append(_Run(kernel, {}, ""))

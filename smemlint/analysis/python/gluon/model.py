@@ -17,6 +17,7 @@ from smemlint.analysis.python.element_types import (
 )
 from smemlint.analysis.python.gluon.arguments import reason_of
 from smemlint.analysis.python.gluon.layouts import REGISTER_LAYOUTS, SHARED_LAYOUTS, view_of
+from smemlint.analysis.python.gluon.tensor_memory import TENSOR_MEMORY, TensorMemory
 from smemlint.analysis.python.gluon.tensors import (
     attribute_of,
     call_tensor_function,
@@ -70,6 +71,7 @@ class GluonModel(RecordingModel):
         accesses, arrays, layouts: of the kernel, in order.
         has_amd: the kernel uses something of AMD GPUs.
         kernel: its name.
+        warps: that execute it; None where not known.
         reached: places of all allocations that were executed, by any kernel.
         elsewhere: places of allocations that other functions take, or that are reinterpreted.
     """
@@ -81,6 +83,7 @@ class GluonModel(RecordingModel):
     layouts: list[LayoutUse] = field(default_factory=list)
     has_amd: bool = False
     kernel: str = ""
+    warps: int | None = None
     reached: set[Span] = field(default_factory=set)
     elsewhere: set[Span] = field(default_factory=set)
     _known_arrays: dict[tuple[Span, str, int | None], SharedArray] = field(default_factory=dict)
@@ -120,6 +123,8 @@ class GluonModel(RecordingModel):
             return self._construct_layout(name, given, node)
         if name == "allocate_shared_memory":
             return self._allocate(given, node)
+        if name in TENSOR_MEMORY:
+            return TENSOR_MEMORY[name](given)
         return _call_host(callee, given)
 
     def _construct_layout(self, name: str, given: BoundArguments, node: ast.Call) -> Value:
@@ -220,6 +225,8 @@ class GluonModel(RecordingModel):
             return of_host(owner, method.name, given)
         if isinstance(owner, Tensor):
             return of_tensor(owner, method.name, given)
+        if isinstance(owner, TensorMemory):
+            return owner.call(method.name, given, self.warps)
         return UNKNOWN
 
     def _of_descriptor(
@@ -429,6 +436,7 @@ def _of_dtype(owner: DType, name: str) -> Value:
 _ATTRIBUTES: tuple[tuple[type, Callable[..., Value]], ...] = (
     (Descriptor, _of_descriptor),
     (Tensor, attribute_of),
+    (TensorMemory, attribute_of),
     (HostTensor, _of_host_tensor),
     (HostDescriptor, _of_host_descriptor),
     (RegisterLayout, _of_register_layout),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from smemlint.analysis.python.element_types import TORCH_DEFAULT_TYPE
+from smemlint.analysis.python.gluon.tensor_memory import TensorMemory
 from smemlint.analysis.python.gluon.values import AUTOMATIC, HostTensor, Tensor
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, are_integers, integers
 from smemlint.analysis.python.interpreter.constant_folding import call_builtin
@@ -198,7 +199,7 @@ def of_tensor(owner: Value, name: str, given: BoundArguments) -> Value:
     return Tensor()
 
 
-def attribute_of(owner: Tensor, name: str) -> Value:
+def attribute_of(owner: Tensor | TensorMemory, name: str) -> Value:
     """Returns an attribute of a tensor."""
     if name == "shape":
         return [*owner.shape] if owner.shape is not None else UNKNOWN
