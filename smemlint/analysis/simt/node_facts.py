@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
+from typing import Any, TypeVar
 
 from smemlint.analysis.simt.codegen.branches.branch_shapes import (
     branches_of_loops,
@@ -20,13 +21,14 @@ from smemlint.analysis.simt.codegen.held_parts import PartsRead
 from smemlint.analysis.simt.codegen.parts_read import block_reads, parts_of_parameter
 from smemlint.analysis.simt.codegen.selected_loads import branches_that_end_ways
 from smemlint.analysis.simt.codegen.sunk_loads import Sunk, sunk_loads, sunk_operand
-from smemlint.analysis.simt.domain.ctypes import CType
 from smemlint.analysis.simt.free_names import free_names
 from smemlint.analysis.simt.loops.mod_ref import ModRef, mod_ref_of
-from smemlint.analysis.simt.types.keyword_types import keyword_type
 from smemlint.frontend import ir
 from smemlint.frontend.program import Unit
 from smemlint.lazy_dataclasses import dataclass
+
+_Node = TypeVar("_Node", bound=ir.Node)
+_Fact = TypeVar("_Fact")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +42,6 @@ class NodeFacts:
         filled: of assignments, variables whose members were given values one by one, and calls that
             return such a variable.
         sunk: of branches, the loads that sink into them.
-        singles_out: of conditions, whether they test for one value.
         going_on: branches on the condition of the one before them, and the other ways of both.
         ending_ways: branches behind which nothing stands on a way of another one.
         overwriting: branches that change what was stored right before them.
@@ -56,7 +57,6 @@ class NodeFacts:
     undefined: dict[ir.Node, str] = field(default_factory=dict)
     filled: set[ir.Node] = field(default_factory=set)
     sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
-    singles_out: dict[ir.Node, bool] = field(default_factory=dict)
     without_jumps: dict[ir.Node, Sequence[ir.BlockItem]] = field(default_factory=dict)
     going_on: dict[ir.Node, tuple[ir.Node, ...]] = field(default_factory=dict)
     ending_ways: set[ir.Node] = field(default_factory=set)
@@ -67,15 +67,14 @@ class NodeFacts:
         default_factory=dict
     )
     _blocks: set[ir.Node] = field(default_factory=set)
-    _types: dict[ir.Node, CType | None] = field(default_factory=dict)
     _operands: dict[tuple[ir.Node, str, bool], dict[ir.Node, list[Sunk]]] = field(
         default_factory=dict
     )
     _takers: dict[ir.Node, tuple[ir.Compound, str]] = field(default_factory=dict)
     _taken: dict[tuple[ir.Node, str], PartsRead | None] = field(default_factory=dict)
-    _mod_refs: dict[ir.Node, ModRef | None] = field(default_factory=dict)
     _names: dict[ir.Node, frozenset[str]] = field(default_factory=dict)
     _texts: dict[ir.Node, str] = field(default_factory=dict)
+    _told: dict[tuple[Callable[..., Any], ir.Node], Any] = field(default_factory=dict)
 
     def read_block(self, block: ir.Compound) -> None:
         """Takes in what a block does with the variables that it declares."""
@@ -132,16 +131,16 @@ class NodeFacts:
         Of what it calls to assign to an element, it does not: only who asks what each of them is
         may do without.
         """
-        if statement not in self._mod_refs:
-            self._mod_refs[statement] = mod_ref_of(statement)
-        found = self._mod_refs[statement]
+        found = self.told(mod_ref_of, statement)
         return found if with_elements or found is None or not found.elements else None
 
-    def keyword_type(self, type_: ir.Node) -> CType | None:
-        """Returns the type that only keywords spell; None for all that names have a part in."""
-        if type_ not in self._types:
-            self._types[type_] = keyword_type(type_)
-        return self._types[type_]
+    def told(self, tell: Callable[[_Node], _Fact], node: _Node) -> _Fact:
+        """Returns what a function of the text alone tells of a node; it is called once."""
+        key = tell, node
+        if key not in self._told:
+            self._told[key] = tell(node)
+        found: _Fact = self._told[key]
+        return found
 
     def text(self, node: ir.Node, unit: Unit) -> str:
         """Returns a node's source text on one line, a long one cut short."""

@@ -13,7 +13,7 @@ from smemlint.analysis.simt.calls.constraints import enabled
 from smemlint.analysis.simt.calls.deduction import deduce
 from smemlint.analysis.simt.calls.operands import operand_of, operand_values
 from smemlint.analysis.simt.calls.packs import bind_deduced_packs, without_packs
-from smemlint.analysis.simt.calls.parameter_passing import bind_parameter
+from smemlint.analysis.simt.calls.parameter_passing import bind_parameters
 from smemlint.analysis.simt.calls.passed_loads import passed_loads
 from smemlint.analysis.simt.calls.pure_calls import value_without_running
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_values
@@ -216,13 +216,15 @@ def _inline(
     hidden = open_types(function.template, scope)
     frame = Frame(label, [*outer, scope, hidden], this, record, function.scope)
     result_type = tree.type.type
-    for param, operand in zip(params, operands if ev.policy.tracks_scev else (), strict=False):
-        if operand.place is not None and not isinstance(param.type, ir.PtrDecl):
-            state.node_facts.note_taken(operand.node, tree.body, param.name)
+    if ev.policy.tracks_scev:
+        for param, operand in zip(params, operands, strict=False):
+            if operand.place is not None and not isinstance(param.type, ir.PtrDecl):
+                state.node_facts.note_taken(operand.node, tree.body, param.name)
     with entered_frame(ev, frame, params, operands, node):
         ctype = ev.types.resolve(result_type)
         frame.returns_reference, frame.result = is_result_place(ctype), result_type
-        frame.sunk = passed_loads(state, node, params, tree.body)
+        if ev.policy.tracks_scev:
+            frame.sunk = passed_loads(state, node, params, tree.body)
         value = value_without_running(ev, function, params, frame, ctype)
         if value is not None and not frame.sunk:
             return value
@@ -299,9 +301,7 @@ def entered_frame(
     assumed, declared = len(state.assumptions), len(state.locals)
     state.memory.begin()
     try:
-        bound = [
-            bind_parameter(ev, i, param, operands, frame, node) for i, param in enumerate(params)
-        ]
+        bound = bind_parameters(ev, params, operands, frame, node)
         frame.call, frame.opening = node, len(state.trace.items)
         frame.pending.depth = state.memory.depth
         frame.is_copy = state.frame.is_copy or any(loop.copy for loop in loops)

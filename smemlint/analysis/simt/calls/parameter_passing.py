@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import TypeVar
 
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
@@ -52,11 +53,35 @@ _GIVEN = "parameter's operand"
 """The name of an object that a parameter of another type is made of."""
 
 
-def bind_parameter(
+def bind_parameters(
     ev: Evaluator,
-    index: int,
-    param: ir.Decl,
+    params: Sequence[ir.Decl],
     operands: Sequence[Operand],
+    frame: Frame,
+    node: ir.Node,
+) -> list[tuple[str, Binding]]:
+    """Returns the names of parameters, and what they are bound to.
+
+    Args:
+        ev: the evaluator.
+        params: their declarations.
+        operands: the arguments of the call, evaluated.
+        frame: of the function that is called.
+        node: the call.
+    """
+    types = _in_frame(ev.state, frame, lambda: [ev.types.resolve(p.type) for p in params])
+    given = [*operands, *repeat(None, len(params) - len(operands))]
+    return [
+        _bind(ev, param, type_, operand, frame, node)
+        for param, type_, operand in zip(params, types, given, strict=False)
+    ]
+
+
+def _bind(
+    ev: Evaluator,
+    param: ir.Decl,
+    type_: CType,
+    operand: Operand | None,
     frame: Frame,
     node: ir.Node,
 ) -> tuple[str, Binding]:
@@ -64,28 +89,26 @@ def bind_parameter(
 
     Args:
         ev: the evaluator.
-        index: its position.
         param: its declaration.
-        operands: the arguments of the call, evaluated.
+        type_: that it is declared with.
+        operand: its argument; None where the call gives none.
         frame: of the function that is called.
         node: the call.
     """
     state, name = ev.state, param.name
-    type_ = _in_frame(state, frame, lambda: ev.types.resolve(param.type))
     if isinstance(type_, ArrayType):
         type_ = PointerType(type_.element)
-    if index < len(operands):
-        operand = operands[index]
-    elif (init := param.init) is not None:
+    if operand is None:
+        init = param.init
+        if init is None:
+            unknown = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` has its default value")
+            default = state.new_local(name, type_, state.key(node, name), unknown)
+            return name, Variable(default, type_)
         operand = _in_frame(state, frame, lambda: _default(ev, init, type_))
-    else:
-        unknown = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` has its default value")
-        default = state.new_local(name, type_, state.key(node, name), unknown)
-        return name, Variable(default, type_)
     if is_reference(type_):
         assert isinstance(type_, PointerType)
         bound = _bind_reference(ev, name, type_, operand, node)
-        return name, replace(bound, is_constant=constancy_of(param, type_.target))
+        return name, replace(bound, is_constant=constancy_of(ev, param, type_.target))
     value = _value_given(ev, operand, type_)
     if isinstance(value, Unknown) and value.is_uniform and isinstance(type_, IntType):
         value = state.domain.symbol(state.key(node, name), name, type_)
@@ -93,7 +116,7 @@ def bind_parameter(
     if isinstance(type_, OpaqueType):
         type_ = type_of(converted)
     held = state.new_local(name, type_, state.key(node, name), converted)
-    return name, Variable(held, type_, constancy_of(param, type_))
+    return name, Variable(held, type_, constancy_of(ev, param, type_))
 
 
 def _default(ev: Evaluator, init: ir.Node, ctype: CType) -> Operand:

@@ -319,11 +319,17 @@ def _equalities(ev: Evaluator, cond: ir.Node, *, holds: bool) -> Iterator[tuple[
             yield from _equalities(ev, left, holds=holds)
             yield from _equalities(ev, right, holds=holds)
         case ir.BinaryOp(op="==" | "!=" as op, left=left, right=right) if (op == "==") == holds:
-            if all(isinstance(part, _NAMES) for side in (left, right) for part in side.walk()):
+            if ev.state.node_facts.told(_only_names, cond):
                 sides = ev.evaluate(left), ev.evaluate(right)
                 for value, known in (sides, sides[::-1]):
                     if isinstance(known, AffineInt) and known.constant is not None:
                         yield value, known
+
+
+def _only_names(comparison: ir.BinaryOp) -> bool:
+    """Returns whether evaluating the operands has no side effects."""
+    sides = comparison.left, comparison.right
+    return all(isinstance(part, _NAMES) for side in sides for part in side.walk())
 
 
 def _ends_in_break(node: ir.Node | None) -> bool:

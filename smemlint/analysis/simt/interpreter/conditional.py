@@ -143,7 +143,9 @@ def note_condition(
         cond: the expression.
         branch: that hangs on it.
     """
-    if is_staggered(condition) or (not condition.is_uniform and _singles_out(ev, cond)):
+    if is_staggered(condition) or (
+        not condition.is_uniform and ev.state.node_facts.told(_singles_out, cond)
+    ):
         ev.state.data_conditions.add(alternatives[0])
     if not condition.is_uniform:
         if branch not in ev.state.node_facts.kept:
@@ -216,13 +218,10 @@ def evaluate_assuming(
             state.trace.fence("block")
 
 
-def _singles_out(ev: Evaluator, cond: ir.Node) -> bool:
+def _singles_out(cond: ir.Node) -> bool:
     """Returns whether it tests for one value or bit; an order parts whole warps."""
-    known = ev.state.node_facts.singles_out
-    if cond not in known:
-        operators = {node.op for node in cond.walk() if isinstance(node, ir.BinaryOp)}
-        known[cond] = not operators.isdisjoint(("==", "&")) and operators.isdisjoint(_ORDERS)
-    return known[cond]
+    operators = {node.op for node in cond.walk() if isinstance(node, ir.BinaryOp)}
+    return not operators.isdisjoint(("==", "&")) and operators.isdisjoint(_ORDERS)
 
 
 def _one_or_both(where: Mask, a: Value | None, b: Value | None) -> Value:

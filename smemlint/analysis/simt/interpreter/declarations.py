@@ -102,7 +102,7 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
         value = _initial_value(ev, node.init, ctype)
         ctype = type_of(value) if not isinstance(value, Unknown) else ctype
     obj = state.new_local(node.name, ctype, state.key(node, node.name))
-    variable = Variable(obj, ctype, constancy_of(node, ctype))
+    variable = Variable(obj, ctype, constancy_of(ev, node, ctype))
     state.bind(node.name, variable)
     if value is not None:
         state.memory.write(obj, offset_of(0), ctype, convert(ev, value, ctype), state.mask)
@@ -157,7 +157,7 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, ctype: CType) -> None:
     obj = Object(
         node.name, ctype, Space.LOCAL, state.key(node, node.name), {0: value}, born=state.mask
     )
-    state.bind(node.name, Variable(obj, PointerType(target, True), constancy_of(node, target)))
+    state.bind(node.name, Variable(obj, PointerType(target, True), constancy_of(ev, node, target)))
 
 
 def _initial_value(ev: Evaluator, init: ir.Node, ctype: OpaqueType) -> Value:

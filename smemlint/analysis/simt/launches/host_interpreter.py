@@ -228,7 +228,7 @@ class HostPolicy(Policy):
         most = ev.state.budget.max_trips
         if self._call_limit is None:
             return most
-        statements = sum(isinstance(node, _STATEMENTS) for node in loop.walk())
+        statements = ev.state.node_facts.told(_statements_in, loop)
         return max(most, (self._call_limit - ev.state.budget.steps) // statements)
 
     def _is_idle_nest(self, ev: Evaluator, loop: ir.Node) -> bool:
@@ -398,6 +398,10 @@ def _assumed(ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> Assu
     span = ev.state.unit.span(node)
     place = Line(span.path, span.line)
     return Assumption(Topic.HOST, f"{what} at {PLACE}", subject, place)
+
+
+def _statements_in(loop: ir.Node) -> int:
+    return sum(isinstance(node, _STATEMENTS) for node in loop.walk())
 
 
 def _is_nest(loop: ir.Node) -> bool:

@@ -48,10 +48,14 @@ def counted_trips(ev: Evaluator, cond: ir.Node, step: ir.Node) -> NDArray[np.int
 
 def _stays(ev: Evaluator, node: ir.Node, name: str) -> bool:
     """Returns whether the value of an expression stays the same while only a counter changes."""
-    if not all(isinstance(part, _HELD) for part in node.walk()):
+    if not ev.state.node_facts.told(_is_held, node):
         return False
     others = ev.state.node_facts.names_in(node)
     return name not in others and not any(_refers(ev, other) for other in others)
+
+
+def _is_held(node: ir.Node) -> bool:
+    return all(isinstance(part, _HELD) for part in node.walk())
 
 
 def _refers(ev: Evaluator, name: str) -> bool:

@@ -136,13 +136,19 @@ def counter_of(node: ir.Node) -> str:
 
 def numbers_tested(ev: Evaluator, cond: ir.Node | None) -> list[AffineInt]:
     """Returns what the variables in a condition hold; nothing of one that reads other memory."""
-    parts = list(cond.walk()) if cond is not None else []
-    if not all(isinstance(part, ir.ID | ir.Constant | ir.BinaryOp) for part in parts):
-        return []
-    bindings = [ev.state.lookup(part.name) for part in parts if isinstance(part, ir.ID)]
+    names = ev.state.node_facts.told(_variables_tested, cond) if cond is not None else ()
+    bindings = [ev.state.lookup(name) for name in names]
     values = [content_of(b) if isinstance(b, Variable) else b for b in bindings if b is not None]
     numbers = [value for value in values if isinstance(value, AffineInt)]
     return numbers if len(numbers) == len(values) else []
+
+
+def _variables_tested(cond: ir.Node) -> list[str]:
+    """Returns the names in a condition; of one that reads other memory, none."""
+    parts = list(cond.walk())
+    if not all(isinstance(part, ir.ID | ir.Constant | ir.BinaryOp) for part in parts):
+        return []
+    return [part.name for part in parts if isinstance(part, ir.ID)]
 
 
 def begins_at_constant(ev: Evaluator, node: ir.Node, step: ir.Node | None = None) -> bool:

@@ -141,7 +141,11 @@ def execute_iterations(
         drop_guards(ev, assumed, state.memory.commit(), own=own)
     if loop.is_run_time or not run.is_constant:
         state.sums.leave(mark)
-    if ev.policy.tracks_scev and _is_endless(parts) and not may_be_left(parts.body):
+    if (
+        ev.policy.tracks_scev
+        and _is_endless(parts)
+        and not state.node_facts.told(may_be_left, parts.body)
+    ):
         state.mask = state.none_active()  # what launches behind one on the host has a way out of it
     state.mask = kept(entry, state.mask | run.left | loop.broken)
     join_at_target(ev, loop.breaks)
@@ -180,7 +184,7 @@ def _mark_pointers(ev: Evaluator, run: _Run, together: int, cost: int) -> None:
         known,
         is_left=is_left,
         is_from_constant=plan is not None and plan.is_from_constant and not plan.is_counted,
-        may_be_left=may_be_left(run.parts.body),
+        may_be_left=ev.state.node_facts.told(may_be_left, run.parts.body),
         around=ChainMap(*(loop.heads for loop in ev.state.loops)),
     )
 

@@ -244,7 +244,7 @@ def _mark_staggered(
     factor = plan.unroll_factor
     if not is_staggered or (factor < RUN_TIME if parts.node.pragma else factor != RUN_TIME):
         return
-    if not may_be_left(parts.body) and _steps_by_constants(ev, parts):
+    if not ev.state.node_facts.told(may_be_left, parts.body) and _steps_by_constants(ev, parts):
         events = [item for item in items if isinstance(item, Event)]
         mark_staggered(events, begins_at_constant=begins_at_constant(ev, parts.node))
 
@@ -269,7 +269,7 @@ def _left_over(
         trips is None
         or parts.cond is None
         or begins_at_constant(ev, parts.node, parts.step)
-        or may_be_left(parts.body)
+        or ev.state.node_facts.told(may_be_left, parts.body)
     ):
         return None
     with ev.state.trace.muted():

@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     NullType,
     PointerType,
 )
+from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.tokens import OPENING, angle_end, lex, matching, spelling_of
 from smemlint.frontend.program import Function, Record
@@ -163,17 +164,21 @@ def unqualified(spelling: str) -> str:
     return spelling.split("<", 1)[0].rpartition("::")[2]
 
 
-def constancy_of(declaration: ir.Decl, ctype: CType) -> bool | None:
+def constancy_of(ev: Evaluator, declaration: ir.Decl, ctype: CType) -> bool | None:
     """Returns whether a declared object, or what a reference refers to, is constant.
 
     None where a template parameter or `auto` says the type: it may be constant, too.
     """
+    is_constant, named = ev.state.node_facts.told(_written_type, declaration)
+    return is_constant or (False if getattr(ctype, "name", None) in named else None)
+
+
+def _written_type(declaration: ir.Decl) -> tuple[bool, list[str]]:
+    """Returns whether a declaration says that its object is constant, and the names in its type."""
     of = declaration.type
     written = target_qualifiers(of) if _is_reference(of) else declaration.quals
-    if "const" in (written or ()) or "constexpr" in declaration.storage:
-        return True
-    named = [unqualified(word) for word in type_words(of)]
-    return False if getattr(ctype, "name", None) in named else None
+    is_constant = "const" in (written or ()) or "constexpr" in declaration.storage
+    return is_constant, [unqualified(word) for word in type_words(of)]
 
 
 def _is_reference(node: ir.Node) -> bool:

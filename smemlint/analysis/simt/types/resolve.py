@@ -19,7 +19,7 @@ from smemlint.analysis.simt.types.builtin_types import KEYWORDS, builtin_type
 from smemlint.analysis.simt.types.cache import type_cache
 from smemlint.analysis.simt.types.cache_keys import cache_key
 from smemlint.analysis.simt.types.enums import bind_enumerators
-from smemlint.analysis.simt.types.keyword_types import is_volatile
+from smemlint.analysis.simt.types.keyword_types import is_volatile, keyword_type
 from smemlint.analysis.simt.types.named_types import resolve_spelling
 from smemlint.analysis.simt.types.patterns import Argument, template_value
 from smemlint.analysis.simt.types.records import local_record, record_named
@@ -53,7 +53,7 @@ class Resolver:
 
     def resolve(self, node: ir.Node) -> CType:
         """Returns the type that a declarator, type-id or specifier node names."""
-        spelled = self._ev.state.node_facts.keyword_type(node)
+        spelled = self._ev.state.node_facts.told(keyword_type, node)
         if spelled is not None:
             return spelled
         while isinstance(node, _WRAPPERS):
