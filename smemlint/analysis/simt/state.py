@@ -14,7 +14,15 @@ from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Mask, Scope, is_any
 from smemlint.analysis.simt.domain.memory import Memory
 from smemlint.analysis.simt.domain.trace import LoopEntry
-from smemlint.analysis.simt.domain.values import AffineInt, Object, Space, Unknown, Value, offset_of
+from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
+    AffineInt,
+    Aggregate,
+    Object,
+    Space,
+    Unknown,
+    Value,
+)
 from smemlint.analysis.simt.frames import Frame, Loop, LoopPlan
 from smemlint.analysis.simt.library_calls import is_of_library, users_call
 from smemlint.analysis.simt.node_facts import NodeFacts
@@ -218,8 +226,10 @@ class State:
         """Returns a fresh local object, with a first value."""
         obj = self.latest[key] = Object(name, type, Space.LOCAL, key, born=self.mask)
         self.locals.append(obj)
-        if value is not None:
-            self.memory.write(obj, offset_of(0), type, value, self.mask)
+        if isinstance(value, Aggregate | Unknown):
+            self.memory.write(obj, ORIGIN, type, value, self.mask)
+        elif value is not None:
+            self.memory.set_cell(obj, 0, value)
         return obj
 
     # ---- threads

@@ -13,6 +13,7 @@ from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.domain.ctypes import I32, U32, RecordType
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Aggregate,
     Object,
@@ -21,7 +22,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
     number,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
@@ -116,4 +116,4 @@ def _mapped(ev: Evaluator, node: ir.FuncCall) -> Value:
     ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
     name = f"{pointer.object.name} of another block"
     there = Object(name, pointer.object.type, Space.GLOBAL, f"cluster:{pointer.object.key}")
-    return Pointer(there, offset_of(0), pointer.target)
+    return Pointer(there, ORIGIN, pointer.target)

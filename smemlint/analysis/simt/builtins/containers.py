@@ -29,6 +29,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import LValue
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Object,
     Pointer,
@@ -210,7 +211,7 @@ def elements_of_unread(
     ctype = type_argument(ev, f"{accessor}<{', '.join(arguments)}>") if accessor else None
     if ctype is not None:
         obj = Object("accessor", ctype, Space.LOCAL, ev.state.key(node, "accessor"))
-        return Pointer(obj, offset_of(0), ctype, is_reference=True)
+        return Pointer(obj, ORIGIN, ctype, is_reference=True)
     if len(arguments) != 1 or not gives_elements(method):
         return None
     return _pointer_to(ev, type_argument(ev, arguments[0]), node)
@@ -238,7 +239,7 @@ def _pointer_to(ev: Evaluator, element: CType | int | None, of: ir.Node) -> Poin
     if element is None or isinstance(element, int) or not element.size:
         return None
     obj = Object("elements", element, Space.GLOBAL, ev.state.key(of, "elements"))
-    return Pointer(obj, offset_of(0), element)
+    return Pointer(obj, ORIGIN, element)
 
 
 @builtin("make_unique", "make_shared", is_scoped=True)

@@ -42,6 +42,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import CTYPES, WARP, LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Aggregate,
     CallableValue,
@@ -446,4 +447,4 @@ def _temporary(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unknown:
     if isinstance(value, Unknown):
         return value
     content = ev.state.new_local("temporary", type_of(value), ev.state.key(node), value)
-    return LValue(content, offset_of(0), type_of(value))
+    return LValue(content, ORIGIN, type_of(value))

@@ -34,6 +34,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import LValue, is_reference, type_of
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Aggregate,
     CallableValue,
@@ -89,7 +90,7 @@ def construct(
     ctype = deduced_class(ev, ctype, arguments)
     assert isinstance(ctype, RecordType)
     obj = state.new_local(ctype.name, ctype, state.key(node, ctype.name))
-    place = LValue(obj, offset_of(0), ctype)
+    place = LValue(obj, ORIGIN, ctype)
     construct_at(ev, place, arguments, node)
     return read_lvalue(ev, place, node)
 
@@ -120,7 +121,7 @@ def made_object(ev: Evaluator, value: Value, node: ir.Node) -> Value:
     ev.state.sequence += 1
     key = ev.state.key(node, f"new{ev.state.sequence}")
     obj = Object("new", value.type, Space.LOCAL, key, dict(value.cells), born=ev.state.mask)
-    return Pointer(obj, offset_of(0), value.type)
+    return Pointer(obj, ORIGIN, value.type)
 
 
 def _array_of(values: Sequence[Value]) -> Aggregate | None:

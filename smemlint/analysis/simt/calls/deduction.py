@@ -38,13 +38,15 @@ def deduce(
         operands: the arguments, evaluated.
         scope: template arguments that are known; takes those that are found.
     """
+    if not template:
+        return
     open_parameters = (p for p in template if p.name and not p.is_pack)
     missing = {p.name: p for p in open_parameters if p.name not in scope}
     explicit = set(scope)
     defaults = {p.name for p in template if p.default is not None}
-    for param, operand in zip(params, operands, strict=False):
-        ctype = operand.type
-        for name, found in _unify(param.type, ctype, {*missing, *defaults}):
+    names = {*missing, *defaults}
+    for param, operand in zip(params if names else (), operands, strict=False):
+        for name, found in _unify(param.type, operand.type, names):
             if name not in explicit or name in missing:
                 scope.setdefault(name, found)
     packs = {p.name for p in template if p.is_pack and pack_size(p.name) not in scope}
@@ -68,7 +70,7 @@ def _deduce_from_classes(
             if not isinstance(ctype, PointerType):
                 break
             node, ctype = node.type, ctype.target
-        spelling = class_spelling(node)
+        spelling = ev.state.node_facts.told(class_spelling, node)
         if match.is_open(spelling) and spelling not in missing:
             match.fits(spelling, ctype)
     for name, found in match.bound.items():

@@ -8,7 +8,7 @@ from typing import cast
 from smemlint.analysis.simt.calls.inlining import inline
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Scope, Variable
-from smemlint.analysis.simt.domain.values import Pointer, Space, offset_of
+from smemlint.analysis.simt.domain.values import ORIGIN, Pointer, Space
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.lvalues import part_of
 from smemlint.analysis.simt.types.overloads import members_of
@@ -33,7 +33,7 @@ def end_lifetimes(ev: Evaluator, scope: Scope, node: ir.Node) -> None:
         if obj.space is not Space.LOCAL or obj.type != binding.type or binding.type.record is None:
             continue
         mask = ev.state.mask
-        for part, destructor in _parts(ev, LValue(obj, offset_of(0), binding.type), set()):
+        for part, destructor in _parts(ev, LValue(obj, ORIGIN, binding.type), set()):
             ev.state.mask = mask if obj.born is None else obj.born
             record = cast("RecordType", part.type)
             this = Pointer(part.object, part.offset, record)

@@ -34,6 +34,7 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.shared_functions import touches_shared
+from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.overloads import best_fit, parameters_of, signature_of
 from smemlint.analysis.simt.types.records import is_specialization_open
 from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, refuses, takes
@@ -194,9 +195,7 @@ def _inline(
     parsed = function.parse()
     tree = parsed.tree
     label = f"{function.name}:{node.at}"
-    names = [f.name.split(":", 1)[0] for f in state.frames]
-    most = MAX_CALLS if _are_constants(operands) else MAX_CALL_RECURSION
-    if names.count(function.name) >= most or len(state.frames) > MAX_CALLS:
+    if _is_too_deep(state, function.name, operands):
         operand_values(ev, operands)
         return state.note_unfollowed(
             node, Reason(ReasonCode.TOO_LARGE, f"`{function.name}` calls itself too deeply")
@@ -269,6 +268,15 @@ def _bindings(
 ) -> Scope:
     """Returns what a call binds the template parameters of a definition to."""
     return _bound_scope(ev, function, signature_of(function).parameters, arguments, operands)[0]
+
+
+def _is_too_deep(state: State, name: str, operands: Sequence[Operand]) -> bool:
+    """Returns whether a function is under way too often to be called once more."""
+    depth = len(state.frames)
+    if not MAX_CALL_RECURSION <= depth <= MAX_CALLS:
+        return depth > MAX_CALLS
+    names = [f.name.split(":", 1)[0] for f in state.frames]
+    return names.count(name) >= (MAX_CALLS if _are_constants(operands) else MAX_CALL_RECURSION)
 
 
 def _are_constants(operands: Sequence[Operand]) -> bool:

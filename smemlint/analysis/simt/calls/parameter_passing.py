@@ -28,13 +28,13 @@ from smemlint.analysis.simt.domain.environment import (
     type_of,
 )
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     Aggregate,
     Object,
     Pointer,
     Space,
     Unknown,
     Value,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Frame
@@ -145,7 +145,7 @@ def _bind_reference(
             temporary = type_of(value) if isinstance(type_.target, OpaqueType) else type_.target
             held = convert(ev, value, temporary)
             local = state.new_local(name, temporary, state.key(node, name), held)
-            place = LValue(local, offset_of(0), temporary)
+            place = LValue(local, ORIGIN, temporary)
     target = place.type if isinstance(type_.target, OpaqueType | ArrayType) else type_.target
     if isinstance(place.type, RecordType) and not isinstance(target, RecordType):
         target = place.type

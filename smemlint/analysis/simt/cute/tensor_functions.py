@@ -18,6 +18,7 @@ from smemlint.analysis.simt.cute.tensors import (
 from smemlint.analysis.simt.cute.values import layout_of, plain_layout_of, tensor_of
 from smemlint.analysis.simt.domain.ctypes import CType, PointerType
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     Cute,
     Object,
     Pointer,
@@ -25,7 +26,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     UnknownTensor,
     Value,
-    offset_of,
 )
 from smemlint.analysis.simt.types.template_arguments import type_argument
 from smemlint.layout import cute
@@ -141,4 +141,4 @@ def _somewhere(call: Call, ctype: CType | None) -> Pointer | None:
     if ctype is None or not ctype.size:
         return None
     obj = Object("elements", ctype, Space.GLOBAL, call.ev.state.key(call.node, "elements"))
-    return Pointer(obj, offset_of(0), ctype)
+    return Pointer(obj, ORIGIN, ctype)

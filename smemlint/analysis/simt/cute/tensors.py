@@ -9,12 +9,12 @@ from smemlint.analysis.simt.cute.run_time import to_engine
 from smemlint.analysis.simt.cute.values import Origin
 from smemlint.analysis.simt.domain.ctypes import I64, CType, FloatType
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Object,
     Pointer,
     Space,
     Unknown,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.facts import LayoutUse
@@ -97,7 +97,7 @@ def register_tensor(bits: int, layout: cute.Layout, element: CType | None = None
     """Returns a tensor in registers; what its elements hold is not followed."""
     ctype = element if element is not None else FloatType("register", max(bits // 8, 1))
     obj = Object(REGISTERS, ctype, Space.GLOBAL, REGISTERS)
-    origin = Origin(Pointer(obj, offset_of(0), ctype))
+    origin = Origin(Pointer(obj, ORIGIN, ctype))
     return replace(cute.make_register_tensor(bits, layout), origin=origin)
 
 

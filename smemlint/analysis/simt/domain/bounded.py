@@ -23,6 +23,8 @@ def bounded(value: AffineInt, symbol: Callable[..., AffineInt]) -> AffineInt:
         value: any.
         symbol: makes an unknown of a key, a name, a type and a number that divides it.
     """
+    if not value.terms:
+        return value
     if len(value.terms) <= MAX_SUMMED and all(_is_small(factor) for _, factor in value.terms):
         return value
     merged: list[tuple[Symbol, int]] = []

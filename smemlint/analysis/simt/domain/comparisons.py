@@ -14,7 +14,7 @@ from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of
 from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
 from smemlint.analysis.simt.domain.lanes import Lanes, plain, settled, smallest, varies_in_a_warp
-from smemlint.analysis.simt.domain.linear_forms import added
+from smemlint.analysis.simt.domain.linear_forms import added, is_plain
 from smemlint.analysis.simt.domain.scev import CONSTANT, Scev
 from smemlint.analysis.simt.domain.values import AffineInt, LanePredicate, Symbol, Unknown, Value
 from smemlint.reasons import Reason, ReasonCode
@@ -36,14 +36,17 @@ _COMES_OUT_ALIKE: dict[str, Callable[[int, int], bool]] = {
 
 def compare(op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
     """Returns a comparison as 0 or 1; if open `Unknown`, uniform where both sides are."""
-    if a.is_concrete and b.is_concrete:
+    if not a.terms and not b.terms:
         left, right = a.base, b.base
         if not (a.type.signed and b.type.signed):
             left, right = _as_compared(a, b)
-        outcome = settled(plain(_COMPARE[op](left, right)))
         is_static = isinstance(a.type, StaticIntType) and isinstance(b.type, StaticIntType)
+        type, holds = a.type if is_static else BOOL, _COMPARE[op](left, right)
+        if is_plain(a) and is_plain(b):
+            return AffineInt(int(holds is True), type, (), CONSTANT)
+        outcome = settled(plain(holds))
         form = _compared_scev(op, a, b) if isinstance(outcome, int) else None
-        return AffineInt(outcome, a.type if is_static else BOOL, (), form)
+        return AffineInt(outcome, type, (), form)
     difference = added(a, b, -1, I32)
     if not difference.terms:
         outcome = settled(plain(_COMPARE[op](difference.base, 0)))

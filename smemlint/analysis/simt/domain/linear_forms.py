@@ -35,8 +35,8 @@ def with_form(value: AffineInt, form: Scev | None) -> AffineInt:
 
 def normalized(base: Lanes, type: IntType, terms: list[tuple[Symbol, Lanes]]) -> AffineInt:
     """Returns a sum without the terms that are zero."""
-    kept = tuple((s, settled(c)) for s, c in terms if not is_zero(c))
-    return AffineInt(settled(base), type, kept)
+    kept = [(s, settled(c)) for s, c in terms if not is_zero(c)]
+    return AffineInt(settled(base), type, tuple(kept))
 
 
 def divided(a: AffineInt, m: int) -> list[tuple[Symbol, Lanes]]:

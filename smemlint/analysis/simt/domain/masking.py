@@ -228,7 +228,7 @@ def _as_active_see(mask: NDArray[np.bool_], value: AffineInt) -> AffineInt:
     """
     if value.written is not None and not np.count_nonzero(mask & ~value.written[0]):
         return value.written[1]
-    if all(isinstance(c, int) for _, c in value.terms):
+    if not value.terms or all(isinstance(c, int) for _, c in value.terms):
         return value
     terms = tuple((s, _shared(mask, c)) for s, c in value.terms)
     return AffineInt(value.base, value.type, terms, value.form)

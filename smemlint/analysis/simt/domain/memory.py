@@ -133,15 +133,17 @@ class Memory:
             return self._read_aggregate(obj, offset, type)  # type: ignore[arg-type]
         at = offset.constant
         if at is not None:
-            return under_mask(mask, self._read_cell(obj, at))
+            value = obj.cells.get(at)
+            return under_mask(mask, _unwritten(obj) if value is None else value)
         if not offset.is_concrete or isinstance(offset.base, int):
             return _anything(obj, offset, type, "is indexed by a value that is not known")
         distinct = np.unique(offset.base)
         if len(distinct) > MAX_SCATTER:
             return _anything(obj, offset, type, "is indexed by too many different values")
-        result = self._read_cell(obj, int(distinct[0]))
+        unwritten = _unwritten(obj)
+        result = obj.cells.get(int(distinct[0]), unwritten)
         for d in distinct[1:]:
-            result = select(offset.base == d, self._read_cell(obj, int(d)), result)
+            result = select(offset.base == d, obj.cells.get(int(d), unwritten), result)
         return result
 
     def write(
@@ -198,22 +200,21 @@ class Memory:
             cells = dict.fromkeys(_scalars(type), obj.default) | cells
         return Aggregate(type, cells)
 
-    def _read_cell(self, obj: Object, at: int) -> Value:
-        value = obj.cells.get(at)
-        if value is not None:
-            return value
-        if obj.default is not None:
-            return obj.default
-        if isinstance(obj.type, OpaqueType) and is_opaque(obj.type):
-            text = f"`{obj.type.spelling}` is not known"
-            return Unknown.because(ReasonCode.UNKNOWN_TYPE, text)
-        return Unknown.because(ReasonCode.NO_VALUE, f"`{obj.name}` is read before it is written")
-
     def _write_cell(self, obj: Object, at: int, value: Value, mask: NDArray[np.bool_]) -> None:
         old = obj.cells.get(at)
         if old is not None and mask is not obj.born:
             value = masked_update(mask, value, old)
         self.set_cell(obj, at, value)
+
+
+def _unwritten(obj: Object) -> Value:
+    """Returns what a cell holds that was never written."""
+    if obj.default is not None:
+        return obj.default
+    if isinstance(obj.type, OpaqueType) and is_opaque(obj.type):
+        text = f"`{obj.type.spelling}` is not known"
+        return Unknown.because(ReasonCode.UNKNOWN_TYPE, text)
+    return Unknown.because(ReasonCode.NO_VALUE, f"`{obj.name}` is read before it is written")
 
 
 def _cells_written(

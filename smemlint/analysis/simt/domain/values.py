@@ -137,7 +137,9 @@ class AffineInt:
     @property
     def is_uniform(self) -> bool:
         """The same for all threads."""
-        return isinstance(self.base, int) and all(isinstance(c, int) for _, c in self.terms)
+        if not isinstance(self.base, int):
+            return False
+        return not self.terms or all(isinstance(c, int) for _, c in self.terms)
 
     @property
     def constant(self) -> int | None:
@@ -157,7 +159,10 @@ class AffineInt:
 
     def identity(self) -> str:
         """Returns a text that is equal only for equal values, to key what is computed from it."""
-        return ";".join([identity(self.base), *(f"{s.key}*{identity(c)}" for s, c in self.terms)])
+        base = identity(self.base)
+        if not self.terms:
+            return base
+        return ";".join([base, *[f"{s.key}*{identity(c)}" for s, c in self.terms]])
 
 
 def depends_on(*numbers: AffineInt) -> Reason:
@@ -443,3 +448,7 @@ def opposite(value: AffineInt) -> AffineInt:
 def offset_of(value: int) -> AffineInt:
     """Returns a byte offset."""
     return AffineInt(value, I64)
+
+
+ORIGIN = offset_of(0)
+"""Where an object begins."""

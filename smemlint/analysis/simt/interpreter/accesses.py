@@ -29,6 +29,7 @@ from smemlint.analysis.simt.domain.swizzled import declared_use, swizzled
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Aggregate,
     Cute,
@@ -73,10 +74,11 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
         if ctype.__class__ is RecordType and ctype.size <= 1 and not ctype.members:
             return Aggregate(ctype, {})
         value = ev.state.memory.read(place.object, place.offset, ctype, ev.state.mask)
-        if isinstance(value, Unknown) and isinstance(ctype, PointerType):
-            _note_lost_pointer(ev, place.object, value, node)
-        if isinstance(value, Unknown) and isinstance(ctype, TupleType):
-            return _known_modes(ctype, value)
+        if isinstance(value, Unknown):
+            if isinstance(ctype, PointerType):
+                _note_lost_pointer(ev, place.object, value, node)
+            elif isinstance(ctype, TupleType):
+                return _known_modes(ctype, value)
         return value
     return _read_elsewhere(ev, place, node)
 
@@ -188,7 +190,7 @@ def unknown_argument(ev: Evaluator, ctype: CType, key: str, name: str) -> Value:
         case PointerType():
             is_given = ev.policy.is_given_null and not ctype.is_reference
             obj = Object(name, ctype.target, Space.GLOBAL, key, is_given=is_given)
-            return Pointer(obj, offset_of(0), ctype.target)
+            return Pointer(obj, ORIGIN, ctype.target)
         case RecordType():
             cells = {
                 m.offset: unknown_argument(ev, m.type, f"{key}.{m.name}", f"{name}.{m.name}")
@@ -246,7 +248,7 @@ def note_lost_address(ev: Evaluator, value: Value, node: ir.Node) -> None:
 
 def _copy_parameter(ev: Evaluator, obj: Object) -> None:
     """Makes a struct that a kernel is given by value a variable that holds it: it is written."""
-    _read_parameter(ev, LValue(obj, offset_of(0), obj.type), obj.name)
+    _read_parameter(ev, LValue(obj, ORIGIN, obj.type), obj.name)
     text = f"`{obj.name}` is known only at run time"
     obj.default = Unknown.because(ReasonCode.UNKNOWN_VALUE, text, is_uniform=True)
     obj.space = Space.LOCAL

@@ -112,15 +112,17 @@ def _is_product(node: ir.Node) -> bool:
 def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node: ir.Node) -> Value:
     state = ev.state
     if state.loops:
-        _spend(ev, op, a, b, node)
+        state.spend_on(node, 1 if op not in _DIVISIONS or _is_shift(a, b) else DIVISION)
     try:
         result = state.domain.operate(op, a, b)
     except OverflowError:
         return Unknown.because(ReasonCode.TOO_LARGE, "a number does not fit into 64 bits")
-    if result.__class__ is AffineInt and ev.policy.tracks_scev and _may_have_form(result, a, b):
+    if result.__class__ is not AffineInt or (is_plain(a) and is_plain(b)):
+        return result
+    if result.form is None and ev.policy.tracks_scev:
         is_shared = state.sums.shares_bits(bits_of_sum(op, a, b), (op, b.identity()))
         result.form = operated_scev(op, a, b, signed=result.type.signed, is_shared=is_shared)
-    elif op == "+" and result.__class__ is AffineInt and result.form is not None:
+    elif op == "+" and result.form is not None:
         result.form = summed_scev(ev, a, b, result)
     return result
 
@@ -158,10 +160,3 @@ def _apply_to_pointers(ev: Evaluator, op: str, a: Value, b: Value) -> Value:
 
 def _is_text(value: Value) -> bool:
     return isinstance(value, Pointer) and value.object.type is TEXT
-
-
-def _may_have_form(result: AffineInt, a: AffineInt, b: AffineInt) -> bool:
-    """Returns whether a result without a form comes from something the compiler does not know."""
-    if result.form is not None:
-        return False
-    return not (is_plain(a) and is_plain(b))

@@ -12,7 +12,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_tuple,
 )
 from smemlint.analysis.simt.domain.environment import LValue, type_of
-from smemlint.analysis.simt.domain.values import Cute, Unknown, Value, offset_of
+from smemlint.analysis.simt.domain.values import ORIGIN, Cute, Unknown, Value, offset_of
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.frontend import ir
@@ -68,4 +68,4 @@ def _temporary(ev: Evaluator, value: Value, node: ir.BindingElement) -> LValue:
     """Returns a place for an element of a tuple of CuTe's, which has no place itself."""
     ctype = type_of(value)
     key = ev.state.key(node, f"element {node.index}")
-    return LValue(ev.state.new_local("element", ctype, key, value), offset_of(0), ctype)
+    return LValue(ev.state.new_local("element", ctype, key, value), ORIGIN, ctype)

@@ -44,6 +44,8 @@ from smemlint.reasons import Reason, ReasonCode
 
 def convert(ev: Evaluator, value: Value, ctype: CType) -> Value:
     """Returns the value as a type, as an assignment or cast converts it."""
+    if value.__class__ is AffineInt and value.type is ctype:  # most are
+        return value
     found = _converted(ev, value, ctype)
     if isinstance(found, Unknown) and isinstance(ctype, IntType) and not ctype.is_bool:
         return ev.policy.convert_unknown(ev, converted(found, ctype), ctype)

@@ -39,13 +39,13 @@ from smemlint.analysis.simt.domain.ctypes import (
 )
 from smemlint.analysis.simt.domain.environment import LValue, Variable, is_reference, type_of
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     CallableValue,
     Object,
     Pointer,
     Space,
     Unknown,
     Value,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
@@ -105,13 +105,13 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
     variable = Variable(obj, ctype, constancy_of(ev, node, ctype))
     state.bind(node.name, variable)
     if value is not None:
-        state.memory.write(obj, offset_of(0), ctype, convert(ev, value, ctype), state.mask)
+        state.memory.write(obj, ORIGIN, ctype, convert(ev, value, ctype), state.mask)
     elif node.init is not None:
         initialize(ev, variable, node.init)
     elif isinstance(ctype, StaticType):
-        state.memory.write(obj, offset_of(0), ctype, zero_value(ctype), state.mask)
+        state.memory.write(obj, ORIGIN, ctype, zero_value(ctype), state.mask)
     elif isinstance(ctype, RecordType) and ctype.record is not None:
-        construct_at(ev, LValue(obj, offset_of(0), ctype), [], node)
+        construct_at(ev, LValue(obj, ORIGIN, ctype), [], node)
 
 
 def _declare_list(ev: Evaluator, node: ir.Decl, ctype: CType) -> bool:
@@ -124,8 +124,8 @@ def _declare_list(ev: Evaluator, node: ir.Decl, ctype: CType) -> bool:
     ev.state.bind(node.name, Variable(obj, listed))
     items = node.init.exprs if isinstance(node.init, ir.InitList) else ()
     if items:
-        fill_array(ev, LValue(obj, offset_of(0), elements), ir.InitList(items, at=node.at))
-    set_list_size(ev, LValue(obj, offset_of(0), listed), len(items))
+        fill_array(ev, LValue(obj, ORIGIN, elements), ir.InitList(items, at=node.at))
+    set_list_size(ev, LValue(obj, ORIGIN, listed), len(items))
     return True
 
 
@@ -142,7 +142,7 @@ def _declare_reference(ev: Evaluator, node: ir.Decl, ctype: CType) -> None:
     if init is not None and isinstance(place, LValue) and binds_temporary(place.type, target):
         held = convert(ev, read_lvalue(ev, place, init), target)
         local = state.new_local(node.name, target, state.key(node, f"held {node.name}"), held)
-        place = LValue(local, offset_of(0), target)
+        place = LValue(local, ORIGIN, target)
     value: Value
     if isinstance(place, Unknown):
         function = ev.evaluate(init) if isinstance(init, ir.ID) else None

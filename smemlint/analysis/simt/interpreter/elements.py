@@ -16,13 +16,13 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.unknown_offset import lvalue_at_unknown_offset
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Aggregate,
     Pointer,
     Space,
     Unknown,
     Value,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
@@ -78,7 +78,7 @@ def _element_of_class(
         text = f"`{ev.state.source_text(node)}` calls an operator that is not followed"
         return Unknown.because(ReasonCode.NOT_MODELLED, text)
     value = ev.state.new_local("elements", base.type, ev.state.key(node), base)
-    return _element_at(ev, Pointer(value, offset_of(0), elements.element), index)
+    return _element_at(ev, Pointer(value, ORIGIN, elements.element), index)
 
 
 def _element_at(
@@ -137,7 +137,7 @@ def pointed_to(ev: Evaluator, node: ir.UnaryOp) -> LValue | Unknown:
         value, place = ev.evaluate(node.expr), None
         if isinstance(value, Aggregate):
             held = ev.state.new_local("object", value.type, ev.state.key(node), value)
-            place = LValue(held, offset_of(0), value.type)
+            place = LValue(held, ORIGIN, value.type)
     found = _by_operator(ev, place, "operator*", (), node) if place is not None else None
     if found is not None:
         return found
@@ -161,4 +161,4 @@ def _by_operator(
     if isinstance(value, Unknown) or (isinstance(value, Pointer) and value.is_reference):
         return dereference(ev, value, node)
     content = ev.state.new_local("element", type_of(value), ev.state.key(node), value)
-    return LValue(content, offset_of(0), type_of(value))
+    return LValue(content, ORIGIN, type_of(value))

@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
 )
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Aggregate,
     CallableValue,
@@ -27,7 +28,6 @@ from smemlint.analysis.simt.domain.values import (
     Unknown,
     Value,
     number,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_as_integer
@@ -43,7 +43,7 @@ def evaluate_constant(ev: Evaluator, node: ir.Constant) -> Value:
     """Returns the value of a literal."""
     text = node.value
     if node.type == "string":
-        return Pointer(Object("string", TEXT, Space.GLOBAL, "string"), offset_of(0), I8)
+        return Pointer(Object("string", TEXT, Space.GLOBAL, "string"), ORIGIN, I8)
     if node.type == "char" or text.startswith("'"):
         return number(_character(text), I8)
     if "int" in node.type:

@@ -12,7 +12,7 @@ from smemlint.analysis.simt.calls.construction import (
 )
 from smemlint.analysis.simt.domain.ctypes import ArrayType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable
-from smemlint.analysis.simt.domain.values import Pointer, offset_of
+from smemlint.analysis.simt.domain.values import ORIGIN, Pointer
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.conversions import convert
@@ -22,7 +22,7 @@ from smemlint.frontend import ir
 def initialize(ev: Evaluator, variable: Variable, init: ir.Node) -> None:
     """Runs an initializer: `= e`, `(args)`, `{..}`."""
     obj, ctype = variable.object, variable.type
-    place = LValue(obj, offset_of(0), ctype)
+    place = LValue(obj, ORIGIN, ctype)
     if isinstance(ctype, ArrayType):
         fill_array(ev, place, init)
     elif isinstance(ctype, RecordType):

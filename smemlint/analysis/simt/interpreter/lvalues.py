@@ -17,6 +17,7 @@ from smemlint.analysis.simt.domain.environment import WARP, LValue, Variable, is
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     BEHIND_KEY,
+    ORIGIN,
     AffineInt,
     Aggregate,
     Object,
@@ -52,7 +53,7 @@ def place_of_value(ev: Evaluator, value: Value, node: ir.Node) -> LValue | Unkno
         return value
     return LValue(
         ev.state.new_local("temporary", type_of(value), ev.state.key(node), value),
-        offset_of(0),
+        ORIGIN,
         type_of(value),
     )
 
@@ -85,8 +86,8 @@ def locate_cast(ev: Evaluator, node: ir.Cast) -> LValue | Unknown:
 
 def variable_lvalue(variable: Variable) -> LValue:
     """Returns the bytes of a variable, or what it refers to."""
-    obj = variable.object
-    if is_reference(variable.type):
+    obj, ctype = variable.object, variable.type
+    if ctype.__class__ is PointerType and ctype.is_reference:
         value = obj.cells.get(0)
         if isinstance(value, Pointer):
             return LValue(value.object, value.offset, value.target, value.is_volatile)
@@ -97,11 +98,11 @@ def variable_lvalue(variable: Variable) -> LValue:
                 ReasonCode.UNKNOWN_ADDRESS, f"`{obj.name}` refers to nothing known"
             )
         )
-        target = variable.type.target if isinstance(variable.type, PointerType) else variable.type
+        target = ctype.target
         return LValue(
-            Object(obj.name, target, Space.LOCAL, obj.key, default=hidden), offset_of(0), target
+            Object(obj.name, target, Space.LOCAL, obj.key, default=hidden), ORIGIN, target
         )
-    return LValue(obj, offset_of(0), variable.type, obj.is_volatile)
+    return LValue(obj, ORIGIN, ctype, obj.is_volatile)
 
 
 def _member_of_unread(base: LValue, name: str) -> LValue:
@@ -141,7 +142,7 @@ def locate_member(ev: Evaluator, node: ir.StructRef) -> LValue | Unknown:
         and not state.lookup(node.name.name)
     ):
         value = thread_coordinate(ev, node.name.name, name)
-        return LValue(state.new_local(node.name.name, U32, "", value), offset_of(0), U32)
+        return LValue(state.new_local(node.name.name, U32, "", value), ORIGIN, U32)
     base = ev.lvalue(node.name)
     if isinstance(base, Unknown):
         return base
@@ -164,7 +165,7 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
     if member is None:
         value = static_member(ev, record, name)
         if isinstance(value, AffineInt):
-            return LValue(state.new_local(name, value.type, name, value), offset_of(0), value.type)
+            return LValue(state.new_local(name, value.type, name, value), ORIGIN, value.type)
         return Unknown.because(
             ReasonCode.NOT_DECLARED, f"`{record.name}` has no member `{name}` that was read"
         )

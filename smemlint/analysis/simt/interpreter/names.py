@@ -45,7 +45,9 @@ _NUMBERS = frozenset((IntType, FloatType, AnonymousFloat))
 
 def find_binding(ev: Evaluator, name: str) -> Binding:
     """Returns what a name stands for; `Unknown` when nothing in the unit says."""
-    local = ev.state.lookup(name)
+    local = ev.state.frames[-1].lookup(name)
+    if local.__class__ is Variable:  # most are
+        return local
     if isinstance(local, Lazy):
         local = _force_lazy(ev, name, local)
     if local is not None:
@@ -53,19 +55,9 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
     member = _member_of_this(ev, name)
     if member is not None:
         return member
-    match name:
-        case "true" | "false":
-            return number(int(name == "true"), BOOL)
-        case "nullptr":
-            return number(0, NULL)
-        case "NULL" | "__null":
-            return number(0, I64)
-        case "warpSize":
-            return number(WARP, I32)
-        case "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "clusterDim":
-            return CallableValue(name)
-        case "this" if ev.state.frame.this is not None:
-            return ev.state.frame.this
+    built_in = _built_in(ev, name)
+    if built_in is not None:
+        return built_in
     found = _global_binding(ev, name)
     if isinstance(found, Lazy):
         found = _force_lazy(ev, name, found)
@@ -82,6 +74,24 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
     return Unknown.because(
         ReasonCode.NOT_DECLARED, f"`{name}` is not declared in what was read", is_uniform=False
     )
+
+
+def _built_in(ev: Evaluator, name: str) -> Value | None:
+    """Returns what a keyword or a variable of CUDA's stands for."""
+    match name:
+        case "true" | "false":
+            return number(int(name == "true"), BOOL)
+        case "nullptr":
+            return number(0, NULL)
+        case "NULL" | "__null":
+            return number(0, I64)
+        case "warpSize":
+            return number(WARP, I32)
+        case "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "clusterDim":
+            return CallableValue(name)
+        case "this" if ev.state.frame.this is not None:
+            return ev.state.frame.this
+    return None
 
 
 def _global_binding(ev: Evaluator, name: str) -> Binding | None:
@@ -135,7 +145,7 @@ def _member_of_this(ev: Evaluator, name: str) -> Binding | None:
 def locate_name(ev: Evaluator, node: ir.ID) -> LValue | Unknown:
     """Returns the variable that a name stands for."""
     binding = find_binding(ev, node.name)
-    if isinstance(binding, Variable):
+    if binding.__class__ is Variable:
         return variable_lvalue(binding)
     if isinstance(binding, Pointer):
         return Unknown.because(ReasonCode.NO_VALUE, f"`{node.name}` is not an lvalue")
@@ -151,8 +161,10 @@ def evaluate_name(ev: Evaluator, node: ir.ID) -> Value:
     if binding.__class__ is Variable:
         if binding.type.__class__ in _NUMBERS and binding.object.space is Space.LOCAL:
             value = binding.object.cells.get(0)
-            is_written = isinstance(value, AffineInt) and value.written is not None
-            if value is not None and value.__class__ is not PartialValue and not is_written:
+            if value.__class__ is AffineInt:
+                if value.written is None:
+                    return value
+            elif value is not None and value.__class__ is not PartialValue:
                 return value
         return read_lvalue(ev, variable_lvalue(binding), node)
     if isinstance(binding, CTYPES):

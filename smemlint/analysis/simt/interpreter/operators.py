@@ -60,6 +60,7 @@ from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.frontend import ir
 from smemlint.reasons import ReasonCode, outcome
 
+_SUMS = frozenset(("+", "-", "^"))
 _OF_CONDITIONS = {"&": "&&", "|": "||"}
 """What operators of bits are of conditions, but that both sides are evaluated."""
 
@@ -186,7 +187,7 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
                 return _both(_OF_CONDITIONS[node.op], *sides)
         if node.op not in COMPARISONS:
             left, right = _as_number(ev, node.left, left), _as_number(ev, node.right, right)
-    if node.op in ("+", "-", "^"):
+    if node.op in _SUMS and ev.state.trace.events:
         _note_sum(ev, node, left, right)
     return apply_binary(ev, node.op, left, right, node)
 

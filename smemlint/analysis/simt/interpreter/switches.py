@@ -39,8 +39,7 @@ def execute_switch(ev: Evaluator, node: ir.Switch) -> None:
     """Executes the cases that the value picks, or all of them."""
     state = ev.state
     value = ev.evaluate(node.cond)
-    body = node.stmt
-    items = list(_items(body.block_items or () if isinstance(body, ir.Compound) else (body,)))
+    items = state.node_facts.told(_items_of, node)
     outer, mask = state.loops, state.mask
     none = state.none_active()
     loop = Loop(none, none, breaks=pending_jumps(ev), is_switch=True)
@@ -233,6 +232,12 @@ def _join_masks(ev: Evaluator, mask: Mask, ends: Sequence[End], has_returned: bo
         whole = [end.taken for end in ends if not is_any(staying & ~end.mask)]
         assume(ev, [whole[0] if whole else ends[0].taken], has_returned)
     assume(ev, [a for end in ends if is_any(end.mask) for a in end.guards], has_returned)
+
+
+def _items_of(node: ir.Switch) -> list[_Item]:
+    """Returns the labels and statements of a switch in program order."""
+    body = node.stmt
+    return list(_items(body.block_items or () if isinstance(body, ir.Compound) else (body,)))
 
 
 def _items(statements: Iterable[ir.Node]) -> Iterator[_Item]:

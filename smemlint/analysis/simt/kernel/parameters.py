@@ -18,6 +18,7 @@ from smemlint.analysis.simt.domain.environment import Binding, Scope, Variable
 from smemlint.analysis.simt.domain.scalar_members import scalar_members
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     TEMPLATE_KEY,
     AffineInt,
     Object,
@@ -25,7 +26,6 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Symbol,
     Value,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
@@ -57,7 +57,7 @@ def parameter_binding(
         return Variable(obj, ctype)
     if isinstance(ctype, PointerType) and ctype.is_reference:
         target = Object(param.name, ctype.target, Space.PARAMETER, key)
-        content = Pointer(target, offset_of(0), ctype.target)
+        content = Pointer(target, ORIGIN, ctype.target)
         return Variable(Object(param.name, ctype, Space.LOCAL, key, {0: content}), ctype)
     value = unknown_argument(ev, ctype, key, param.name)
     if param.name in arguments and isinstance(value, AffineInt):

@@ -11,12 +11,12 @@ from smemlint.analysis.simt.domain.ctypes import CType, IntType, PointerType, Re
 from smemlint.analysis.simt.domain.environment import Geometry, LValue, Scope, Variable
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Aggregate,
     Pointer,
     Unknown,
     Value,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Frame
@@ -72,11 +72,11 @@ def execute_host_function(policy: HostPolicy, function: Function, template: Scop
         this = state.new_local("this", record, f"{function.name}.this")
         this.is_given, this.default = True, _MEMBER
         state.frames = [
-            Frame(function.name, [scope, {}], Pointer(this, offset_of(0), record), record, place)
+            Frame(function.name, [scope, {}], Pointer(this, ORIGIN, record), record, place)
         ]
     try:
         if record is not None:
-            _initialize_constants(ev, record, LValue(this, offset_of(0), record))
+            _initialize_constants(ev, record, LValue(this, ORIGIN, record))
         of_class = _class_template(ev, function) if record is None else ()
         hidden = open_types((*of_class, *function.template), scope)
         state.frame.scopes[-1].update(hidden)
@@ -132,7 +132,7 @@ def _given_value(ev: Evaluator, ctype: CType, key: str, name: str) -> Value:
     }
     obj = ev.state.new_local(name, target, key, Aggregate(target, cells))
     obj.is_given, obj.default = True, _MEMBER
-    return Pointer(obj, offset_of(0), target)
+    return Pointer(obj, ORIGIN, target)
 
 
 def _keys_of(value: Value) -> Iterator[str]:

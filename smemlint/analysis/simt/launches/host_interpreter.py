@@ -386,7 +386,7 @@ class HostPolicy(Policy):
         if a.type.is_bool and b.type.is_bool:
             return False
         keys = {symbol.key for value in (a, b) for symbol, _ in value.terms}
-        return a.identity() != b.identity() and keys <= self._chosen
+        return keys <= self._chosen and a.identity() != b.identity()
 
     def refine(self, value: Value, known: Value | None) -> None:
         """Takes the switched number as that of the case around."""

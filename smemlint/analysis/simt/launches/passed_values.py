@@ -9,12 +9,12 @@ from smemlint.analysis.simt.domain.ctypes import CType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Scope
 from smemlint.analysis.simt.domain.scalar_members import scalar_members
 from smemlint.analysis.simt.domain.values import (
+    ORIGIN,
     AffineInt,
     Aggregate,
     Pointer,
     Value,
     number,
-    offset_of,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
@@ -101,7 +101,7 @@ def listed_operands(ev: Evaluator, items: ir.Node, count: int) -> list[Operand]:
         given = listed.object.cells.get(at) if at is not None else None
         if not isinstance(given, Pointer) or given.offset.constant != 0:
             return []
-        place = LValue(given.object, offset_of(0), given.object.type)
+        place = LValue(given.object, ORIGIN, given.object.type)
         found.append(Operand(items, place, None))
     return found
 
