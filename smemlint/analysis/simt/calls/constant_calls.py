@@ -112,8 +112,9 @@ class Watch:
         self._ev, self._state, self._frame = ev, ev.state, frame
         self._mask: Mask = ev.state.mask
         self._steps = ev.state.budget.steps
-        trace = ev.state.trace
-        self._can_see = not trace.is_muted and not trace.ends_in_fence
+        trace = ev.state.trace  # of accesses, of which host code makes none
+        is_host = not ev.policy.tracks_scev
+        self._can_see = is_host or not (trace.is_muted or trace.ends_in_fence)
         self._before, self._asked_before = self._marks(), self._asked()
         self._moved: tuple[Scev, int] | None = None
         ev.state.sums.awaiting.append(self._take_move)
@@ -140,8 +141,10 @@ class Watch:
 
     def _marks(self) -> tuple[object, ...]:
         state = self._state
-        trace = state.trace
-        numbers = len(trace.items), tuple(trace.splits), state.sequence, state.sums.mark()
+        numbers: tuple[object, ...] = (state.sequence,)
+        if self._ev.policy.tracks_scev:
+            trace = state.trace
+            numbers = len(trace.items), tuple(trace.splits), *numbers, state.sums.mark()
         noted = len(state.unfollowed), len(state.assumptions), len(state.split_requests)
         return *numbers, *noted, *self._ev.policy.marks()
 
