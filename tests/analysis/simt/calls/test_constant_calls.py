@@ -102,3 +102,26 @@ def test_threads_numbers_are_those_of_the_threads_that_call(monkeypatch):
     body = "if (t < 32) { s[f(2)] = 1; } else { s[f(2) + 1] = 1; }"
     figures, _, _ = run(monkeypatch, body, before=before, block=64)
     assert sorted(ways for _, ways in figures) == [2, 4]
+
+
+def of_host(monkeypatch, statement: str) -> int:
+    """Returns how many statements host code executes that runs one behind a switch."""
+    executed = []
+    execute = Interpreter.execute
+    monkeypatch.setattr(Interpreter, "execute", lambda ev, n: (executed.append(n), execute(ev, n)))
+    text = f"""{TABLE}
+__global__ void k(float *g) {{ __shared__ float s[256]; s[threadIdx.x * 2] = g[0]; }}
+void launch(float *g, int c) {{
+  int n = 0;
+  switch (c) {{ case 0: break; case 1: break; }}
+  {statement}
+  k<<<1, n>>>(g);
+}}"""
+    (found,) = facts_of(text).kernels
+    assert [a.wavefronts.mean for a in found.accesses] == [2]
+    return len(executed)
+
+
+def test_host_calls_are_run_once_behind_the_cases_of_a_switch(monkeypatch):
+    use = "n = 16 * config(96).pitch / 2;"
+    assert of_host(monkeypatch, use * 20) - of_host(monkeypatch, use) < 19 * 6
