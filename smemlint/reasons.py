@@ -180,6 +180,9 @@ class Assumption:
     subject: str = ""
     place: Line | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.wording)  # which a text remembers
+
     @property
     def text(self) -> str:
         """For people: lower case, no full stop, code in backticks."""

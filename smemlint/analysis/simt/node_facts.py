@@ -152,7 +152,8 @@ class NodeFacts:
 
     def names_in(self, node: ir.Node) -> frozenset[str]:
         """Returns the identifiers that a node takes from around it."""
-        return free_names(node, self._names)
+        known = self._names.get(node)
+        return known if known is not None else free_names(node, self._names)
 
 
 def node_facts(unit: Unit) -> NodeFacts:

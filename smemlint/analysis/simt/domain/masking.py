@@ -102,8 +102,8 @@ def propagated(a: Value, b: Value) -> Unknown:
     """Returns what an operation on two values gives, one of which is unknown."""
     unknown = a if isinstance(a, Unknown) else b
     assert isinstance(unknown, Unknown)
-    uniform = all(getattr(v, "is_uniform", False) for v in (a, b))
-    data = any(isinstance(v, Unknown) and v.is_data for v in (a, b))
+    uniform = getattr(a, "is_uniform", False) and getattr(b, "is_uniform", False)
+    data = unknown.is_data or (isinstance(b, Unknown) and b.is_data)
     return Unknown(unknown.reason, data, uniform, unknown.split)
 
 

@@ -53,10 +53,11 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         return _apply_to_pointers(ev, op, a, b)
     if state.loops:
         _spend(ev, op, a, b, node)
-    state.trace.part(conversion_path(a, b))
     number = a if isinstance(a, FloatValue) else b
-    if op == "/" and isinstance(number, FloatValue) and not _is_product(node):
-        state.trace.part(quotient_path(number.type))
+    if ev.policy.tracks_scev:
+        state.trace.part(conversion_path(a, b))
+        if op == "/" and isinstance(number, FloatValue) and not _is_product(node):
+            state.trace.part(quotient_path(number.type))
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return wandering_range(op, a, b) or operated_data(op, a, b) or propagated(a, b)
     if isinstance(number, FloatValue):

@@ -143,12 +143,13 @@ def note_condition(
         cond: the expression.
         branch: that hangs on it.
     """
-    if is_staggered(condition) or (
-        not condition.is_uniform and ev.state.node_facts.told(_singles_out, cond)
-    ):
+    if not ev.policy.tracks_scev:  # one thread runs host code
+        return
+    facts = ev.state.node_facts
+    if is_staggered(condition) or (not condition.is_uniform and facts.told(_singles_out, cond)):
         ev.state.data_conditions.add(alternatives[0])
     if not condition.is_uniform:
-        if branch not in ev.state.node_facts.kept:
+        if branch not in facts.kept:
             ev.state.divergent_conditions.update(alternatives)
         if condition.confines:
             ev.state.confining_conditions.update(alternatives)
