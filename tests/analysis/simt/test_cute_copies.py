@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import accesses_of, facts_of
 
+from smemlint.analysis.simt.kernel import evaluate
 from smemlint.facts import Certainty
 
 HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
@@ -584,6 +585,30 @@ def test_rows_and_columns_that_run_time_tells_cost_what_each_of_them_does(row, c
     """No coordinate is negative: those of a tile are in it, and rounding is down."""
     text = AT_RUN_TIME.replace("ROW", row).replace("COLUMN", column)
     assert figures(text.replace("SWIZZLE", swizzle)) == [(12, "load", 16, 1, 4, 4)]
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "wavefronts"),
+    [
+        ("row", "column + shift / 16", 4),
+        ("row + shift", "column", 4),
+        ("threadIdx.x / 4", "threadIdx.x % 4 + shift", 8),
+        ("threadIdx.x / 4", "threadIdx.x % 4 / 2 * 4 + threadIdx.x % 2 + shift", None),
+    ],
+)
+def test_residues_of_a_shift_are_priced_where_a_kernel_is_too_large_to_run_again(
+    row, column, wavefronts, monkeypatch
+):
+    """Chunk `c` of row `r` lies in banks `4 * (c ^ r)`; a quarter of a warp reads one or two rows.
+
+    Of rows 0 and 1 chunks 0 to 3 are the same banks, and so are any four that follow each other;
+    chunks 0, 1, 4 and 5 are, but 1, 2, 5 and 6 are not: one shift costs twice what another does.
+    """
+    monkeypatch.setattr(evaluate, "MAX_EVENTS_TO_SPLIT", 0)
+    text = AT_RUN_TIME.replace("ROW", row).replace("COLUMN", column)
+    (access,) = accesses_of(text.replace("SWIZZLE", "Swizzle<3, 3, 3>"))
+    assert access.certainty.is_decided == (wavefronts is not None)
+    assert access.wavefronts is None or access.wavefronts.mean == wavefronts
 
 
 @pytest.mark.parametrize(("row", "column"), [("threadIdx.x", "shift"), ("shift", "threadIdx.x")])

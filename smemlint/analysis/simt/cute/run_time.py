@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import gcd
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import I64, U64, IntType, StaticIntType
 from smemlint.analysis.simt.domain.integer_scev import operated_scev, scev_of
+from smemlint.analysis.simt.domain.linear_forms import ByResidue, by_residue
 from smemlint.analysis.simt.domain.scev import (
     CONSTANT,
     Scev,
@@ -44,7 +46,7 @@ class RunTime:
 
     def __str__(self) -> str:
         value = self.value
-        return value.identity() if isinstance(value, AffineInt) else str(value.reason)
+        return value.identity() if isinstance(value, AffineInt | ByResidue) else str(value.reason)
 
     @property
     def reason(self) -> str:
@@ -62,19 +64,22 @@ class RunTime:
     def _operate(self, op: str, other: Any, *, is_reversed: bool = False) -> RunTime:
         operand = other.value if isinstance(other, RunTime) else _without_unknowns(other)
         is_traced = self.is_traced or (isinstance(other, RunTime) and other.is_traced)
-        for value in (self.value, operand):
-            if isinstance(value, Unknown):
-                return RunTime(self.domain, value, is_traced)
         a, b = (operand, self.value) if is_reversed else (self.value, operand)
+        result = by_residue(partial(self._result, op, is_traced), a, b)
+        return RunTime(self.domain, result, is_traced)
+
+    def _result(self, op: str, is_traced: bool, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         kind = U64 if op in "/%" else I64  # what CuTe divides are coordinates, from 0 on
         x, y = _wide(a, kind), _wide(b, kind)
         result = self.domain.operate(op, x, y)
-        result = _wide(result) if isinstance(result, AffineInt) else result
-        if is_traced and op in "/%" and isinstance(result, AffineInt):
+        if not isinstance(result, AffineInt):
+            return result
+        result = _wide(result)
+        if is_traced and op in "/%":
             result.form = _taken_apart(op, x, y)
-        elif op == "/" and isinstance(result, AffineInt) and _is_computed(x) and y.constant:
+        elif op == "/" and _is_computed(x) and y.constant:
             result.form = divided_by(scev_of(x), y.constant)
-        return RunTime(self.domain, result, is_traced)
+        return result
 
     def __add__(self, other: Any) -> RunTime:
         return self._operate("+", other)
@@ -120,9 +125,8 @@ class RunTime:
 
     def swizzled(self, swizzle: Swizzle) -> RunTime:
         """Returns where this offset is kept."""
-        if isinstance(self.value, Unknown):
-            return self
-        return RunTime(self.domain, swizzled(self.value, swizzle), self.is_traced)
+        kept = by_residue(partial(swizzled, swizzle=swizzle), self.value)
+        return RunTime(self.domain, kept, self.is_traced)
 
 
 def _taken_apart(op: str, x: AffineInt, y: AffineInt) -> Scev | None:
@@ -147,8 +151,7 @@ def _without_unknowns(lanes: Any) -> AffineInt:
     return number
 
 
-def _wide(value: AffineInt | Unknown, kind: IntType = I64) -> AffineInt:
-    assert isinstance(value, AffineInt)
+def _wide(value: AffineInt, kind: IntType = I64) -> AffineInt:
     return AffineInt(value.base, kind, value.terms, value.form)
 
 

@@ -1,8 +1,9 @@
-"""Sums of a base and coefficient x symbol: normal form, wrap-around, divisibility."""
+"""Sums of a base and coefficient x symbol: normal form, wrap-around, divisibility, residues."""
 
 from __future__ import annotations
 
 from math import gcd
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,8 +11,13 @@ from smemlint.analysis.simt.domain.ctypes import IntType
 from smemlint.analysis.simt.domain.lanes import Lanes, is_zero, settled
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
-from smemlint.limits.budgets import MAX_SPLIT
+from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_RESIDUES, MAX_SPLIT
+from smemlint.limits.steps import spend
 from smemlint.reasons import ReasonCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _SMALL = 1 << 31
 
@@ -117,3 +123,63 @@ def quotient(a: Lanes, b: Lanes, type: IntType) -> AffineInt | Unknown:
     safe = np.where(y == 0, 1, y)
     quotient = np.abs(x) // np.abs(safe)
     return AffineInt(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ByResidue(Unknown):
+    """What is no linear form, but is one under every residue of an unknown: `(lane + n) % 8`.
+
+    Attributes:
+        cases: the number under every residue of the symbol and modulus of `split`.
+    """
+
+    cases: tuple[AffineInt, ...]
+
+    def identity(self) -> str:
+        """Returns a text that is equal only for equal values, to key what is computed from it."""
+        return "|".join(case.identity() for case in self.cases)
+
+
+def by_residue(
+    function: Callable[..., AffineInt | Unknown], *operands: AffineInt | Unknown
+) -> AffineInt | Unknown:
+    """Returns what a function makes of numbers, residue by residue where that alone is known."""
+    unknown = [n for n in operands if isinstance(n, Unknown)]
+    unknown.sort(key=lambda n: isinstance(n, ByResidue))
+    found = unknown[0] if unknown else function(*operands)
+    if unknown and not isinstance(found, ByResidue):
+        return found
+    if not isinstance(found, Unknown) or found.split is None:
+        return found
+    symbol, modulus = found.split
+    residues = range(0, modulus, symbol.multiple)
+    plain = Unknown(found.reason, found.is_data, found.is_uniform, found.split)
+    if len(residues) > MAX_RESIDUES:
+        return plain
+    cases = []
+    for index, residue in enumerate(residues):
+        spend()
+        parts = [_under(n, index, residue, found.split) for n in operands]
+        case = plain if any(p is None for p in parts) else function(*parts)
+        if isinstance(case, Unknown):
+            return plain
+        cases.append(case)
+    return ByResidue(found.reason, split=found.split, cases=tuple(cases))
+
+
+def _under(
+    number: AffineInt | Unknown, index: int, residue: int, split: tuple[Symbol, int]
+) -> AffineInt | None:
+    """Returns a number under one residue; None where it hangs on those of another unknown."""
+    if isinstance(number, Unknown):
+        return (
+            number.cases[index] if isinstance(number, ByResidue) and number.split == split else None
+        )
+    symbol, modulus = split
+    factor = dict(number.terms).get(symbol)
+    if factor is None:
+        return number
+    quotient = Symbol(f"{symbol.key}/{modulus}", f"{symbol.name}/{modulus}", 1, symbol.nonnegative)
+    others = [term for term in number.terms if term[0] != symbol]
+    base = number.base + factor * residue
+    return normalized(base, number.type, [*others, (quotient, factor * modulus)])

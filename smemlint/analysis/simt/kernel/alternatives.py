@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.linear_forms import ByResidue
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.facts import AccessKind
-from smemlint.hardware.arch import BANKS, WORD
+from smemlint.hardware.arch import BANKS, WIDEST_ACCESS, WORD
 from smemlint.hardware.banks import wavefronts
 from smemlint.limits.budgets import MAX_RESIDUES
 from smemlint.limits.steps import spend
@@ -91,6 +92,22 @@ def _for_each_value(
         if len(found) > MAX_RESIDUES:
             return _lanes_depend_on(term[0])
     return found if _cost_alike(found, event) else _lanes_depend_on(term[0])
+
+
+def offsets_by_residue(offset: Unknown, event: Event) -> list[NDArray[np.int64]]:
+    """Returns lane addresses for each residue of an unknown, if all of them take as long.
+
+    Only of what no neighbour is fused with.
+    """
+    if not isinstance(offset, ByResidue) or event.width < WIDEST_ACCESS:
+        return []
+    found: list[NDArray[np.int64]] = []
+    for case in offset.cases:
+        part = alternative_offsets(case, event)
+        if isinstance(part, Unknown) or len(found) + len(part) > MAX_RESIDUES:
+            return []
+        found += part
+    return found if _cost_alike(found, event) else []
 
 
 def _cost_alike(alternatives: Sequence[NDArray[np.int64]], event: Event) -> bool:

@@ -13,7 +13,11 @@ from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_
 from smemlint.analysis.simt.domain.data_lanes import data_addresses, lanes_of_any_data
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
-from smemlint.analysis.simt.kernel.alternatives import alternative_offsets, warps
+from smemlint.analysis.simt.kernel.alternatives import (
+    alternative_offsets,
+    offsets_by_residue,
+    warps,
+)
 from smemlint.analysis.simt.kernel.array_extent import within_array
 from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.analysis.simt.kernel.fusion_bounds import fusion_bounds
@@ -208,6 +212,9 @@ class AccessSummary:
         if isinstance(offset, Unknown):
             if not event.issued:
                 return  # the compiler deletes it, wherever it is
+            if residues := offsets_by_residue(offset, event):
+                self._add_alternatives(site, event, residues)
+                return
             lanes = lanes_of_any_data(event)
             if lanes is not None:
                 self._add_lanes(site, event, lanes)
@@ -228,6 +235,11 @@ class AccessSummary:
         if isinstance(alternatives, Unknown):
             site.undecided = site.undecided or alternatives
             return
+        self._add_alternatives(site, event, alternatives)
+
+    def _add_alternatives(
+        self, site: _Site, event: Event, alternatives: list[NDArray[np.int64]]
+    ) -> None:
         site.has_alternatives |= len(alternatives) > 1
         for base in alternatives:
             self._add_lanes(site, event, base)
