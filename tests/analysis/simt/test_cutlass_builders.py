@@ -169,10 +169,21 @@ def test_an_epilogue_of_sm_100_is_priced_where_the_kernel_is_made(parts, expecte
     assert all(a.certainty.is_decided and a.ways == 1.0 for a in kernel.accesses)
 
 
-@pytest.mark.parametrize("schedule", ["Blockwise2Sm", "2SmFastFP32Smem", "2SmMixedInput"])
-def test_warps_that_scale_split_or_convert_stand_beside_an_epilogue_of_sm_100(schedule):
+@pytest.mark.parametrize(
+    ("schedule", "arch"),
+    [
+        ("Blockwise2SmSm100", "Sm100"),
+        ("2SmFastFP32SmemSm100", "Sm100"),
+        ("2SmMixedInputSm100", "Sm100"),
+        ("2SmBlockScaledMxNvf4UltraVs16Sm103", "Sm103"),
+        ("2SmBlockScaledMxNvf4UltraVs32Sm103DisablePrefetch", "Sm103"),
+    ],
+)
+def test_warps_that_scale_split_or_convert_stand_beside_an_epilogue_of_sm_100(schedule, arch):
+    """CUTLASS's builder of epilogues for sm_103 is that of sm_100."""
     parts = {
-        "SCHEDULE": f"KernelTmaWarpSpecialized{schedule}Sm100",
+        "ARCH": arch,
+        "SCHEDULE": f"KernelTmaWarpSpecialized{schedule}",
         "STORE": "TmaWarpSpecialized2Sm",
     }
     (kernel,) = facts_with(SM100 | parts).kernels

@@ -241,3 +241,27 @@ void go(float *o) { k<<<1, 32>>>(o); }
     (kernel,) = facts_of(text).kernels
     assert [(str(a.kind), a.ways) for a in kernel.accesses] == [("store", 2.0)]
     assert not kernel.not_analysed
+
+
+def test_where_tensor_memory_is_allocated_is_kept_without_a_conflict():
+    """The instruction writes one word of shared memory, which every thread reads."""
+    text = """#include <cute/tensor.hpp>
+__global__ void k(float *o) {
+  __shared__ uint32_t at;
+  cute::TMEM::Allocator1Sm tensor_memory{};
+  if (threadIdx.x < 32) {
+    tensor_memory.allocate(cute::TMEM::Allocator1Sm::Sm100TmemCapacityColumns, &at);
+  }
+  __syncthreads();
+  o[threadIdx.x] = at;
+  __shared__ float x[512 * 2];
+  x[threadIdx.x * (cute::TMEM::Allocator2Sm::Sm100TmemCapacityColumns / 256)] = o[0];
+  tensor_memory.release_allocation_lock();
+  tensor_memory.free(at, 512);
+}
+void go(float *o) { k<<<1, 64>>>(o); }
+"""
+    (kernel,) = facts_of(text).kernels
+    expected = [("load", 1.0), ("store", 2.0), ("load", 1.0)]
+    assert [(str(a.kind), a.ways) for a in kernel.accesses] == expected
+    assert not kernel.not_analysed

@@ -5,7 +5,7 @@ template runs: without that definition no launch of FlashAttention 3, say, leads
 
 Source: CUTLASS 4.7, `cutlass/device_kernel.h`, `kernel_launch.h`, `cluster_launch.hpp`,
 `pipeline/sm90_pipeline.hpp`, `pipeline/sm100_pipeline.hpp`, `fast_math.h`, `arch/arch.h`,
-`arch/barrier.h`, `matrix_shape.h` and `gemm_coord.h`.
+`arch/barrier.h`, `matrix_shape.h`, `gemm_coord.h` and `cute/arch/tmem_allocator_sm100.hpp`.
 """
 
 from __future__ import annotations
@@ -73,6 +73,15 @@ template <int M = 1, int N = 1, int K = 1> struct GemmShape {
 };
 }
 }
+namespace cute { namespace TMEM {
+struct Allocator1Sm {
+  static constexpr int ColumnsPerAllocationSlice = 32, Sm100TmemCapacityColumns = 512;
+  void allocate(int columns, uint32_t* where_its_address_is_kept) {}
+  void free(uint32_t address, int columns) {}
+  void release_allocation_lock() {}
+};
+using Allocator2Sm = Allocator1Sm;
+} }
 """
 _ARCHITECTURES = "#pragma once\nnamespace cutlass {{ namespace arch {{\n{}\n}} }}\n".format(
     "\n".join(

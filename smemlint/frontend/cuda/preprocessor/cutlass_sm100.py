@@ -1,4 +1,4 @@
-"""What CUTLASS's `CollectiveBuilder` makes of a GEMM of sm_100 whose epilogue stores by TMA.
+"""What CUTLASS's `CollectiveBuilder` makes of GEMMs of sm_100 and sm_103 whose epilogue is by TMA.
 
 Operands reach tcgen05 by descriptors, without lane addresses; four warps load the accumulators from
 tensor memory, write D into shared memory and read C from it, in a layout and by operations that
@@ -6,9 +6,9 @@ follow from the element types, the major mode and the tile; of convolutions, too
 scale, split or convert operands do besides is noted. Elements narrower than a byte, sparse
 operands and schedules that are not listed have no definition.
 
-Source: CUTLASS 4.7, `epilogue/collective/builders/sm100_builder.inl`,
+Source: CUTLASS 4.7, `epilogue/collective/builders/sm10{0,3}_builder.inl`,
 `epilogue/collective/sm100_epilogue{,_array}_tma_warpspecialized.hpp` and
-`gemm/kernel/sm100_gemm{,_array}_tma_warpspecialized.hpp`.
+`gemm/kernel/sm10{0_gemm,3_blockscaled_gemm}{,_array}_tma_warpspecialized.hpp`.
 """
 
 from __future__ import annotations
@@ -162,6 +162,15 @@ template <class A, class B> struct Sm100Operands<arch::OpClassBlockScaledTensorO
   using CollectiveOp = Sm100Mainloop<true>;
 };
 }
+namespace epilogue { namespace collective {
+template <class Class, class Tile, class Cluster, class EpiTile, class Accumulator, class Compute,
+          class C, class LayoutC, int AlignmentC, class D, class LayoutD, int AlignmentD,
+          class Schedule, class Fusion>
+struct CollectiveBuilder<arch::Sm103, Class, Tile, Cluster, EpiTile, Accumulator, Compute, C,
+                         LayoutC, AlignmentC, D, LayoutD, AlignmentD, Schedule, Fusion>
+    : CollectiveBuilder<arch::Sm100, Class, Tile, Cluster, EpiTile, Accumulator, Compute, C,
+                        LayoutC, AlignmentC, D, LayoutD, AlignmentD, Schedule, Fusion> {};
+} }
 namespace gemm { namespace kernel {
 template <class Problem, int Threads, class Epilogue_, class Scheduler>
 struct GemmUniversal<Problem, smemlint::Sm100Mainloop<true, Threads>, Epilogue_, Scheduler> {
@@ -184,7 +193,7 @@ namespace cutlass { namespace gemm {
 DECLARATIONnamespace collective {
 template <class Class, class A, class LayoutA, int AlignmentA, class B, class LayoutB,
           int AlignmentB, class Accumulator, class Tile, class Cluster, class Stages>
-struct CollectiveBuilder<arch::Sm100, Class, A, LayoutA, AlignmentA, B, LayoutB, AlignmentB,
+struct CollectiveBuilder<arch::ARCH, Class, A, LayoutA, AlignmentA, B, LayoutB, AlignmentB,
                          Accumulator, Tile, Cluster, Stages, SCHEDULE>
     : smemlint::MADE {};
 } } }
@@ -260,6 +269,17 @@ _TRANSFORMED = (
     ),
 )
 """Of mainloops whose other warps scale, split or convert operands: these are not modelled."""
+_ULTRA = (
+    "KernelScheduleAuto",
+    *(
+        f"Kernel{kind}TmaWarpSpecialized{n}SmBlockScaledMxNvf4UltraVs{vector}Sm103{fetch}"
+        for kind in _ALL
+        for n in (1, 2)
+        for vector in (16, 32)
+        for fetch in ("", "TmaPrefetch", "DisablePrefetch")
+    ),
+)
+"""Of sm_103, whose kernels have as many warps as those that transform operands."""
 _CONVOLUTIONS = tuple(f"KernelImplicitTmaWarpSpecialized{n}SmSm100" for n in (1, 2))
 
 
@@ -276,10 +296,14 @@ SM100_BUILDERS = "".join(
         *(epilogue_builder(name, "Sm100", _MADE.format(n)) for name, n in _EPILOGUES.items()),
         *(epilogue_builder(name, "Sm100", "Sm100NoSmemBuilder") for name in _NO_SMEM),
         *(
-            specialized(_MAINLOOP_BUILDER, name, MADE="Sm100Operands<Class, A, B>")
-            for name in _MAINLOOPS
+            specialized(_MAINLOOP_BUILDER, name, ARCH=arch, MADE=made)
+            for names, arch, made in (
+                (_MAINLOOPS, "Sm100", "Sm100Operands<Class, A, B>"),
+                (_TRANSFORMED, "Sm100", "Sm100Transformed"),
+                (_ULTRA, "Sm103", "Sm100Transformed"),
+            )
+            for name in names
         ),
-        *(specialized(_MAINLOOP_BUILDER, name, MADE="Sm100Transformed") for name in _TRANSFORMED),
     )
 )
 CONVOLUTIONS = _convolutions()
