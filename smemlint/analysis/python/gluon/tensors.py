@@ -9,7 +9,7 @@ from smemlint.analysis.python.element_types import TORCH_DEFAULT_TYPE
 from smemlint.analysis.python.gluon.tensor_memory import TensorMemory
 from smemlint.analysis.python.gluon.values import AUTOMATIC, HostTensor, Tensor
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, are_integers, integers
-from smemlint.analysis.python.interpreter.constant_folding import call_builtin
+from smemlint.analysis.python.interpreter.constant_folding import call_builtin, ceiling_quotient
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Method, Unknown, Value
 from smemlint.layout.register_layouts import RegisterLayout, Slice
 
@@ -137,20 +137,9 @@ def _wait(given: BoundArguments) -> Value:
     return deps[0] if isinstance(deps, list | tuple) and len(deps) == 1 else deps
 
 
-def _cdiv(given: BoundArguments) -> Value:
-    numbers = _positive(given.positional)
-    return -(-numbers[0] // numbers[1]) if len(numbers) > 1 else UNKNOWN
-
-
 def _next_power_of_2(given: BoundArguments) -> Value:
-    numbers = _positive(given.positional)
-    return 1 << (numbers[0] - 1).bit_length() if numbers else UNKNOWN
-
-
-def _positive(values: Sequence[Value]) -> list[int]:
-    """Returns the values if all are positive integers, else none."""
-    found = [v for v in values if isinstance(v, int) and v > 0]
-    return found if len(found) == len(values) else []
+    number = given.get(0, "")
+    return 1 << (number - 1).bit_length() if isinstance(number, int) and number > 0 else UNKNOWN
 
 
 def _static_range(given: BoundArguments) -> Value:
@@ -171,7 +160,7 @@ _FUNCTIONS: dict[str, Callable[[BoundArguments], Value]] = {
     "mma_v2": lambda given: given.get(2, "acc"),
     "warpgroup_mma_wait": _wait,
     "warpgroup_mma_init": lambda given: given.get(0, ""),
-    "cdiv": _cdiv,
+    "cdiv": lambda given: ceiling_quotient(given.positional),
     "next_power_of_2": _next_power_of_2,
     "static_range": _static_range,
     "range": lambda _: UNKNOWN,

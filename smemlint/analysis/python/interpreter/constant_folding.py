@@ -143,6 +143,14 @@ def _require_small(operation: ast.AST, one: Value, other: Value) -> None:
 # ---- builtin functions
 
 
+def ceiling_quotient(arguments: Sequence[Value]) -> Value:
+    """Returns the quotient of two positive integers, rounded up: `tl.cdiv`."""
+    match arguments:
+        case [int(one), int(other)] if one > 0 and other > 0:
+            return -(-one // other)
+    return UNKNOWN
+
+
 def call_builtin(name: str, arguments: list[Value], named: Scope | None = None) -> Value:
     """Returns the result of a builtin function; not known where an argument is not.
 

@@ -18,6 +18,7 @@ from smemlint.analysis.python.element_types import (
 )
 from smemlint.analysis.python.interpreter import RecordingModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.constant_folding import ceiling_quotient
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
@@ -210,13 +211,6 @@ def _arange(arguments: list[Value], named: Scope) -> Value:
     return Tile((None,), (1,))
 
 
-def _cdiv(arguments: list[Value], named: Scope) -> Value:
-    match arguments:
-        case [int(one), int(other)] if one > 0 and other > 0:
-            return -(-one // other)
-    return UNKNOWN
-
-
 def _load_descriptor(arguments: list[Value], named: Scope) -> Value:
     first = _first(arguments)
     return loaded(first.tile) if isinstance(first, Descriptor) else UNKNOWN
@@ -244,6 +238,6 @@ _FUNCTIONS: dict[str, Callable[[list[Value], Scope], Value]] = {
     "load_tensor_descriptor": _load_descriptor,
     "from_tensor": described_tensor,
     "Config": config,
-    "cdiv": _cdiv,
+    "cdiv": lambda arguments, _: ceiling_quotient(arguments),
     "expand_dims": _expand_dims,
 }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from smemlint.analysis.python.element_types import DTYPES
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.arguments import are_integers
-from smemlint.analysis.python.interpreter.constant_folding import call_builtin
+from smemlint.analysis.python.interpreter.constant_folding import call_builtin, ceiling_quotient
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     DType,
@@ -171,7 +171,7 @@ def _function(name: str, arguments: list[Value], named: Scope) -> Value:
             ends = arguments[:3]
             return call_builtin("range", ends) if ends and are_integers(ends) else UNKNOWN
         case "cdiv":
-            return _cdiv(arguments)
+            return ceiling_quotient(arguments)
         case "minimum" | "maximum" | "where" | "xor":
             return _elementwise(name, arguments)
         case "zeros":
@@ -198,13 +198,6 @@ def _arange(ends: Sequence[Value]) -> Value:
                 )
             return OffsetTile(np.arange(start, end, dtype=np.int64))
     return Unknown.because(ReasonCode.UNKNOWN_VALUE, "the ends of a `tl.arange` are not known")
-
-
-def _cdiv(arguments: Sequence[Value]) -> Value:
-    match arguments:
-        case [int(one), int(other)] if one > 0 and other > 0:
-            return -(-one // other)
-    return UNKNOWN
 
 
 def _elementwise(name: str, arguments: Sequence[Value]) -> Value:
