@@ -3,7 +3,7 @@
 Prints the best wall time of ten fresh processes for each path through the program, with the best
 processor time, which other load on the machine moves less; and of ruff, clang-tidy and fixit on the
 same files where they are found beside this interpreter or in PATH. What each path imports is pinned
-by `tests/test_startup.py`.
+by `tests/cli/test_startup.py`.
 """
 
 from __future__ import annotations

@@ -374,7 +374,7 @@ def one_of(values: Iterable[CallableValue]) -> CallableValue | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cute:
-    """A value of CuTe's; see `cute_values` for what the payload is."""
+    """A value of CuTe's; see `cute.values` for what the payload is."""
 
     payload: object
 

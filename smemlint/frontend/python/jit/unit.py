@@ -52,7 +52,7 @@ def load_python_unit(
 
 @dataclass(eq=False)
 class PythonFunction:
-    """A function of the module; see `frontend.cuda.unit.Function`."""
+    """A function of the module; see `frontend.program.Function`."""
 
     _unit: PythonUnit = field(repr=False)
     definition: Definition
@@ -150,7 +150,7 @@ class PythonFunction:
 
 @dataclass(eq=False)
 class PythonConstant:
-    """A name that the module assigns once; see `frontend.cuda.unit.Declaration`."""
+    """A name that the module assigns once; see `frontend.program.Declaration`."""
 
     _unit: PythonUnit = field(repr=False)
     name: str
@@ -186,7 +186,7 @@ class PythonConstant:
 
 
 class PythonUnit:
-    """A Python module; see `frontend.cuda.unit.Unit`."""
+    """A Python module; see `frontend.program.Unit`."""
 
     records: Mapping[str, Sequence[Record]] = {}
     local_records: Mapping[str, Sequence[Record]] = {}
