@@ -73,56 +73,53 @@ class Trips:
     atoms: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True)
-class _Run:
-    """What is known of a loop while it is run.
+@dataclass(frozen=True, slots=True, eq=False)
+class Iterations:
+    """Iterations that are run one after another.
 
     Attributes:
-        parts, together, carried, most, foreseen, done, is_certain: see `execute_iterations`.
+        parts: of the loop.
+        together: how many form one basic block; None where that is to be found out.
+        carried: what the loop changes, to be marked as variable at the head of each block.
+        most: how many to run at the most.
+        foreseen: how many there would be.
+        done: how many were run before.
+        is_certain: the condition is known to hold for all of them.
+        around: how the loop is entered, where these are not all of its iterations.
+    """
+
+    parts: LoopParts
+    together: int | None
+    carried: Carried = field(default_factory=dict)
+    most: int | None = None
+    foreseen: int | None = None
+    done: int = 0
+    is_certain: bool = False
+    around: LoopEntry | None = None
+
+
+@dataclass(slots=True)
+class _Run:
+    """What is known of iterations while they are run.
+
+    Attributes:
+        asked: which these are.
         left: threads whose condition ended the loop.
         starts: where each iteration begins in the trace.
         is_constant: no thread's condition ended it before that of all.
         atoms: names that sums have for what it advances.
     """
 
-    parts: LoopParts
-    together: int | None
-    carried: Carried
-    most: int | None
-    foreseen: int | None
-    done: int
-    is_certain: bool
+    asked: Iterations
     left: Mask
     starts: list[int] = field(default_factory=list)
     is_constant: bool = True
     atoms: set[str] = field(default_factory=set)
 
 
-def execute_iterations(
-    ev: Evaluator,
-    parts: LoopParts,
-    together: int | None,
-    carried: Carried,
-    most: int | None = None,
-    foreseen: int | None = None,
-    *,
-    done: int = 0,
-    is_certain: bool = False,
-    around: LoopEntry | None = None,
-) -> Trips:
-    """Runs a loop once.
-
-    Args:
-        ev: the evaluator.
-        parts: of the loop.
-        together: that number where it is known.
-        carried: what the loop changes, to be marked as variable at the head of each block.
-        most: iterations to run at the most.
-        foreseen: how many there would be.
-        done: iterations that were run before.
-        is_certain: the condition is known to hold for all of them.
-        around: how the loop is entered, where these are not all of its iterations.
-    """
+def execute_iterations(ev: Evaluator, asked: Iterations) -> Trips:
+    """Runs iterations of a loop, until no thread goes on or as many were run as were asked for."""
+    parts, together, foreseen = asked.parts, asked.together, asked.foreseen
     state = ev.state
     entry, loop = state.mask, begun(ev, parts.node, state.budget.share())
     state.loops.append(loop)
@@ -131,9 +128,8 @@ def execute_iterations(
     head = state.frame.scopes[-1] if isinstance(parts.node, ir.For | ir.RangeFor) else {}
     own = frozenset(id(b.object) for b in head.values() if isinstance(b, Variable))
     mark = state.sums.mark()
-    left = state.none_active()
     state.trace.loop_starts[parts.node] = state.trace.events
-    run = _Run(parts, together, carried, most, foreseen, done, is_certain, left)
+    run = _Run(asked, state.none_active())
     try:
         _iterate(ev, run)
     finally:
@@ -155,8 +151,8 @@ def execute_iterations(
     plan = state.loop_plans.get(parts.node)
     if run.starts:
         _mark_pointers(ev, run, together, loop.cost)
-    state.trace.fence_between(run.starts[together::together], around)
-    if plan is not None and plan.is_first_apart and not done and len(run.starts) > 1:
+    state.trace.fence_between(run.starts[together::together], asked.around)
+    if plan is not None and plan.is_first_apart and not asked.done and len(run.starts) > 1:
         state.trace.part_stores_from(run.starts[1])
     atoms = frozenset(run.atoms)
     return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)
@@ -164,13 +160,13 @@ def execute_iterations(
 
 def _mark_pointers(ev: Evaluator, run: _Run, together: int, cost: int) -> None:
     """Marks what addresses LLVM makes pointers of that each block of iterations advances."""
-    node, count = run.parts.node, len(run.starts)
+    node, count = run.asked.parts.node, len(run.starts)
     plan = ev.state.loop_plans.get(node)
     known = plan.pointers if plan is not None else {}
-    if not run.done:
+    if not run.asked.done:
         known.clear()
     is_open = plan is None or (plan.is_counted and not plan.is_from_constant)
-    trips = run.foreseen or count
+    trips = run.asked.foreseen or count
     is_left = together == 1 and is_left_by_llvm(count, cost)
     if is_close(together, trips, cost * trips // count):
         is_left = None
@@ -184,19 +180,20 @@ def _mark_pointers(ev: Evaluator, run: _Run, together: int, cost: int) -> None:
         known,
         is_left=is_left,
         is_from_constant=plan is not None and plan.is_from_constant and not plan.is_counted,
-        may_be_left=ev.state.node_facts.told(may_be_left, run.parts.body),
+        may_be_left=ev.state.node_facts.told(may_be_left, run.asked.parts.body),
         around=ChainMap(*(loop.heads for loop in ev.state.loops)),
     )
 
 
 def _iterate(ev: Evaluator, run: _Run) -> None:
     """Executes iterations until no thread goes on."""
-    state, parts, starts = ev.state, run.parts, run.starts
+    state, asked, starts = ev.state, run.asked, run.starts
+    parts, together = asked.parts, asked.together
     loop, returned = state.loops[-1], len(state.frame.returns)
-    while is_any(state.mask) and len(starts) != run.most:
-        done = run.done + len(starts)
-        if not run.is_certain and (done or not parts.first):
-            rest = run.foreseen - done if run.foreseen is not None else 1
+    while is_any(state.mask) and len(starts) != asked.most:
+        done = asked.done + len(starts)
+        if not asked.is_certain and (done or not parts.first):
+            rest = asked.foreseen - done if asked.foreseen is not None else 1
             going = _threads_going_on(ev, parts, len(starts), rest)
             if going is None:
                 return
@@ -210,9 +207,9 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
                 state.mask = going
                 if not is_any(going):
                     return
-        loop.copy = len(starts) % run.together if run.together is not None else len(starts)
-        if run.together is not None and not loop.copy:
-            run.atoms.update(_mark_loop_carried(ev, run.carried, parts.node, run.together, done))
+        loop.copy = len(starts) % together if together is not None else len(starts)
+        if together is not None and not loop.copy:
+            run.atoms.update(_mark_loop_carried(ev, asked.carried, parts.node, together, done))
         starts.append(len(state.trace.items))
         tested = numbers_tested(ev, parts.cond)
         execute_iteration(ev, loop.counter, parts, loop)

@@ -39,6 +39,7 @@ from smemlint.analysis.simt.loops.heads import (
 )
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
+    Iterations,
     Trips,
     execute_iterations,
     foresee_trips,
@@ -102,9 +103,9 @@ def execute_loop(ev: Evaluator, parts: LoopParts) -> None:
         if is_float_only(ev, parts.node):
             execute_float_only(ev, parts)
         elif not ev.policy.tracks_scev:  # nothing fuses there: no trial is needed
-            execute_iterations(ev, parts, 1, {})
+            execute_iterations(ev, Iterations(parts, 1))
         elif state.trace.is_muted:
-            execute_blocks(ev, parts, 1, {}, foresee_trips(ev, parts))
+            execute_blocks(ev, Iterations(parts, 1, foreseen=foresee_trips(ev, parts)))
         else:
             _execute_as_compiled(ev, parts)
     finally:
@@ -137,7 +138,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     planned = set(state.loop_plans)
     is_from_constant = begins_at_constant(ev, node, parts.step)
     chunk = chunk_of(ev, parts) if foreseen != 0 else None
-    trial = execute_iterations(ev, parts, None, {}, tried, foreseen)
+    trial = execute_iterations(ev, Iterations(parts, None, {}, tried, foreseen))
     trips, together = trial.count, trial.together
     layout = chunk.layout(foreseen or trips, node.pragma) if chunk is not None else Layout.WHOLE
     was_cut_short = trips == tried and not trial.is_general
@@ -229,7 +230,7 @@ def _execute_planned(
         _execute_left_over(ev, parts, carried, rests)
         trips = trips - int(rests.min()) if trips is not None and rests.size else None
     if rests is None or rests.size:
-        execute_blocks(ev, parts, plan.unroll_factor, carried, trips)
+        execute_blocks(ev, Iterations(parts, plan.unroll_factor, carried, foreseen=trips))
     _mark_staggered(ev, parts, plan, items[begin:])
     if plan.is_counted:
         ev.state.trace.guard(begin, runs=plan.surely_runs)
@@ -297,7 +298,7 @@ def _execute_left_over(
     numbers = ((obj, at, number_of(obj.cells.get(at))) for obj, at, _ in carried.values())
     forms = [(obj, at, scev_of(number)) for obj, at, number in numbers if number is not None]
     if not rests.size:
-        run = execute_iterations(ev, parts, 1, carried)
+        run = execute_iterations(ev, Iterations(parts, 1, carried))
         mark_left_over(state.trace.items[begin:], run.atoms)
         return
     left = np.zeros(threads.shape, rests.dtype)
@@ -308,7 +309,8 @@ def _execute_left_over(
         if done:
             state.trace.fence("iteration", entry)
         state.mask = left >= count
-        atoms |= execute_iterations(ev, parts, 1, carried, count - done, done=done).atoms
+        asked = Iterations(parts, 1, carried, count - done, done=done)
+        atoms |= execute_iterations(ev, asked).atoms
         done = count
     mark_left_over(state.trace.items[begin:], atoms)
     state.mask = threads

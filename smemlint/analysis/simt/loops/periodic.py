@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from smemlint.analysis.simt.domain.environment import is_any, kept
 from smemlint.analysis.simt.domain.masking import same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
+from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     CallableValue,
@@ -22,7 +23,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.loops.heads import LoopParts
-from smemlint.analysis.simt.loops.known_trips import Carried, execute_iterations
+from smemlint.analysis.simt.loops.known_trips import Iterations, execute_iterations
 from smemlint.analysis.simt.loops.translation import at_block, moved, put_in, repeats, step_between
 from smemlint.analysis.simt.state import State
 
@@ -30,70 +31,54 @@ REPEATED = 4
 """Blocks of a loop from which on they are not run one by one."""
 
 
-def execute_blocks(
-    ev: Evaluator, parts: LoopParts, together: int, carried: Carried, trips: int | None
-) -> None:
-    """Runs a loop; of many blocks that repeat each other only the first, one more and the last.
-
-    Args:
-        ev: the evaluator.
-        parts: of the loop.
-        together: iterations of a block.
-        carried: see `execute_iterations`.
-        trips: how many iterations there are, where the header tells.
-    """
-    state, entry = ev.state, ev.state.loop_entry()
-    done, begin, is_general = 0, len(state.trace.items), False
+def execute_blocks(ev: Evaluator, asked: Iterations) -> None:
+    """Runs a loop; of many blocks that repeat each other only the first, one more and the last."""
+    state, entry, together = ev.state, ev.state.loop_entry(), asked.together or 1
+    asked = replace(asked, around=entry)
+    begin, is_general = len(state.trace.items), False
     for size in (together, 2 * together):
-        blocks = ((trips or 0) - done) // size
+        blocks = ((asked.foreseen or 0) - asked.done) // size
         if blocks < REPEATED:
             break
-        if done:
+        if asked.done:
             state.trace.fence("iteration", entry)
         costs, start = state.costs(), len(state.trace.items)
         state.memory.begin()
-        run = execute_iterations(ev, parts, together, carried, size, trips, done=done, around=entry)
+        is_general = execute_iterations(ev, replace(asked, most=size)).is_general
         changes = state.memory.commit()
-        done += size
-        is_general = run.is_general
+        asked = replace(asked, done=asked.done + size)
         if is_general:
             break
         first = state.trace.items[start:]
-        if _execute_representative(
-            ev, parts, together, carried, changes, first, size, done, blocks, entry
-        ):
-            done += size * (blocks - 2)
+        if _execute_representative(ev, replace(asked, most=size), changes, first, blocks):
+            asked = replace(asked, done=asked.done + size * (blocks - 2))
             state.count(blocks - 1, costs)
             break
+    done = asked.done
     if not is_general:
         if done:
             state.trace.fence("iteration", entry)
-        done += execute_iterations(
-            ev, parts, together, carried, foreseen=trips, done=done, around=entry
-        ).count
+        done += execute_iterations(ev, asked).count
     if done > together:  # a loop that stays one is in blocks of its own
         state.trace.enclose(begin, entry)
 
 
 def _execute_representative(
-    ev: Evaluator,
-    parts: LoopParts,
-    together: int,
-    carried: Carried,
-    changes: UndoLog,
-    first: list[Event | Fence],
-    size: int,
-    done: int,
-    blocks: int,
-    entry: LoopEntry,
+    ev: Evaluator, asked: Iterations, changes: UndoLog, first: list[Event | Fence], blocks: int
 ) -> bool:
     """Runs a block that stands for all between the first and the last.
 
-    False, and everything undone, where it does not stand for them. `changes` and `first` are what
-    the first block changed and issued, `size` is how many iterations a block has, `done` how many
-    were run; of the others see `execute_iterations`.
+    Args:
+        ev: the evaluator.
+        asked: the iterations of the block.
+        changes: what the first block changed.
+        first: what it issued.
+        blocks: how many there are.
+
+    Returns:
+        False, and everything is undone, where it does not stand for them.
     """
-    state = ev.state
+    state, entry = ev.state, asked.around
     steps = _steps_of_block(ev, changes)
     if steps is None:
         return False
@@ -101,10 +86,10 @@ def _execute_representative(
     start, events, mask = len(state.trace.items), state.trace.events, state.mask
     costs = state.costs()
     splits, notes = dict(state.split_requests), dict(state.unfollowed)
-    block = Symbol(state.key(parts.node, "block"), "the iteration", 1, True, blocks - 3)
+    block = Symbol(state.key(asked.parts.node, "block"), "the iteration", 1, True, blocks - 3)
     state.memory.begin()
     begins = _enter_block(state, changes, steps, block)
-    execute_iterations(ev, parts, together, carried, size, done=done, is_certain=True, around=entry)
+    execute_iterations(ev, replace(asked, foreseen=None, is_certain=True))
     general = state.trace.items[start:]
     is_one = (
         state.split_requests == splits
@@ -125,7 +110,7 @@ def _execute_representative(
     for obj, at, end in ends.values() if is_one else ():
         value = put_in(end, block, last) if end is not None else None
         state.memory.set_cell(obj, at, _for_all(value))
-    if not is_one or _is_left_by_some(ev, parts):
+    if not is_one or _is_left_by_some(ev, asked.parts):
         state.memory.rollback()
         state.split_requests, state.unfollowed = splits, notes
         return False
