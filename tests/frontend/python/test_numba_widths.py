@@ -124,6 +124,17 @@ def test_the_product_of_tiles_is_unrolled(trips, loads, tmp_path):
     assert widths(found, AccessKind.LOAD) == [16] * loads + [4] * trips
 
 
+@pytest.mark.parametrize(
+    ("pitch", "certainty"), [(32, "assumed"), (64, "assumed"), (36, "sampled")]
+)
+def test_rows_of_no_power_of_two_cost_more(pitch, certainty, tmp_path):
+    """Eight LDS.128, eight LDS.128, and a loop of four times eight LDS of each array."""
+    body = "b = cuda.shared.array((32, 32), float32)\nm = float32(0)\n"
+    body += "for i in range(32):\n    m += s[t, i] * b[i, t]\nout[t] = m"
+    row, column = accesses(tmp_path, f"(32, {pitch})", body)
+    assert (row.certainty.value, column.certainty.value) == (certainty, "assumed")
+
+
 def test_what_reads_arguments_may_stay_a_loop(tmp_path):
     """`range(32)` does, 24 iterations are unrolled."""
     body = "m = float32(0)\nfor i in range(32):\n    m += s[t, i] * a[i + t]\nout[t] = m"
