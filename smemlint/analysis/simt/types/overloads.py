@@ -84,7 +84,7 @@ def _read(function: Function) -> Signature:
         return Signature((), (), (), 0, UNBOUNDED, False)
     parameters = parameters_of(tree)
     required = sum(p.init is None for p in parameters)
-    takes_any = any(p.is_pack for p in function.template)
+    takes_any = _ends_with_pack(function, parameters)
     types = [p.type if p.kind == "value" else p.default or "" for p in function.template]
     types += [
         w for node in (tree.type.type, *(p.type for p in parameters)) for w in type_words(node)
@@ -94,7 +94,7 @@ def _read(function: Function) -> Signature:
         parameters,
         tuple(_shape(p.type) for p in parameters),
         tuple(class_spelling(p.type) for p in parameters),
-        0 if takes_any else required,
+        required - takes_any,
         UNBOUNDED if takes_any else len(parameters),
         _is_reference(tree.type.type),
         _must_be_spelled(function, parameters),
@@ -102,6 +102,13 @@ def _read(function: Function) -> Signature:
         len(constraints),
         tuple(t for t in types if t.endswith(">") and not _ENABLE_IF.search(t)),
     )
+
+
+def _ends_with_pack(function: Function, parameters: Sequence[ir.Decl]) -> bool:
+    """Returns whether the last parameter is a pack: its type names one that it does not expand."""
+    packs = [re.escape(p.name) for p in function.template if p.is_pack and p.name]
+    unexpanded = re.compile(rf"\b({'|'.join(packs)})\b(?! *\.\.\.)")
+    return bool(packs) and any(unexpanded.search(w) for p in parameters[-1:] for w in type_words(p))
 
 
 def conditions_in(types: Iterable[str]) -> Iterator[str]:
@@ -266,7 +273,7 @@ def best_fit(
         signature = signature_of(function)
         closeness = sum(_fits(s, t) for s, t in zip(signature.shapes, types, strict=False))
         is_place = function.record is not None and signature.returns_reference
-        has_pack = any(p.is_pack for p in template)
-        return (score, classes + closeness, is_place, signature.constraints, not has_pack)
+        is_bounded = signature.most != UNBOUNDED
+        return (score, classes + closeness, is_place, signature.constraints, is_bounded)
 
     return max(candidates, key=fit)

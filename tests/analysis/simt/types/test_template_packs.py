@@ -21,6 +21,11 @@ template <int N, int... M> constexpr int sum() {
 }
 template <class... A> __device__ int given(A... a) { return sizeof...(A) + sizeof...(a); }
 template <class T, class... A> __device__ int further(T t, A... a) { return sizeof...(A); }
+template <class... A> constexpr int most(int one) { return one; }
+template <class... A> constexpr int most(int one, A... a) { return one > most(a...) ? one : most(a...); }
+template <class T> struct Cell { T x; };
+template <class... A> __device__ int cells(int n) { return 2; }
+template <class... A> __device__ int cells(int n, Cell<A>... a) { return 8; }
 """
 
 
@@ -34,6 +39,10 @@ template <class T, class... A> __device__ int further(T t, A... a) { return size
         ("sum<1, 2, 5>()", 8),
         ("given(1, 2)", 4),
         ("further<int>(1, 2, 3)", 2),
+        ("most(4)", 4),
+        ("most(2, 16, 8)", 16),
+        ("cells(1)", 2),
+        ("cells(1, Cell<int>{}, Cell<char>{})", 8),
     ],
 )
 def test_what_packs_take(call, stride):
