@@ -12,8 +12,22 @@ from smemlint.analysis.simt.domain.ctypes import BOOL, I32, StaticIntType, commo
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.integer_scev import combined, scev_of
-from smemlint.analysis.simt.domain.intervals import decided, decided_by_lane, is_bound, lower, upper
-from smemlint.analysis.simt.domain.lanes import Lanes, plain, settled, smallest, varies_in_a_warp
+from smemlint.analysis.simt.domain.intervals import (
+    NO_BOUND,
+    decided,
+    decided_by_lane,
+    is_bound,
+    lower,
+    upper,
+)
+from smemlint.analysis.simt.domain.lanes import (
+    Lanes,
+    largest,
+    plain,
+    settled,
+    smallest,
+    varies_in_a_warp,
+)
 from smemlint.analysis.simt.domain.linear_forms import added, is_plain
 from smemlint.analysis.simt.domain.scev import CONSTANT, Scev
 from smemlint.analysis.simt.domain.values import AffineInt, LanePredicate, Symbol, Unknown, Value
@@ -50,13 +64,14 @@ def compare(op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
     difference = added(a, b, -1, I32)
     if not difference.terms:
         outcome = settled(plain(_COMPARE[op](difference.base, 0)))
-        is_alike = isinstance(outcome, int) and scev_of(a).terms == scev_of(b).terms
-        return AffineInt(outcome, BOOL, (), CONSTANT if is_alike else None)
+        form = _compared_scev(op, a, b) if isinstance(outcome, int) else None
+        return AffineInt(outcome, BOOL, (), form)
     low, high = lower(difference), upper(difference)
     is_ordered = op in _EQUALITIES or not _may_wrap(a, b)
     known = decided(op, low, high) if is_ordered else None
     if known is not None:
-        return AffineInt(int(known), BOOL)
+        is_first = _hangs_on_first(op, difference.base, low, high)
+        return AffineInt(int(known), BOOL, (), None if is_first else _compared_scev(op, a, b))
     wandering = wandering_range(op, a, b)
     if wandering is not None:
         return wandering
@@ -100,6 +115,16 @@ def _compared_scev(op: str, a: AffineInt, b: AffineInt) -> Scev | None:
             return None
     form = combined(f"{_COMPARED[1:]}{op}", a, b)
     return replace(form, is_open=min(x.alignment, y.alignment) > 1)
+
+
+def _hangs_on_first(op: str, lanes: Lanes, low: int, high: int) -> bool:
+    """Returns whether a difference is decided at the end where thread 0 stands.
+
+    The compiler sees that one: it knows that numbers of threads are not negative, not their block.
+    """
+    first = lanes if isinstance(lanes, int) else lanes.item(0)
+    low = low if smallest(lanes) == first else -NO_BOUND
+    return decided(op, low, high if largest(lanes) == first else NO_BOUND) is not None
 
 
 def truth(a: AffineInt) -> AffineInt | Unknown:

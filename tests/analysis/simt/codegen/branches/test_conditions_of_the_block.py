@@ -71,3 +71,16 @@ def test_conditions_that_may_become_one_leave_it_open(body: str) -> None:
 )
 def test_what_it_knows_and_what_no_iteration_changes_is_none(body: str) -> None:
     assert found(ITERATIONS + body) == ({16}, False)
+
+
+@pytest.mark.parametrize("limit", ["65 * t + i < 2000", "64 * t + i < 1920", "31 - t + i >= -20"])
+def test_a_branch_in_a_long_loop_stays_one(limit: str) -> None:
+    """64 times two words (SASS of nvcc 13.5.37); 38 LDS.64 were said, as all 30 threads go on."""
+    body = f"for (int i = 0; i < 64; i++) if ({limit}) {{ u[2 * t] += p[i * n]; u[2 * t + 1] += p[i]; }}"
+    found = accesses_of(
+        "__global__ void k(float *p, int n) {\n  __shared__ float u[64]; int t = threadIdx.x;\n"
+        f"  u[t] = p[t]; u[t + 30] = 1; __syncthreads();\n  {body}\n"
+        "  __syncthreads(); p[t] = u[t ^ 1];\n}\nvoid f(float *p) { k<<<1, 30>>>(p, 7); }\n"
+    )
+    here = [(a.kind, a.width_bytes, a.instructions) for a in found if a.span.line == 4]
+    assert here == [(kind, 4, 64) for kind in ("load", "store") * 2]
