@@ -15,7 +15,7 @@ from smemlint.analysis.simt.codegen.branches.branches_of_iterations import (
     Kept,
     branches_of_iterations,
 )
-from smemlint.analysis.simt.codegen.branches.same_conditions import branches_that_go_on
+from smemlint.analysis.simt.codegen.branches.same_conditions import Before, branches_that_go_on
 from smemlint.analysis.simt.codegen.filled_members import filled_by_members
 from smemlint.analysis.simt.codegen.held_parts import PartsRead
 from smemlint.analysis.simt.codegen.parts_read import block_reads, parts_of_parameter
@@ -42,7 +42,7 @@ class NodeFacts:
         filled: of assignments, variables whose members were given values one by one, and calls that
             return such a variable.
         sunk: of branches, the loads that sink into them.
-        going_on: branches on the condition of the one before them, and the other ways of both.
+        going_on: branches on the condition of the one before them.
         ending_ways: branches behind which nothing stands on a way of another one.
         overwriting: branches that change what was stored right before them.
         kept: branches that iterations go on with.
@@ -58,7 +58,7 @@ class NodeFacts:
     filled: set[ir.Node] = field(default_factory=set)
     sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
     without_jumps: dict[ir.Node, Sequence[ir.BlockItem]] = field(default_factory=dict)
-    going_on: dict[ir.Node, tuple[ir.Node, ...]] = field(default_factory=dict)
+    going_on: dict[ir.Node, Before] = field(default_factory=dict)
     ending_ways: set[ir.Node] = field(default_factory=set)
     overwriting: set[ir.Node] = field(default_factory=set)
     kept: dict[ir.Node, Kept] = field(default_factory=dict)

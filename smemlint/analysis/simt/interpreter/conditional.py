@@ -11,9 +11,17 @@ from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.comparisons import is_seen
-from smemlint.analysis.simt.domain.environment import Mask, is_any
+from smemlint.analysis.simt.domain.ctypes import PointerType
+from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any
 from smemlint.analysis.simt.domain.masking import chosen, is_staggered, truth_bounds
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value, hangs_on_null
+from smemlint.analysis.simt.domain.values import (
+    AffineInt,
+    Pointer,
+    Space,
+    Unknown,
+    Value,
+    hangs_on_null,
+)
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.joins import join
@@ -116,13 +124,27 @@ def goes_on(ev: Evaluator, node: ir.Node) -> bool:
     """Returns whether a branch becomes one with that before it; its way goes on if it does."""
     state = ev.state
     kept = state.node_facts.kept.get(node)
-    others = state.node_facts.going_on.get(node)
-    is_next = (others is not None and not any(leads_to_shared(ev, way) for way in others)) or (
+    before = state.node_facts.going_on.get(node)
+    is_next = (
+        before is not None
+        and not any(leads_to_shared(ev, way) for way in before.others)
+        and _is_register(state.lookup(before.assigned))
+    ) or (
         kept is not None
         and not kept.is_open
         and (kept.is_next or any(loop.copy for loop in state.loops[-kept.loops :]))
     )
     return is_next and state.trace.resume_way()
+
+
+def _is_register(assigned: object) -> bool:
+    """Returns whether what is assigned, or what it refers to, is a thread's own; nothing is."""
+    if not isinstance(assigned, Variable):
+        return True
+    known = assigned.object.cells.get(0)
+    if isinstance(assigned.type, PointerType) and isinstance(known, Pointer):
+        return known.object.space is Space.LOCAL
+    return assigned.object.space is Space.LOCAL
 
 
 def note_condition(

@@ -40,6 +40,43 @@ def test_neighbours_on_one_condition_are_one_branch(body: str) -> None:
     assert widths_of(body) == {8}
 
 
+OBJECTS = """
+struct P { float x, y; float2 v; float r[2]; };
+__global__ void __launch_bounds__(64) k(const float *q, float *p, P *o, unsigned n) {
+  __shared__ __align__(16) float s[512];
+  __shared__ P u;
+  for (int i = threadIdx.x; i < 512; i += 64) s[i] = q[i];
+  __syncthreads();
+  unsigned t = threadIdx.x;
+  P a; float r[4];
+  %s
+}
+"""
+OF_THREADS = ["a.x, a.y", "a.v.x, a.v.y", "r[0], r[1]", "a.r[0], a.r[1]", "P& b = a; b.x, b.y"]
+IN_MEMORY = [
+    "u.x, u.y",
+    "p[0], p[1]",
+    "p[2 * t], p[2 * t + 1]",
+    "o->x, o->y",
+    "P& b = o[t]; b.x, b.y",
+]
+
+
+@pytest.mark.parametrize(
+    ("places", "width"), [(p, 8) for p in OF_THREADS] + [(p, 4) for p in IN_MEMORY]
+)
+def test_what_a_branch_assigns_parts_it_from_the_next_if_it_is_in_memory(
+    places: str, width: int
+) -> None:
+    """Widths as in SASS of nvcc 13.5.37."""
+    declared, _, pair = places.rpartition(";")
+    one, other = pair.split(",")
+    body = f"{declared}; {one} = t < n ? s[2 * t] : 0; {other} = t < n ? s[2 * t + 1] : 0;"
+    found = accesses_of(OBJECTS % f"{body} p[t + 9] = {one}; p[t + 99] = {other};")
+    loads = [a for a in found if a.kind == "load" and a.array and a.array.name == "s"]
+    assert {a.width_bytes for a in loads} == {width}
+
+
 def test_four_neighbours_are_one_branch() -> None:
     names = enumerate("abde")
     assert widths_of(" ".join(f"if (t < n) {x} = s[4 * t + {i}];" for i, x in names)) == {16}
