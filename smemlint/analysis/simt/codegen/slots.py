@@ -10,7 +10,7 @@ from math import gcd
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import Scev, power_of_two, sum_of
+from smemlint.analysis.simt.domain.scev import Scev, factors_of, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
@@ -80,7 +80,7 @@ def largest_slot(width: int, offset: AffineInt, base: int) -> int:
         return most
     if not form.is_open:
         return slot_size(width, offset, base)
-    return max(min(most, form.alignment, power_of_two(base)), width)
+    return max(min(most, max(form.alignment, factors_of(form)), power_of_two(base)), width)
 
 
 def with_open_form(offset: AffineInt) -> AffineInt:

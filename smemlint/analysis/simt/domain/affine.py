@@ -20,6 +20,7 @@ from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare
 from smemlint.analysis.simt.domain.ctypes import I32, I64, IntType, common, promoted
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
 from smemlint.analysis.simt.domain.integer_scev import (
+    added_scev,
     converted_scev,
     product_scev,
     scev_of,
@@ -50,7 +51,7 @@ from smemlint.analysis.simt.domain.linear_forms import (
     with_form,
     wrapped,
 )
-from smemlint.analysis.simt.domain.scev import scaled, sum_of
+from smemlint.analysis.simt.domain.scev import scaled
 from smemlint.analysis.simt.domain.spelling import operation
 from smemlint.analysis.simt.domain.values import ADDRESS, AffineInt, Symbol, Unknown, depends_on
 from smemlint.reasons import ReasonCode
@@ -151,7 +152,7 @@ class AffineDomain:
         total = bounded(wrapped(added(a, b, sign, type)), self.symbol)
         if not self.tracks_forms:
             return total
-        form = sum_of(scev_of(a), scev_of(b)) if sign > 0 else subtracted_scev(a, b)
+        form = added_scev(a, b) if sign > 0 else subtracted_scev(a, b)
         return with_form(total, with_wrap(form, type, a, b))
 
     def multiply(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:

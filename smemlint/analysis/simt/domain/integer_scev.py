@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.scev import (
     Split,
     atom,
     difference,
+    merged,
     power_of_two,
     scaled,
     sum_of,
@@ -44,6 +45,33 @@ def scev_of(value: AffineInt) -> Scev:
     return form or CONSTANT
 
 
+def added_scev(a: AffineInt, b: AffineInt) -> Scev:
+    """Returns the form of `a + b`.
+
+    LLVM makes `t << 1` of `t + t`, and `t << 2` of `t + z` with z = 3 * t: `s[t + t]` and the next
+    element are one LDS.64. Of `l + t` with l = t + 2 * n, and with l = t + 2, they are two where l
+    is used once more, and one for some other sums: that is open (56 kernels, nvcc 13.5.37, sm_90).
+    """
+    found = multiple_scev(a, b)
+    if found is not None:
+        return found
+    x, y = scev_of(a), scev_of(b)
+    return merged(sum_of(x, y), x, y)
+
+
+def multiple_scev(a: AffineInt, b: AffineInt, sign: int = 1) -> Scev | None:
+    """Returns the form of `a + sign * b` where both are multiples of a number, and so is it."""
+    x, y = scev_of(a), scev_of(b)
+    if not x.terms or [key for key, _ in x.terms] != [key for key, _ in y.terms]:
+        return None
+    p, q = x.terms[0][1], y.terms[0][1]
+    is_one = scaled(x, q).terms == scaled(y, p).terms
+    if not is_one or not np.array_equal(np.multiply(a.base, q), np.multiply(b.base, p)):
+        return None
+    total = p + sign * q
+    return next((scaled(f, total // by) for f, by in ((x, p), (y, q)) if total % by == 0), None)
+
+
 def subtracted_scev(a: AffineInt, b: AffineInt) -> Scev:
     """Returns the form of `a - b`.
 
@@ -54,6 +82,9 @@ def subtracted_scev(a: AffineInt, b: AffineInt) -> Scev:
     """
     if _is_flipped(a, b):
         return replace(combined("^", b, a), is_mirrored=True)
+    multiple = multiple_scev(a, b, -1)
+    if multiple is not None:
+        return multiple
     form = difference(scev_of(a), scev_of(b), a.base if isinstance(a.base, int) else 1)
     rest = scev_of(b).split
     whole = rest.modulus if rest is not None and rest.is_quotient else 1

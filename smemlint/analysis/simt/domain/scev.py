@@ -103,6 +103,11 @@ def power_of_two(number: int) -> int:
     return bits & -bits
 
 
+def factors_of(form: Scev) -> int:
+    """Returns the power of two, at most 1024, that divides the factors of all atoms."""
+    return min((power_of_two(factor) for _, factor in form.terms), default=_MOST)
+
+
 def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
     """Returns the form of `a + b` or `a - b`."""
     if not b.terms:
@@ -162,11 +167,7 @@ def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
     form = sum_of(a, b, -1)
     if not b.terms:
         return form
-    kept = {key for key, _ in form.terms}
-    if any(key not in kept for key, _ in a.terms):  # the compiler may see what is left
-        least = min((power_of_two(factor) for _, factor in form.terms), default=_MOST)
-        is_open = form.is_open or least > form.alignment
-        form = replace(form, alignment=max(form.alignment, least), is_open=is_open)
+    form = merged(form, a, b)
     factors = {abs(factor) for _, factor in form.terms}
     common = power_of_two(factors.pop()) if len(factors) == 1 else 1
     if not a.terms:
@@ -182,6 +183,18 @@ def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
         elif is_joined or any(_may_be_factored(form, *each) for each in negated):
             form = replace(form, is_open=True)
     return replace(form, ptxas_alignment=min(form.ptxas_alignment, common))
+
+
+def merged(form: Scev, a: Scev, b: Scev) -> Scev:
+    """Returns the form of a sum or difference of which LLVM may see a factor that neither part has.
+
+    It does so of what is left where an atom is gone.
+    """
+    kept, least = {key for key, _ in form.terms}, factors_of(form)
+    if least <= form.alignment or {key for key, _ in a.terms}.isdisjoint(k for k, _ in b.terms):
+        return form
+    is_gone = any(key not in kept for key, _ in a.terms)
+    return replace(form, alignment=least if is_gone else form.alignment, is_open=True)
 
 
 def _may_be_factored(form: Scev, key: str, factor: int) -> bool:

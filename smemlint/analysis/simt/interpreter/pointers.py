@@ -17,7 +17,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.integer_scev import parted_scev, scev_of
+from smemlint.analysis.simt.domain.integer_scev import multiple_scev, parted_scev, scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
 from smemlint.analysis.simt.domain.scev import Scev, Shifted, divided_by, scaled, undivided
@@ -103,7 +103,8 @@ def summed_scev(ev: Evaluator, a: AffineInt, b: AffineInt, total: AffineInt) -> 
     if not ev.policy.tracks_scev or ev.state.trace.is_muted:
         return form
     x, y = scev_of(a), scev_of(b)
-    if (whole := undivided(x, y)) is not None:
+    whole = multiple_scev(a, b) or undivided(x, y)
+    if whole is not None:
         return whole
     for constant, other in ((a, y), (b, x)):
         if isinstance(constant.base, int) and not scev_of(constant).terms:
