@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import repeat
 from typing import TypeVar
 
+from smemlint.analysis.simt.calls.float_constants import as_constant
 from smemlint.analysis.simt.calls.operands import operand_of, operand_value
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -116,7 +117,8 @@ def _bind(
     if isinstance(type_, OpaqueType):
         type_ = type_of(converted)
     held = state.new_local(name, type_, state.key(node, name), converted)
-    return name, Variable(held, type_, constancy_of(ev, param, type_))
+    bound = Variable(held, type_, constancy_of(ev, param, type_))
+    return name, as_constant(ev, bound, operand.node)
 
 
 def _default(ev: Evaluator, init: ir.Node, ctype: CType) -> Operand:

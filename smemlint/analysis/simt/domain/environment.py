@@ -47,11 +47,17 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 @light_dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """A name bound to an object of a type; None of what is not known to be constant or not."""
+    """A name bound to an object of a type.
+
+    Attributes:
+        is_constant: None where that is not known.
+        number: of a floating-point constant that a literal initializes.
+    """
 
     object: Object
     type: CType
     is_constant: bool | None = None
+    number: float | None = None
 
 
 @dataclass(slots=True, eq=False)

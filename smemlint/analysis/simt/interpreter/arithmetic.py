@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import frexp
 
+from smemlint.analysis.simt.calls.float_constants import compared_constants
 from smemlint.analysis.simt.codegen.slow_paths import (
     conversion_path,
     integer_division_path,
@@ -62,7 +63,7 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
         return wandering_range(op, a, b) or operated_data(op, a, b) or propagated(a, b)
     if isinstance(number, FloatValue):
         if op in COMPARISONS:
-            return Unknown.because(
+            return compared_constants(ev, op, node) or Unknown.because(
                 ReasonCode.DATA, "a condition on a floating-point number", is_data=True
             )
         return number

@@ -17,6 +17,7 @@ from smemlint.analysis.simt.calls.construction import (
     with_extent,
     zero_value,
 )
+from smemlint.analysis.simt.calls.float_constants import as_constant
 from smemlint.analysis.simt.calls.packs import expanded_list
 from smemlint.analysis.simt.calls.unfollowed import (
     given_values,
@@ -102,7 +103,7 @@ def declare(ev: Evaluator, node: ir.Decl) -> None:
         value = _initial_value(ev, node.init, ctype)
         ctype = type_of(value) if not isinstance(value, Unknown) else ctype
     obj = state.new_local(node.name, ctype, state.key(node, node.name))
-    variable = Variable(obj, ctype, constancy_of(ev, node, ctype))
+    variable = as_constant(ev, Variable(obj, ctype, constancy_of(ev, node, ctype)), node.init)
     state.bind(node.name, variable)
     if value is not None:
         state.memory.write(obj, ORIGIN, ctype, convert(ev, value, ctype), state.mask)

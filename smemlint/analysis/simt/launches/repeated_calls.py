@@ -110,7 +110,7 @@ class _Keys:
                 offset = self._of_integer(place.offset)
                 return None if cells is None else (bound.type, place.object.type, offset, cells)
             cells = self._of_cells(bound.object.cells)
-            return None if cells is None else (bound.type, cells)
+            return None if cells is None else (bound.type, bound.number, cells)
         return None if isinstance(bound, Lazy) else self._of(bound)
 
     def of_object_without_numbers(self, place: Pointer) -> Hashable | None:
