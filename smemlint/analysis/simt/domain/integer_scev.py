@@ -498,8 +498,9 @@ def _remainder_scev(a: AffineInt, b: AffineInt, constant: int, *, signed: bool) 
     """Returns the form of `a % b`, which is `a - a / b * b` where no mask is made of it.
 
     Of `4 * t % 60` and `4 * t % 18` ptxas sees that 4 and 2 divide them, signed or not; nothing of
-    an int's remainder by 64, and of `4 * (t & 15) % 60`: LLVM compares and subtracts where it knows
-    that a number is less than twice as large, and leaves it where it is less (nvcc 13.5.37, sm_90).
+    an int's remainder by 64, in an array that is declared to be aligned LLVM does. Neither does of
+    `4 * (t & 15) % 60`: LLVM compares and subtracts where it knows that a number is less than twice
+    as large, and leaves it where it is less (nvcc 13.5.37, sm_90).
     """
     x, most = scev_of(a), _most_of(a)
     if most is not None and most < constant:
@@ -507,9 +508,9 @@ def _remainder_scev(a: AffineInt, b: AffineInt, constant: int, *, signed: bool) 
     is_natural = not signed or most is not None or _is_of_threads(a, x)
     is_mask = not constant & (constant - 1)
     is_masked = not signed or _has_few_bits(a, x)
-    is_seen = is_masked if is_mask else not _is_compared(a, constant)
-    aligned = min(x.alignment, power_of_two(constant)) if is_seen else 1
-    return combined("%", a, b, aligned, constant - 1 if is_natural else None)
+    aligned = 1 if _is_compared(a, constant) else min(x.alignment, power_of_two(constant))
+    form = combined("%", a, b, aligned, constant - 1 if is_natural else None)
+    return replace(form, ptxas_alignment=1) if is_mask and not is_masked else form
 
 
 def _most_of(value: AffineInt) -> int | None:

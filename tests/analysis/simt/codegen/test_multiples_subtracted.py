@@ -47,11 +47,11 @@ def test_a_shift_that_is_subtracted_is_open(index):
     assert _width("int", index) is None
 
 
-def _width(kind: str, index: str) -> int | None:
+def _width(kind: str, index: str, declared: str = "") -> int | None:
     """Returns the width of all stores; None where it is open."""
     stores = " ".join(f"s[d + {j}] = v[{j}];" for j in range(4))
     source = f"""__global__ void k(const float *g, int m) {{
-      __shared__ float s[8192];
+      __shared__ {declared}float s[8192];
       {kind} t = threadIdx.x, n = threadIdx.y, i = 4 * t, y = i / {18 if "18" in index else 60};
       float v[4];
       for (int j = 0; j < 4; ++j) v[j] = g[m * j + t];
@@ -65,3 +65,10 @@ def _width(kind: str, index: str) -> int | None:
         return None
     (width,) = {a.width_bytes for a in found}
     return width
+
+
+@pytest.mark.parametrize(("declared", "width"), [("__align__(16) ", 16), ("", 4)])
+def test_of_the_remainder_of_an_int_llvm_sees_the_alignment(declared, width):
+    """Four words behind `4 * t % 64`: LLVM has to know how the array is aligned, ptxas does not."""
+    for index in ("4 * t % 64", "t / 16 * 64 + t * 4 % 64", "t * 16 % 512"):
+        assert _width("int", index, declared) == width
