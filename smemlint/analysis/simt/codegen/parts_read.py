@@ -15,6 +15,7 @@ SASS of nvcc 13.0.88, sm_90, -O3, for a load of `float4` from shared memory:
 | the same, `f[0]`, and behind a condition that is not known the others | LDS.128 |
 | the same, `f[n]`, `for (i < n) f[i]`, `for (i < 4) f[i]`, three elements | LDS.128 |
 | the same, `for (i < 4) h[i] = 2 * f[i];`, `h[1]` | LDS |
+| `float f[4]; for (i < 4) f[i] = s[4 * t + i];`, `f[1]`, or `f[2] + f[3]` | LDS; LDS.64 |
 | `int4 v = s[t]; int *p = (int *)&v;`, `p[0]` | LDS |
 | `float4 v[2]; v[0] = s[t]; v[1] = s[t + 32];`, `v[0].x + v[1].y` | an LDS each |
 | `float f[8]; *(float4 *)f = s[t]; *(float4 *)(f + 4) = s[t + 32];`, `f[0] + f[5]` | an LDS each |

@@ -43,8 +43,9 @@ from smemlint.analysis.simt.domain.values import (
     offset_of,
 )
 from smemlint.analysis.simt.interpreter.conversions import convert
-from smemlint.analysis.simt.interpreter.pieces_read import has_constructor, pieces_read
+from smemlint.analysis.simt.interpreter.pieces_read import is_unread, pieces_read
 from smemlint.analysis.simt.interpreter.pointers import unsized
+from smemlint.analysis.simt.loops.bytes_of_places import has_constructor
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 from smemlint.hardware.arch import WORD
@@ -290,7 +291,7 @@ def record_access(
         pieces = read or pieces
         extra["may_part"] = is_open or extra.get("may_part", False)
         facts = ev.state.node_facts
-        if node in facts.unread:
+        if node in facts.unread or is_unread(ev, node):
             extra["issued"] = 0
         elif node in facts.undefined and not any(loop.is_run_time for loop in ev.state.loops):
             offset = _added_to_nothing(facts.undefined[node])
@@ -303,11 +304,8 @@ def record_access(
         is_made = (at, size) not in scalars_of(place.type)
         extends = None if is_extended and size == 2 else False
         extra.update(extends=extends, word=made_of if is_made else word)
-        moved = (
-            offset
-            if isinstance(offset, Unknown)
-            else ev.state.domain.add(offset, AffineInt(at, I64))
-        )
+        by = AffineInt(at, I64)
+        moved = offset if isinstance(offset, Unknown) else ev.state.domain.add(offset, by)
         emit_event(ev, kind, place.object, moved, size, node, volatile=place.volatile, **extra)
 
 

@@ -25,25 +25,28 @@ from itertools import groupby
 from operator import or_
 from typing import TypeAlias
 
-from smemlint.analysis.simt.codegen.held_parts import Copy, Held, PartsRead
+from smemlint.analysis.simt.codegen.held_parts import Copy, Held, PartsRead, is_number
 from smemlint.analysis.simt.codegen.llvm_vectorizer import pieces
 from smemlint.analysis.simt.codegen.part_reader import THIS
 from smemlint.analysis.simt.codegen.parts_read import parts_of_operand
-from smemlint.analysis.simt.codegen.places import Counter, Index, Place, Step
+from smemlint.analysis.simt.codegen.places import Place
 from smemlint.analysis.simt.domain.copies import scalars_of
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
-    ArrayType,
     CType,
     FloatType,
     IntType,
     RecordType,
     is_16_bit_float,
 )
-from smemlint.analysis.simt.domain.environment import Binding, Variable, content_of
-from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.loops.bytes_of_places import (
+    Part,
+    counts_now,
+    counts_of,
+    part_of,
+    parts_in_iterations,
+)
 from smemlint.analysis.simt.types.overloads import parameters_of, type_words
 from smemlint.frontend import ir
 from smemlint.hardware.arch import WIDEST_ACCESS, WORD
@@ -52,11 +55,7 @@ from smemlint.limits.budgets import MAX_PARTS_READ
 Bytes: TypeAlias = "tuple[int, int]"
 """The first byte of a scalar, and how many."""
 _OPERANDS = 2
-Part: TypeAlias = "tuple[int, int, CType]"
-"""Of a variable: the first byte, the one behind the last, and the type."""
 _Loaded: TypeAlias = "RecordType | IntType | FloatType"
-Counts: TypeAlias = "dict[str, int]"
-"""What loops count with in an iteration."""
 
 
 def pieces_read(ev: Evaluator, ctype: CType, node: ir.Node) -> tuple[list[tuple[int, int]], bool]:
@@ -87,6 +86,34 @@ def pieces_read(ev: Evaluator, ctype: CType, node: ir.Node) -> tuple[list[tuple[
     if min(sizes) < WORD and isinstance(ctype, RecordType) and not _is_in_words(ctype, max(sizes)):
         return _joined(ctype, scalars, read), is_open
     return _in_slots(read, min(align, WIDEST_ACCESS)), is_open
+
+
+def is_unread(ev: Evaluator, node: ir.Node) -> bool:
+    """Returns whether nothing reads the elements of an array that are made of a load this time.
+
+    Of `float f[4]; for (i < 4) f[i] = s[4 * t + i];`, `f[2]` there is one LDS (nvcc 13.5.37).
+
+    Args:
+        ev: the evaluator.
+        node: the expression that loads.
+    """
+    parts = ev.state.node_facts.read_of(node)
+    if parts is None:
+        return False
+    made = [(parts.held, parts.written)]
+    if not parts.written.steps and not parts.held.reads:
+        made = [(copy.held, copy.place) for copy in parts.held.copies]
+    return bool(made) and all(_is_element_unread(ev, held, place) for held, place in made)
+
+
+def _is_element_unread(ev: Evaluator, held: Held, place: Place) -> bool:
+    """Returns whether nothing reads a place, an element of numbers, as it is found this time."""
+    ctype = held.ctype
+    if not isinstance(ctype, ir.ArrayDecl) or not is_number(ctype) or place in held.reads:
+        return False
+    whole = ev.types.resolve(ctype)
+    now = part_of(ev, whole, place, counts_now(ev, place.counters)) if place.steps else None
+    return now is not None and not _Reads(ev, held, whole).of(held) & _mask([now])
 
 
 def _is_in_words(ctype: RecordType, largest: int) -> bool:
@@ -157,12 +184,12 @@ def _words_of_parts(
     """Returns the words that are read of a place; others may be if it is written twice."""
     held = parts.held
     whole = _type_of(ev, held, ctype)
-    now = _part(ev, whole, parts.written, _counts_now(ev, parts.written.counters))
-    begins = [now] if now is not None else _parts(ev, whole, parts.written)
+    now = part_of(ev, whole, parts.written, counts_now(ev, parts.written.counters))
+    begins = [now] if now is not None else parts_in_iterations(ev, whole, parts.written)
     read = _Reads(ev, held, whole).of(held)
     if parts.is_declared:
         for place in held.writes[1:]:
-            again = _parts(ev, whole, place)
+            again = parts_in_iterations(ev, whole, place)
             read |= _mask(again) if again else -1
     if not all(_holds(kind, end - begin, ctype) for begin, end, kind in begins):
         return [], False
@@ -172,7 +199,7 @@ def _words_of_parts(
     if not found or whole_read:
         return [], False
     is_open = any(each != found[0] for each in found) or parts.is_conditional(
-        lambda counter: bool(_counts(ev, (counter,)))
+        lambda counter: bool(counts_of(ev, (counter,)))
     )
     if not parts.is_declared:
         is_open |= sum(_meets(ev, whole, place, begins) for place in held.writes) > 1
@@ -246,7 +273,7 @@ class _Reads:
             return -1
         whole, mask = _type_of(self._ev, held, self._whole), 0
         for place in held.reads:
-            parts = _parts(self._ev, whole, place)
+            parts = parts_in_iterations(self._ev, whole, place)
             mask |= _mask(parts) if parts else -1
         return mask
 
@@ -254,8 +281,12 @@ class _Reads:
         """Yields what a copy moves, in one iteration after the other."""
         ev = self._ev
         whole, other = (_type_of(ev, each, self._whole) for each in (held, copy.held))
-        for counts in _counts(ev, (*copy.source.counters, *copy.place.counters)) or ({},):
-            yield copy, _part(ev, whole, copy.source, counts), _part(ev, other, copy.place, counts)
+        for counts in counts_of(ev, (*copy.source.counters, *copy.place.counters)) or ({},):
+            yield (
+                copy,
+                part_of(ev, whole, copy.source, counts),
+                part_of(ev, other, copy.place, counts),
+            )
 
     def _read_by(self, copy: Copy, source: Part | None, place: Part | None) -> int:
         """Returns the bytes of a source that are read of what is made of it."""
@@ -320,117 +351,5 @@ def _flows(
 
 def _meets(ev: Evaluator, whole: CType, place: Place, begins: Sequence[Part]) -> bool:
     """Returns whether a place may have bytes of others."""
-    parts = _parts(ev, whole, place)
+    parts = parts_in_iterations(ev, whole, place)
     return not parts or bool(_mask(parts) & _mask(begins))
-
-
-def _parts(ev: Evaluator, whole: CType, place: Place) -> list[Part]:
-    """Returns what a place means in one iteration after the other; none for not known."""
-    found = [_part(ev, whole, place, counts) for counts in _counts(ev, place.counters) or ()]
-    known = [each for each in found if each is not None]
-    return list(dict.fromkeys(known)) if len(known) == len(found) else []
-
-
-def _counts(ev: Evaluator, counters: Iterable[Counter]) -> list[Counts] | None:
-    """Returns what loops count with in each iteration; None where the compiler does not know."""
-    found: list[Counts] = [{}]
-    for counter in dict.fromkeys(counters):
-        grown: list[Counts] = []
-        for outer in found:
-            first, end, step = (
-                _number(ev, i, outer) for i in (counter.first, counter.end, counter.step)
-            )
-            if first is None or end is None or not step or step < 0:
-                return None
-            if (end - first) // step + len(grown) > MAX_PARTS_READ:
-                return None
-            grown += [outer | {counter.name: number} for number in range(first, end, step)]
-        found = grown
-    return found
-
-
-def _counts_now(ev: Evaluator, counters: Iterable[Counter]) -> Counts:
-    """Returns what loops count with in the iteration that is executed, where that is known."""
-    found = ((each.name, _known(ev.state.lookup(each.name))) for each in counters)
-    return {name: number for name, number in found if number is not None}
-
-
-def _known(binding: Binding | None) -> int | None:
-    """Returns the number that a name stands for, which the compiler knows, too."""
-    value = content_of(binding) if isinstance(binding, Variable) else binding
-    return value.constant if isinstance(value, AffineInt) and not scev_of(value).terms else None
-
-
-def _number(ev: Evaluator, index: Index | None, counts: Counts) -> int | None:
-    """Returns the constant that an index is; None where the compiler knows none."""
-    match index:
-        case (op, left, right):
-            a, b = _number(ev, left, counts), _number(ev, right, counts)
-            if a is None or b is None or (op == "/" and b <= 0):
-                return None
-            return a + b if op == "+" else a - b if op == "-" else a * b if op == "*" else a // b
-        case str() if index not in counts:
-            binding = ev.state.lookup(index)
-            is_constant = not isinstance(binding, Variable) or binding.is_constant
-            return _known(binding) if is_constant else None
-        case str():
-            return counts[index]
-    return index
-
-
-def _part(ev: Evaluator, whole: CType, place: Place, counts: Counts) -> Part | None:
-    """Returns the part that a place is of a variable; None where that is not known."""
-    begin, ctype, size = 0, whole, whole.size
-    for step in place.steps:
-        if step.is_number:
-            is_last = step is place.steps[-1]  # other arithmetic may undo a shift
-            at, left = (0, size) if is_last and step.shift else _of_number(ev, ctype, size, step)
-            ctype = ev.types.resolve(step.ctype) if step.ctype is not None else ctype
-        else:
-            moved = _step(ev, ctype, step, counts)
-            if moved is None:
-                return None
-            at, ctype = moved
-            left = ctype.size
-        begin, size = begin + at, left
-        if size <= 0 or begin < 0 or begin + size > whole.size:
-            return None
-    return begin, begin + size, ctype
-
-
-def _of_number(ev: Evaluator, ctype: CType, size: int, step: Step) -> Bytes:
-    """Returns where the bytes begin that another number is made of, and how many they are."""
-    if not isinstance(ctype, IntType):
-        return 0, size
-    if step.ctype is None:
-        return step.shift, size - step.shift
-    other = ev.types.resolve(step.ctype)
-    return 0, min(size, other.size) if isinstance(other, IntType) and other != BOOL else size
-
-
-def _step(ev: Evaluator, ctype: CType, step: Step, counts: Counts) -> tuple[int, CType] | None:
-    """Returns where the part begins that a step leads to, and its type."""
-    members = ctype.members if isinstance(ctype, RecordType) else ()
-    if step.member:
-        member = next((m for m in members if m.name == step.member and not m.behind), None)
-        return (member.offset, member.type) if member is not None else None
-    index = _number(ev, step.index, counts)
-    if index is None:
-        return None
-    if step.ctype is not None:
-        element = ev.types.resolve(step.ctype)
-    elif isinstance(ctype, ArrayType):
-        element = ctype.element
-    else:  # what braces initialize
-        is_known = 0 <= index < len(members) and not has_constructor(ev, ctype)
-        return (members[index].offset, members[index].type) if is_known else None
-    return index * element.size, element
-
-
-def has_constructor(ev: Evaluator, ctype: CType) -> bool:
-    """Returns whether a class has one: what its objects are made of is not modelled then."""
-    return (
-        isinstance(ctype, RecordType)
-        and ctype.record is not None
-        and any(ev.policy.functions(ev, ctype.name))
-    )
