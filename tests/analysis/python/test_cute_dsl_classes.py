@@ -141,3 +141,18 @@ def test_arithmetic_keeps_the_shape_of_a_tensor_of_pytorch(tmp_path):
     assert ways_with(tmp_path, text, "other.shape[1]") == [4]
     assert ways_with(tmp_path, text, "other.dtype.width // 2") == [16]
     assert ways_with(tmp_path, text + " + torch.rand(4)", "other.shape[1]") == []
+
+
+@pytest.mark.parametrize(
+    ("made", "pitch", "ways"),
+    [
+        ("np.random.uniform(0, 100, size=(6, 8))", "a.shape[1]", 8),
+        ("np.random.rand(6, 8).astype(np.float16)", "a.dtype.width", 16),
+        ("np.zeros((6, 8)).transpose()", "a.stride(1)", 8),
+        ("np.random.randn(2, 3)", "a.dtype.width // 8", 8),
+        ("torch.randint(0, 9, (4, 4))", "a.dtype.width // 4", 16),
+        ("torch.from_numpy(np.ones((4, 2), dtype=np.int32)).to(torch.int8)", "a.dtype.width", 8),
+    ],
+)
+def test_arrays_of_numpy_are_tensors(tmp_path, made, pitch, ways):
+    assert ways_with(tmp_path, f"import numpy as np\na = {made}", pitch) == [ways]

@@ -53,6 +53,8 @@ _SWAPPED: dict[type[ast.AST], type[ast.cmpop]] = {
 }
 _CONSTANTS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}
 """Of `cutlass.cute.arch`."""
+_HAVE_TYPES = ("cutlass", "torch", "numpy", "cute", "typing", "cutlass_dsl", "base_dsl")
+"""Modules whose members are element types, by the names of these."""
 _NUMBERS: dict[str, Value] = {
     f"math.{name}": getattr(math, name) for name in ("e", "inf", "pi", "tau")
 }
@@ -67,13 +69,14 @@ class DslModel(LibraryModel):
     def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
         """Returns an element type, a member of an imported module, or the name itself."""
         path = symbol.path
-        if path.startswith(("cutlass.", "torch.")):
+        if path.startswith(("cutlass.", "torch.", "numpy.")):
             if symbol.name in _CONSTANTS:
                 return _CONSTANTS[symbol.name]
             owner = path.split(".")[-2]
             found = (
                 dtype_named(symbol.name)
-                if owner in ("cutlass", "torch", "cute", "typing", "cutlass_dsl", "base_dsl")
+                if owner
+                in ("cutlass", "torch", "numpy", "cute", "typing", "cutlass_dsl", "base_dsl")
                 else None
             )
             return found or symbol

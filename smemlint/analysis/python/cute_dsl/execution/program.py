@@ -57,6 +57,8 @@ from smemlint.analysis.python.cute_dsl.execution.python_functions import (
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
+    FLOAT32,
+    FLOAT64,
     Cute,
     Namespace,
     Number,
@@ -296,8 +298,9 @@ class Program:
         if name == "ArgumentParser":
             self.parsers.append(command_lines.Parser())
             return self.parsers[-1]
-        if path.startswith("torch."):
-            return torch.torch_call(self._call(name, None, arguments, named, node), name)
+        if path.startswith(("torch.", "numpy.")):
+            usual = FLOAT32 if path.startswith("torch.") else FLOAT64
+            return torch.torch_call(self._call(name, None, arguments, named, node), name, usual)
         if path.startswith(_LIBRARIES):
             return self._library(interpreter, callee, arguments, named, node)
         self._leave(name, arguments, named, node)

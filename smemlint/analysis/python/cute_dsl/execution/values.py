@@ -30,6 +30,7 @@ DTYPES = {
 }  # fmt: skip
 """Types of `cutlass` -> bits; a Boolean is stored as a byte."""
 FLOAT32 = DType("Float32", 32)
+FLOAT64 = DType("Float64", 64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,9 @@ TORCH_TYPES = {
     "uint8": "Uint8", "bool": "Boolean", "float8_e4m3fn": "Float8E4M3FN",
     "float8_e5m2": "Float8E5M2", "float8_e8m0fnu": "Float8E8M0FNU",
 }  # fmt: skip
-_CONSTRUCTORS = frozenset(("empty", "zeros", "ones", "rand", "randn", "randint", "full"))
+_RANDOM = frozenset(("randint", "uniform", "normal"))
+"""Functions that are given a range or a distribution first."""
+_CONSTRUCTORS = _RANDOM | {"empty", "zeros", "ones", "rand", "randn", "random", "full"}
 _ELEMENTWISE = frozenset((
     "cos", "exp", "log", "neg", "relu", "rsqrt", "sigmoid", "sin", "sqrt", "tanh",
 ))  # fmt: skip
@@ -52,25 +54,29 @@ def dtype_named(name: str) -> DType | None:
     return DType(name, bits) if bits is not None else None
 
 
-def torch_call(call: Call, name: str) -> Value:
-    """Returns the result of a function of PyTorch."""
+def torch_call(call: Call, name: str, otherwise: DType = FLOAT32) -> Value:
+    """Returns the result of a function of PyTorch, or of NumPy.
+
+    Args:
+        call: the call.
+        name: of the function.
+        otherwise: the type of elements where the call does not name one.
+    """
     if name == "arange" and are_integers(call.given.positional) and call.given.positional:
         numbers = range(*call.given.positional[:3])  # type: ignore[arg-type]
         dtype = _torch_dtype(call.given.named.get("dtype"), dtype_named("int64"))
         return TorchTensor(dtype, (len(numbers),), (1,)) if numbers else UNKNOWN
     if name in _CONSTRUCTORS:
-        given: list[Value] = list(call.given.positional)
-        if name == "randint":
-            given = next(([g] for g in given if isinstance(g, tuple | list)), [])
-        if name == "full":
-            given = given[:1]
-        sizes = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
-        shape = integers(list(sizes) if not isinstance(sizes, tuple) else sizes)
+        shape = integers(_sizes(call, name))
         if not shape:
             return UNKNOWN
+        usual = dtype_named("int64") if name == "randint" else otherwise
         return TorchTensor(
-            _torch_dtype(call.given.named.get("dtype"), FLOAT32), shape, _packed(shape)
+            _torch_dtype(call.given.named.get("dtype"), usual), shape, _packed(shape)
         )
+    if name in ("from_numpy", "as_tensor", "ascontiguousarray") and call.given.positional:
+        held = call.given.positional[0]
+        return held if isinstance(held, TorchTensor) else UNKNOWN
     if name in _ELEMENTWISE and call.given.positional:
         return elementwise(call.given.positional[0], 1.0)
     if name.endswith("_like") and call.given.positional:
@@ -85,6 +91,18 @@ def torch_call(call: Call, name: str) -> Value:
     if name == "get_device_capability":
         return architecture(call.run.arch).capability
     return UNKNOWN
+
+
+def _sizes(call: Call, name: str) -> list[Value]:
+    """Returns the extents that a function is asked for: by place, or in a list."""
+    given: list[Value] = list(call.given.positional)
+    if "size" in call.given.named:
+        given = [call.given.named["size"]]
+    elif name in _RANDOM:
+        given = next(([g] for g in given if isinstance(g, tuple | list)), [])
+    elif name == "full":
+        given = given[:1]
+    return list(given[0]) if len(given) == 1 and isinstance(given[0], tuple | list) else given
 
 
 def elementwise(one: Value, other: Value) -> Value:
@@ -131,7 +149,7 @@ def torch_method(call: Call) -> Value:
             axes = list(range(len(tensor.shape)))
             axes[a], axes[b] = axes[b], axes[a]
             return _permuted(tensor, axes)
-        case "to" | "type":
+        case "to" | "type" | "astype":
             return replace(tensor, dtype=_converted(tensor, call))
         case "unsqueeze":
             at = given[0] if given and isinstance(given[0], int) else 0
