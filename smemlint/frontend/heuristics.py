@@ -309,16 +309,14 @@ def guessed_shapes(name: str, rank: int = 0) -> tuple[tuple[int, ...], ...]:
     """Returns two shapes that a parameter of so many modes may be; none where none is likely.
 
     `mma_tiler_mn`, `tile_shape_mnk` and `cta_tiler` are those of products of matrices, and of what
-    is computed by such. Clusters have one block or a pair.
+    is computed by such. Clusters have one block or a pair, and tiles one group of warps or two.
     """
     lower = name.lower()
     letters = lower.rpartition("_")[2]
     modes = "mnk"[: rank or (len(letters) if letters in ("mn", "mnk") else 0)]
-    if not modes or "layout" in lower:
-        return ()
-    if "cluster" in lower:
+    if modes and ("cluster" in lower or "atom_layout" in lower):
         return (1, 1, 1)[: len(modes)], (2, 1, 1)[: len(modes)]
-    is_tile = "tile" in lower
+    is_tile = modes and "tile" in lower and "layout" not in lower
     return tuple(tuple(_MODES[m][at] for m in modes) for at in (0, 1)) if is_tile else ()
 
 

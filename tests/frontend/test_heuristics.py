@@ -83,7 +83,7 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("head_dim", "num_threads", "N", "tile_m", "num_stages"), ("seed", "x", "scale"),
     ),
     heuristics.guessed_shapes: (
-        ("mma_tiler_mn", "tile_shape_mnk", "cluster_shape_mnk"), ("atom_layout_mnk", "tile", "mn"),
+        ("mma_tiler_mn", "atom_layout_mnk", "cluster_shape_mnk"), ("tile_layout_mnk", "tile", "mn"),
     ),
     heuristics.guessed_rows: (("N", "hidden_size"), ("head_dim", "rows")),
     heuristics.names_flag: (("is_causal", "has_bias", "use_mask"), ("island", "hash", "reuse_is")),

@@ -111,16 +111,27 @@ pairs.sort(key=lambda pair: pair[1])
     assert ways_with(tmp_path, text.replace("pair[1]", "unknown(pair)"), "pairs[0][1]") == []
 
 
-def test_a_field_of_a_struct_is_had_by_its_name(tmp_path):
+STRUCTS = {
+    "given": """
+    fields = {"s_" + n: cute.struct.MemRange[cutlass.Float32, 1024] for n in ("a", "b")}
+    Members = type("Members", (), {"__annotations__": fields})""",
+    "added": """
+    Members = type("Members", (), dict())
+    for n in ("a", "b"):
+        Members.__annotations__["s_" + n] = cute.struct.MemRange[cutlass.Float32, 1024]""",
+}
+
+
+@pytest.mark.parametrize("members", STRUCTS.values(), ids=STRUCTS)
+def test_a_field_of_a_struct_is_had_by_its_name(tmp_path, members):
     facts = facts_of(
         """
 @cute.kernel
 def kernel():
     tx, _, _ = cute.arch.thread_idx()
     smem = cutlass.utils.SmemAllocator()
-    fields = {"s_" + n: cute.struct.MemRange[cutlass.Float32, 1024] for n in ("a", "b")}
-    Storage = cute.struct(type("Storage", (), {"__annotations__": fields}))
-    storage = smem.allocate(Storage)
+    MEMBERS
+    storage = smem.allocate(cute.struct(Members))
     s = getattr(storage, "s_b").get_tensor(cute.make_layout((32, 32), stride=(8, 1)))
     x = s[tx, ...]
     y = s[..., 3][tx]
@@ -130,7 +141,7 @@ def host():
     kernel().launch(grid=[1, 1, 1], block=[32, 1, 1])
 
 host()
-""",
+""".replace("MEMBERS", members),
         tmp_path,
     )
     assert [a.ways for k in facts.kernels for a in k.accesses] == [8]

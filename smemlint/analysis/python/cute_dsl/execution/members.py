@@ -61,6 +61,8 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
             return Opaque(f"{owner.name}.{name}")
         case Architecture(capability=(major, minor)) if name in ("major", "minor"):
             return major if name == "major" else minor
+        case Class() if name == "__annotations__" and not _has_annotations(owner):
+            return owner.members.setdefault(name, {})
         case Class() if name == "__dict__":
             return dict(owner.members.items())
         case Namespace() | TmaInfo():
@@ -75,6 +77,11 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
         ):
             return Opaque(name)
     return Method(owner, name)
+
+
+def _has_annotations(owner: Class) -> bool:
+    """Returns whether the body of a class annotates members, which are not followed."""
+    return any(isinstance(statement, ast.AnnAssign) for statement in owner.node.body)
 
 
 def _of_payload(run: Execution, payload: object, name: str) -> Value | None:
