@@ -396,6 +396,14 @@ def test_a_file_that_a_module_opens_is_read(tmp_path, monkeypatch) -> None:
     assert _stores(text) == {(3, 4.0, (64, 1, 1))}
 
 
+@pytest.mark.parametrize("name", ["", "package/"])
+def test_a_folder_is_no_file_that_a_module_opens(name, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "package").mkdir()
+    text = f"{_PYCUDA}def build(name='{name}'):\n    return SourceModule(open(name).read())\n"
+    assert [code for _, code in _notes(text)] == ["not-modelled"]
+
+
 @pytest.mark.parametrize(
     "code",
     [

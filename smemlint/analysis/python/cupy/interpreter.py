@@ -295,6 +295,8 @@ class Files:
 
     def read(self, home: PythonText, path: str) -> MappedText | None:
         """See `model.Program`."""
+        if not posixpath.basename(path):
+            return None  # a folder
         for full in _places(home.path, path):
             self.dependencies[full] = None
             if home.sandbox.stamp(full) is not None:
