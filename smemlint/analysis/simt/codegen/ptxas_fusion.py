@@ -25,6 +25,7 @@ from itertools import chain
 
 from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
 from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads, mark_open_stores
+from smemlint.analysis.simt.codegen.loop_stores import promoted
 from smemlint.analysis.simt.codegen.slots import (
     SLOT,
     elements_by_slot,
@@ -60,7 +61,7 @@ def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
         trace: accesses and fences.
         bases: identity of a shared object -> its offset in the block's shared memory.
     """
-    regions = list(_regions(vectorized(forwarded(trace.items)), bases))
+    regions = list(_regions(vectorized(forwarded(promoted(trace.items))), bases))
     for blocks in regions:
         mark_open_loads(blocks, bases)
     instructions = _in_order(regions)

@@ -201,7 +201,8 @@ class _Registers:
         self._hoist()
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
-                is_loaded = access.is_asked_for and is_in_each_iteration(access.event, entry)
+                is_load = access.event.kind is AccessKind.LOAD and access.is_asked_for
+                is_loaded = is_load and is_in_each_iteration(access.event, entry)
                 if key not in kept and (not is_loaded or access.depth > len(self._kept)):
                     del accesses[key]
                 access.is_of_before, access.is_asked_for = True, False

@@ -159,7 +159,8 @@ class Fence:
 
     def covers(self, kind: str, depth: int) -> bool:
         """Returns whether a fence right behind this one would say nothing more."""
-        return self.kind == "barrier" or (self.kind, self.depth) == (kind, depth)
+        is_memory_reloaded = self.kind == "barrier" and kind != "loop"
+        return is_memory_reloaded or (self.kind, self.depth) == (kind, depth)
 
     @property
     def parts_loop(self) -> bool:
@@ -342,10 +343,12 @@ class Trace:
         for position in sorted(positions, reverse=True):
             self.items.insert(position, Fence("iteration", entry))
 
-    def enclose(self, position: int, entry: LoopEntry) -> None:
+    def enclose(self, position: int, entry: LoopEntry, effects: int) -> None:
         """Marks what was recorded from a position on as a loop that stays one."""
         if not self._muted:
-            self.items.insert(position, Fence("iteration", entry, begins=True))
+            has_effects = self.effects > effects
+            begin = Fence("iteration", entry, begins=True, has_effects=has_effects)
+            self.items.insert(position, begin)
             self.items.append(Fence("block", entry))
 
     def guard(self, position: int, *, runs: bool) -> None:

@@ -129,7 +129,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
     """Runs the body once and the header to its end, for what the iterations cost."""
     state = ev.state
     loop = begun(ev, parts.node)
-    entry, begin = state.mask, len(state.trace.items)
+    entry, begin, met = state.mask, len(state.trace.items), state.trace.effects
     before = state.costs()
     state.loops.append(loop)
     trips = cost = 0
@@ -160,7 +160,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
     cost = loop.cost + cost * max(trips - 1, 0)
     together = in_one_block(ev, parts, trips, None, cost, is_constant)
     if not is_constant or (trips > together and _loads_in_each(ev, loop, parts)):
-        state.trace.enclose(begin, state.loop_entry())  # it stays a loop, in blocks of its own
+        state.trace.enclose(begin, state.loop_entry(), met)  # it stays a loop, in blocks of its own
     elif trips > together:
         state.trace.part(SlowPath.BRANCH)  # of LLVM; ptxas may know that it ends
     state.count(max(trips, 1), before)

@@ -36,6 +36,7 @@ def execute_blocks(ev: Evaluator, asked: Iterations) -> None:
     state, entry, together = ev.state, ev.state.loop_entry(), asked.together or 1
     asked = replace(asked, around=entry)
     begin, is_general = len(state.trace.items), False
+    effects = state.trace.effects
     for size in (together, 2 * together):
         blocks = ((asked.foreseen or 0) - asked.done) // size
         if blocks < REPEATED:
@@ -60,7 +61,7 @@ def execute_blocks(ev: Evaluator, asked: Iterations) -> None:
             state.trace.fence("iteration", entry)
         done += execute_iterations(ev, asked).count
     if done > together:  # a loop that stays one is in blocks of its own
-        state.trace.enclose(begin, entry)
+        state.trace.enclose(begin, entry, effects)
 
 
 def _execute_representative(

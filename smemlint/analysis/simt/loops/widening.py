@@ -19,7 +19,7 @@ from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, content_of, is_any, kept
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.trace import Event, Fence
+from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -147,6 +147,7 @@ def execute_widened(ev: Evaluator, parts: LoopParts, *, is_uniform: bool) -> Non
     is_tentative = state.tried_loops > 0 and not ev.policy.tracks_scev  # it is run again, and kept
     broken, gone = len(loop.breaks.jumps), state.none_active()
     with _entered(ev, parts, is_uniform=is_uniform):
+        entry = state.loop_entry()  # before anything is assumed in the loop
         for attempt in range(MAX_WIDENINGS):
             del loop.breaks.jumps[broken:]
             is_dry = not (is_kept if attempt else is_tried)
@@ -168,7 +169,7 @@ def execute_widened(ev: Evaluator, parts: LoopParts, *, is_uniform: bool) -> Non
             del loop.breaks.jumps[broken:]
             moves_pointers = any(isinstance(value, Pointer) for _, _, value in forms.values())
             _note_counter(loop, forms, trip)
-            _execute_general(ev, parts, trip, moves_pointers=moves_pointers)
+            _execute_general(ev, parts, trip, entry, moves_pointers=moves_pointers)
             gone = mask & ~(state.mask | loop.broken)
         state.memory.replay(forms.values())
     if not (is_uniform and loop.breaks.is_uniform):
@@ -187,7 +188,7 @@ def _note_counter(loop: Loop, forms: Forms, trip: AffineInt) -> None:
 
 
 def _execute_general(
-    ev: Evaluator, parts: LoopParts, trip: AffineInt, *, moves_pointers: bool
+    ev: Evaluator, parts: LoopParts, trip: AffineInt, entry: LoopEntry, *, moves_pointers: bool
 ) -> None:
     """Records the accesses of the iteration that stands for all, as a block of its own.
 
@@ -195,16 +196,17 @@ def _execute_general(
         ev: the evaluator.
         parts: of the loop.
         trip: the number of the iteration.
+        entry: how the loop is entered.
         moves_pointers: its text advances pointers.
     """
     state, loop = ev.state, ev.state.loops[-1]
-    state.trace.fence("loop", depth=state.open_loops)
+    state.trace.fence("loop", entry, state.open_loops)
     begin, before, effects = len(state.trace.items), loop.cost, state.trace.effects
     execute_iteration(ev, "", parts, loop)
     cost = loop.cost - before
-    entry = state.trace.items[begin - 1] if begin else None
-    if isinstance(entry, Fence):
-        entry.has_effects |= state.trace.effects > effects
+    head = state.trace.items[begin - 1] if begin else None
+    if isinstance(head, Fence):
+        head.has_effects |= state.trace.effects > effects
     if not loop.is_left_openly:
         items = _in_one_block(ev, parts.body, state.trace.items[begin:])
         is_rolled = tests_indices(parts.node) or not is_countable(ev, parts)

@@ -355,23 +355,36 @@ class ArmCosts:
 
     def _method(self, base: ir.Node, name: str) -> Cost:
         ctype = self._type(base)
-        is_read = isinstance(ctype, RecordType) and ctype.record is not None
-        return self._of_functions(name, ctype) if is_read else _OPEN
+        place = self._place(base)
+        in_memory = place is not None and place.is_memory is True
+        if not isinstance(ctype, RecordType) or ctype.record is None:
+            return _LOAD if in_memory else _OPEN  # of the object, whatever it does
+        return self._of_functions(name, ctype, in_memory=in_memory)
 
-    def _of_functions(self, name: str, record: CType | None = None) -> Cost:
+    def _of_functions(
+        self, name: str, record: CType | None = None, *, in_memory: bool = False
+    ) -> Cost:
         """Returns what a call costs of a function of a name; open where they differ in that."""
         if self.depth >= _MAX_DEPTH:
             return _OPEN
         owner = record if isinstance(record, RecordType) else None
         functions = self.unit.functions_named(name)
         meant = [f for f in functions if f.record == (owner.name if owner else None)]
-        found = [body_cost(self.unit, f, owner, self.depth + 1) for f in meant]
+        depth = self.depth + 1
+        found = [body_cost(self.unit, f, owner, depth, in_memory=in_memory) for f in meant]
         if not found or any(cost.is_block is not found[0].is_block for cost in found):
             return _OPEN
         return max(found, key=lambda cost: (cost.is_open, cost.instructions))
 
 
-def body_cost(unit: Unit, function: Function, record: RecordType | None, depth: int = 0) -> Cost:
+def body_cost(
+    unit: Unit,
+    function: Function,
+    record: RecordType | None,
+    depth: int = 0,
+    *,
+    in_memory: bool = False,
+) -> Cost:
     """Returns what the body of a function costs that is inlined.
 
     Args:
@@ -379,14 +392,17 @@ def body_cost(unit: Unit, function: Function, record: RecordType | None, depth: 
         function: a function or method.
         record: the class of the object that a method works on.
         depth: calls around.
+        in_memory: that object lies outside of registers.
     """
     tree = function.parse().tree
     if tree is None or function.parse().dropped:
         return _OPEN
-    return ArmCosts(unit, names_of(function, record), depth).of_body(tree.body)
+    return ArmCosts(unit, names_of(function, record, in_memory=in_memory), depth).of_body(tree.body)
 
 
-def names_of(function: Function, record: RecordType | None = None) -> Names:
+def names_of(
+    function: Function, record: RecordType | None = None, *, in_memory: bool = False
+) -> Names:
     """Returns what names mean in a function, by its declarations and the members of a class."""
     tree = function.parse().tree
     nodes = () if tree is None else (*parameters_of(tree), *tree.body.walk())
@@ -396,7 +412,7 @@ def names_of(function: Function, record: RecordType | None = None) -> Names:
         if name in declared:
             return _declared(declared[name])
         member = record.member(name) if record is not None else None
-        return Name(member.type) if member is not None else None
+        return Name(member.type, in_memory) if member is not None else None
 
     return names
 

@@ -78,3 +78,37 @@ def test_cheap_arithmetic_under_an_if_becomes_a_select() -> None:
 def test_a_load_under_an_if_parts_stores() -> None:
     body = "float w = 0; if (t + i < n) w = in[t + i]; s[t * 4 + i] = w;"
     assert store(f"{LOOP} {{ {body} }}") == (4, 4.0)
+
+
+OBJECTS = """
+struct C {
+  float re, im;
+  __device__ float real() const { return re; }
+  __device__ float imag() const { return im; }
+};
+__global__ void k(const CLASS *v, float *out, int n) {
+  __shared__ float2 s[1024];
+  int t = threadIdx.x, r = t * 32 % 1024;
+  DECLARATION
+  s[r].x = t < n ? OBJECT.real() : 0.0f;
+  s[r].y = t < n ? OBJECT.imag() : 0.0f;
+  __syncthreads();
+  out[t] = s[t].x + s[t].y;
+}
+void f(float *p, int n) { k<<<1, 256>>>((CLASS *)p, p, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("class_", "declaration", "object_", "expected"),
+    [
+        ("C", "", "v[t]", [(4, 8), (4, 8)]),  # STS, STS (nvcc 13.5.37)
+        ("other::complex<float>", "", "v[t]", [(4, 8), (4, 8)]),  # thrust's: STS, STS
+        ("C", "C c = v[t];", "c", [(8, 8)]),  # STS.64
+    ],
+)
+def test_a_method_of_an_object_in_memory_loads(class_, declaration, object_, expected):
+    source = OBJECTS.replace("CLASS", class_).replace("OBJECT", object_)
+    found = accesses_of(source.replace("DECLARATION", declaration))
+    stores = [a for a in found if a.kind is AccessKind.STORE and a.instructions]
+    assert [(a.width_bytes, a.instructions) for a in stores] == expected
