@@ -23,6 +23,8 @@ LAYERS = (
 """A module imports from its own layer and from those before it."""
 MAX_DEPTH = 3
 MAX_MODULES = 25
+MAX_LINES, MAX_FUNCTION_LINES = 450, 60
+"""Of a module that is more than a table of constants; of a function with its docstring."""
 
 
 @cache
@@ -140,6 +142,18 @@ def test_folders_and_modules_are_small() -> None:
     for folder in (p for p in PACKAGE.rglob("*") if p.is_dir()):
         names = [p.name for p in folder.glob("*.py") if p.name != "__init__.py"]
         assert len(names) <= MAX_MODULES, folder
+
+
+def test_modules_and_functions_are_short() -> None:
+    long = []
+    for path in (*PACKAGE.rglob("*.py"), *(ROOT / "rules").rglob("rule.py")):
+        functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef)]
+        lengths = [(f.name, (f.end_lineno or 0) - f.lineno + 1) for f in functions]
+        long += [(path, name, n) for name, n in lengths if n > MAX_FUNCTION_LINES]
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if functions and lines > MAX_LINES:
+            long.append((path, "", lines))
+    assert long == []
 
 
 def test_the_document_shows_the_tree_as_it_is() -> None:

@@ -5,7 +5,7 @@ import ast
 import pytest
 from test_cute_dsl_kernels import facts_of, ways
 
-from smemlint.analysis.python.cute_dsl.execution.outside.guesses import declared_types
+from smemlint.analysis.python.cute_dsl.execution.outside.declared_types import declared_types
 from smemlint.facts import AccessKind, Certainty
 from smemlint.frontend.heuristics import guessed_extents
 from smemlint.frontend.python.python_source import PythonText

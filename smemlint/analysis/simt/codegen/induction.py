@@ -123,25 +123,14 @@ def mark_induction_pointers(
                 item.offset = _with_form(item.offset, form)
     known = {} if known is None else known
     if stays_a_loop(pragma) or together > 1:
-        together = 1 if stays_a_loop(pragma) else together
-        _mark_pointers(
-            items,
-            atoms,
-            known,
-            together,
-            is_sure=is_left is not None,
-            is_constant=is_from_constant,
-            around=around,
-        )
+        together, is_sure = 1 if stays_a_loop(pragma) else together, is_left is not None
     elif is_left is not False and not holds_loops(items):
-        _mark_pointers(
-            items,
-            atoms,
-            known,
-            is_sure=is_left is True,
-            is_constant=is_from_constant,
-            around=around,
-        )
+        is_sure = is_left is True
+    else:
+        return
+    _mark_pointers(
+        items, atoms, known, together, is_sure=is_sure, is_constant=is_from_constant, around=around
+    )
 
 
 def mark_run_time_pointers(

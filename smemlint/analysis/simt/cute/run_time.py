@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from smemlint.analysis.simt.domain.affine import AffineDomain
+from smemlint.analysis.simt.domain.bitwise_scev import operated_scev
 from smemlint.analysis.simt.domain.ctypes import I64, U64, IntType, StaticIntType
-from smemlint.analysis.simt.domain.integer_scev import operated_scev, scev_of
+from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.linear_forms import ByResidue, by_residue
 from smemlint.analysis.simt.domain.scev import (
     CONSTANT,

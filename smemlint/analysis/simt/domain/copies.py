@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
@@ -50,6 +50,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_16_bit_float,
 )
 from smemlint.hardware.arch import WIDEST_ACCESS
+from smemlint.limits.budgets import MAX_SCATTER
 
 _WORD = 4
 _HALF = 2
@@ -185,3 +186,35 @@ def _is_union(ctype: RecordType) -> bool:
     """Returns whether members share bytes: such a class is copied as its author says."""
     offsets = [member.offset for member in ctype.members if member.type.size]
     return len(set(offsets)) < len(offsets)
+
+
+def scalar_members(ctype: RecordType, name: str = "") -> list[tuple[str, int, CType]]:
+    """Returns name, offset in bytes and type of the scalars of a struct, arrays left out.
+
+    Of members that share bytes the first counts. Empty where there are too many to follow.
+
+    Args:
+        ctype: the struct.
+        name: of the object.
+    """
+    found: dict[int, tuple[str, int, CType]] = {}
+    for index, (inner, at, member) in enumerate(islice(_members(ctype, name, 0), MAX_SCATTER + 1)):
+        if index == MAX_SCATTER:
+            return []
+        found.setdefault(at, (inner, at, member))
+    return list(found.values())
+
+
+def _members(ctype: RecordType, name: str, at: int) -> Iterator[tuple[str, int, CType]]:
+    for member in ctype.members:
+        inner = f"{name}.{member.name}" if member.name else name
+        if isinstance(member.type, RecordType) and member.type.members:
+            yield from _members(member.type, inner, at + member.offset)
+        elif not isinstance(member.type, ArrayType):
+            yield inner, at + member.offset, member.type
+
+
+def word_of(ctype: RecordType) -> int:
+    """Returns the bytes of each member of a class of equal words; 0 for all others."""
+    sizes = {m.type.size if isinstance(m.type, IntType | FloatType) else 0 for m in ctype.members}
+    return sizes.pop() if len(sizes) == 1 else 0

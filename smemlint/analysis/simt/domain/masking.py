@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from smemlint.analysis.simt.domain.ctypes import BOOL
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.unknown_offset import one_or_other
 from smemlint.analysis.simt.domain.values import (
+    GIVEN,
+    NOT_GIVEN,
     AffineInt,
     Aggregate,
     Cute,
@@ -21,6 +24,8 @@ from smemlint.analysis.simt.domain.values import (
     Symbol,
     Unknown,
     Value,
+    hangs_on_null,
+    number,
 )
 from smemlint.limits.budgets import MAX_UNKNOWNS_OF_LANES
 from smemlint.reasons import ReasonCode
@@ -105,6 +110,13 @@ def propagated(a: Value, b: Value) -> Unknown:
     uniform = getattr(a, "is_uniform", False) and getattr(b, "is_uniform", False)
     data = unknown.is_data or (isinstance(b, Unknown) and b.is_data)
     return Unknown(unknown.reason, data, uniform, unknown.split)
+
+
+def opposite(value: AffineInt) -> AffineInt:
+    """Returns the opposite of a condition that is known for all threads."""
+    if hangs_on_null(value):
+        return NOT_GIVEN if value is GIVEN else GIVEN
+    return number(0 if value.constant else 1, BOOL)
 
 
 def negated(value: Unknown) -> Unknown:

@@ -438,13 +438,6 @@ def hangs_on_null(value: Value) -> bool:
     return value is GIVEN or value is NOT_GIVEN
 
 
-def opposite(value: AffineInt) -> AffineInt:
-    """Returns the opposite of a condition that is known for all threads."""
-    if hangs_on_null(value):
-        return NOT_GIVEN if value is GIVEN else GIVEN
-    return number(0 if value.constant else 1, BOOL)
-
-
 def offset_of(value: int) -> AffineInt:
     """Returns a byte offset."""
     return AffineInt(value, I64)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.simt.calls.inlined_calls import callers_of, opened_call
-from smemlint.analysis.simt.domain.copies import copied_pieces, has_padding, scalars_of
+from smemlint.analysis.simt.domain.copies import (
+    copied_pieces,
+    has_padding,
+    scalar_members,
+    scalars_of,
+    word_of,
+)
 from smemlint.analysis.simt.domain.ctypes import (
     BF16,
     I64,
@@ -24,7 +30,6 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.data_lanes import lanes_of_any_data
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, converted, one_for_a_warp
 from smemlint.analysis.simt.domain.environment import LValue, is_any
-from smemlint.analysis.simt.domain.scalar_members import scalar_members
 from smemlint.analysis.simt.domain.swizzled import declared_use, swizzled
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
@@ -318,7 +323,7 @@ def _pieces_of_record(
 ) -> list[tuple[int, int]]:
     """Returns the bytes that move at once when an object is copied; adds what an event tells."""
     is_load = kind is AccessKind.LOAD
-    extra["word"] = _word_of(ctype)
+    extra["word"] = word_of(ctype)
     if source is not None and (
         ir.names_place(source) or isinstance(source, ir.Cast | ir.TernaryOp)
     ):
@@ -349,12 +354,6 @@ def _may_be_extended(ctype: CType) -> bool:
 def _added_to_nothing(name: str) -> Unknown:
     text = f"`{name}` is added to but never given a value: the compiler may delete the sum"
     return Unknown.because(ReasonCode.NO_VALUE, text)
-
-
-def _word_of(ctype: RecordType) -> int:
-    """Returns the bytes of each member of a class of equal words; 0 for all others."""
-    sizes = {m.type.size if isinstance(m.type, IntType | FloatType) else 0 for m in ctype.members}
-    return sizes.pop() if len(sizes) == 1 else 0
 
 
 def emit_event(

@@ -11,12 +11,12 @@ from smemlint.analysis.simt.codegen.slow_paths import (
     quotient_path,
 )
 from smemlint.analysis.simt.codegen.unroll import DIVISION
+from smemlint.analysis.simt.domain.bitwise_scev import bits_of_sum, operated_scev
 from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare, wandering_range
 from smemlint.analysis.simt.domain.ctypes import I64, common
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
-from smemlint.analysis.simt.domain.integer_scev import bits_of_sum, operated_scev
 from smemlint.analysis.simt.domain.linear_forms import is_plain
-from smemlint.analysis.simt.domain.masking import negated, propagated
+from smemlint.analysis.simt.domain.masking import negated, opposite, propagated
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -24,7 +24,6 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Unknown,
     Value,
-    opposite,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import compared

@@ -28,6 +28,7 @@ from smemlint.analysis.simt.domain.masking import (
     is_staggered,
     lane_predicate,
     negated,
+    opposite,
     propagated,
     truth_bounds,
 )
@@ -42,7 +43,6 @@ from smemlint.analysis.simt.domain.values import (
     Value,
     hangs_on_null,
     number,
-    opposite,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from smemlint.analysis.simt.codegen.slots import position_of
 from smemlint.analysis.simt.domain import data_ranges
+from smemlint.analysis.simt.domain.bitwise_scev import parted_scev
 from smemlint.analysis.simt.domain.ctypes import (
     I8,
     I32,
@@ -17,7 +18,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.integer_scev import multiple_scev, parted_scev, scev_of
+from smemlint.analysis.simt.domain.integer_scev import multiple_scev, scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
 from smemlint.analysis.simt.domain.scev import Scev, Shifted, divided_by, scaled, undivided

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import lcm
 
+from smemlint.analysis.simt.domain.copies import scalar_members
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     IntType,
@@ -15,7 +16,6 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
 )
 from smemlint.analysis.simt.domain.environment import Binding, Scope, Variable
-from smemlint.analysis.simt.domain.scalar_members import scalar_members
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     ORIGIN,

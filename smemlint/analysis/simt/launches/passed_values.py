@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from smemlint.analysis.simt.calls.operands import operand_value
+from smemlint.analysis.simt.domain.copies import scalar_members
 from smemlint.analysis.simt.domain.ctypes import CType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Operand, Scope
-from smemlint.analysis.simt.domain.scalar_members import scalar_members
 from smemlint.analysis.simt.domain.values import (
     ORIGIN,
     AffineInt,

@@ -130,12 +130,10 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         _execute_planned(ev, parts, plan, _carried_now(state, plan), foreseen)
         return
     tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
-    frame = state.frame
+    frame, planned, mark = state.frame, set(state.loop_plans), state.sums.mark()
     mask, returned, left = state.mask, len(frame.returns), len(frame.pending.jumps)
-    size, events = len(state.trace.items), state.trace.events
-    costs, mark = state.costs(), state.sums.mark()
+    size, events, costs = len(state.trace.items), state.trace.events, state.costs()
     state.memory.begin()
-    planned = set(state.loop_plans)
     is_from_constant = begins_at_constant(ev, node, parts.step)
     chunk = chunk_of(ev, parts) if foreseen != 0 else None
     trial = execute_iterations(ev, Iterations(parts, None, {}, tried, foreseen))
@@ -146,13 +144,12 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     is_parted = was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:])
     if is_parted or layout is Layout.APART:
         together = 1  # nothing fuses from one iteration to the next
-    runs = parts.first or (trips > 0 and _hangs_on_counters(ev, parts))
     plan = state.loop_plans[node] = LoopPlan(
         together,
         is_counted=not trial.is_constant,
         is_from_constant=is_from_constant,
         is_uncountable=not trial.is_constant and not is_countable(ev, parts),
-        surely_runs=runs,
+        surely_runs=parts.first or (trips > 0 and _hangs_on_counters(ev, parts)),
         constant=foreseen if trial.is_constant else None,
         is_first_apart=layout is Layout.FIRST,
     )
@@ -167,9 +164,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     is_open = layout is Layout.OPEN
     if is_open or (foreseen is not None and not _is_settled(node, trial, foreseen)):
         plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips, trial.cost)
-        expected = foreseen or trips
-        cost = trial.cost * expected // max(trips, 1)
-        plan.may_part = is_open or is_close(together, expected, cost)
+        plan.may_part = is_open or _may_be_parted(trial, together, foreseen or trips)
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
@@ -179,6 +174,11 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
     plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
     _execute_planned(ev, parts, plan, carried, foreseen)
+
+
+def _may_be_parted(trial: Trips, together: int, expected: int) -> bool:
+    """Returns whether what so many iterations cost leaves open how many are put together."""
+    return is_close(together, expected, trial.cost * expected // max(trial.count, 1))
 
 
 def _carried_by(ends: UndoLog, trips: int) -> Carried:

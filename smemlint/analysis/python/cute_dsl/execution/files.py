@@ -33,6 +33,7 @@ from smemlint.analysis.python.cute_dsl.execution.outside.agreement import (
     settled_in,
 )
 from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
+from smemlint.analysis.python.cute_dsl.execution.outside.declared_types import declared_types
 from smemlint.analysis.python.cute_dsl.execution.outside.entries import (
     Entry,
     assumptions_of,
@@ -276,7 +277,7 @@ class _File:
     @cached_property
     def _types(self) -> list[DType]:
         """The element types that are guessed."""
-        return guesses.declared_types(self.text.tree) or [guesses.HALF]
+        return declared_types(self.text.tree) or [guesses.HALF]
 
     def _first_guess(self, dtype: DType) -> Guess:
         return Guess(dtype=dtype, defaults=lambda: self._callers.defaults)

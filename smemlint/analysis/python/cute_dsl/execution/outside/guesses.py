@@ -10,11 +10,10 @@ import ast
 import builtins
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from smemlint.analysis.python.cute_dsl.execution.libraries.dlpack import ALIGNMENT
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
-from smemlint.analysis.python.cute_dsl.execution.libraries.torch import dtype_named
+from smemlint.analysis.python.cute_dsl.execution.outside.declared_types import alternatives
 from smemlint.analysis.python.cute_dsl.execution.outside.settling import Settled
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -45,7 +44,6 @@ from smemlint.frontend.heuristics import (
     names_capability,
     names_flag,
 )
-from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.hardware.arch import architecture
@@ -260,7 +258,7 @@ def _asserted(function: ast.FunctionDef) -> dict[str, list[Value]]:
     found: dict[str, list[Value]] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assert):
-            compared = [_compared(part) for part in _alternatives(node.test)]
+            compared = [_compared(part) for part in alternatives(node.test)]
             names = {name for name, _ in compared}
             if len(names) == 1 and "" not in names:
                 found.setdefault(names.pop(), [v for _, values in compared for v in values])
@@ -346,58 +344,6 @@ def asks_for_flags(run: Execution) -> bool:
 def asks_for_tensors(run: Execution) -> bool:
     """Returns whether an execution was given tensors of which nothing is known."""
     return _BY_TENSOR in run.guessed
-
-
-def declared_types(tree: ast.Module) -> list[DType]:
-    """Returns the element types that a file says it takes, one of each width.
-
-    Those are what it compares types with, `x.dtype in (torch.float16, torch.float32)`, the list or
-    set that it keeps for that, and what an annotation lists, `Type[Float16 | Float32]`.
-    """
-    found: dict[int, DType] = {}
-    for listed in _lists(tree):
-        types = [dtype_named(last_name(part)) for part in listed]
-        floats = {t.bits: t for t in reversed(types) if t is not None and _is_common(t)}
-        if None not in types and len(floats) > 1:
-            found = floats | found
-    return [found[bits] for bits in sorted(found)]
-
-
-def _is_common(dtype: DType) -> bool:
-    """Returns whether copies move elements of a type as they are: no packed one, none of MMAs."""
-    return "Float" in dtype.name and dtype.bits >= 8 and dtype.name != "TFloat32"
-
-
-def _lists(tree: ast.Module) -> Iterator[list[ast.expr]]:
-    """Yields what comparisons, assignments and annotations list."""
-    inner: set[ast.expr] = set()  # of unions: parts of one that was met before
-    for node in ast.walk(tree):
-        match node:
-            case ast.Compare(comparators=[ast.List() | ast.Tuple() | ast.Set() as listed]):
-                yield listed.elts
-            case ast.Assign(targets=[ast.Name()], value=ast.List() | ast.Set() as listed):
-                yield listed.elts
-            case ast.BinOp(op=ast.BitOr()):
-                inner |= {node.left, node.right}
-                if node not in inner:  # up to what is no type: `Float16 | Float32 | None`
-                    yield list(takewhile(_names_type, _alternatives(node)))
-
-
-def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
-    """Yields the parts of `A | B | C`, or of `A or B or C`."""
-    worklist = [node]
-    while worklist:
-        part = worklist.pop()
-        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr):
-            worklist += (part.right, part.left)
-        elif isinstance(part, ast.BoolOp) and isinstance(part.op, ast.Or):
-            worklist += reversed(part.values)
-        else:
-            yield part
-
-
-def _names_type(node: ast.expr) -> bool:
-    return dtype_named(last_name(node)) is not None
 
 
 def others(guess: Guess, run: Execution, *, is_kernel: bool) -> tuple[Guess, ...]:
