@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import accesses_of
 
 from smemlint.analysis.simt.cute import partial_merging
 from smemlint.analysis.simt.cute.partial_merging import merged_partly
@@ -55,3 +56,28 @@ def test_lanes_that_are_apart_otherwise_are_priced_anew(prices):
     assert len(prices) == 2 * (8 + 4 + 2 + 1)
     assert [i.width for i, _, _ in found] == [16, 16]
     assert [[i.width for i, _ in parts] for _, _, parts in found] == [[2] * 8, [2] * 8]
+
+
+def test_elements_of_a_chunk_that_several_calls_copy_are_no_narrow_accesses():
+    """LDS.128 of 8 wavefronts, ideal 4 (nvcc 13.5, sm_90a), not LDS of 2: rows of 64 bytes."""
+    text = """#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void k(float *o) {
+  __shared__ __align__(128) float bytes[64 * 16];
+  using Rows = Layout<Shape<_64, _16>, Stride<_16, _1>>;
+  Tensor s = make_tensor(make_smem_ptr(bytes), composition(Swizzle<2, 2, 2>{}, Rows{}));
+  auto mma = make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_8, _8>>{});
+  auto tiled = make_tiled_copy_A(Copy_Atom<UniversalCopy<float>, float>{}, mma);
+  auto mine = tiled.get_slice(threadIdx.x);
+  Tensor from = mine.partition_S(s);
+  Tensor r = mma.get_slice(threadIdx.x).partition_fragment_A(s);
+  Tensor to = mine.retile_D(r);
+  CUTE_UNROLL
+  for (int i = 0; i < size<2>(from); ++i) copy(tiled, from(_, _, i), to(_, _, i));
+  o[threadIdx.x] = r(threadIdx.y);
+}
+void go(float *o) { k<<<1, 64>>>(o); }
+"""
+    (access,) = accesses_of(text)
+    assert (access.width_bytes, access.wavefronts.mean, access.ideal.mean) == (16, 8, 4)
+    assert not access.certainty.is_decided

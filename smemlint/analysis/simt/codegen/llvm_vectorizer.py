@@ -47,7 +47,7 @@ from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.swizzled_neighbours import is_narrow_load, mark_neighbours
 from smemlint.analysis.simt.domain.copies import has_union
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import Scev
+from smemlint.analysis.simt.domain.scev import CHUNK, Scev
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
@@ -260,6 +260,7 @@ class _Fusion:
         if chain is None:
             chain = group[slot] = _Chain(size, event.width)
             chain.is_open = self._begins_open(event, key, slot)
+            chain.may_part = _is_open(event)
         chain.elements[position // event.width].append(event)
 
     def _begins_open(self, event: Event, key: _Key, slot: int) -> bool:
@@ -283,6 +284,7 @@ class _Fusion:
         if chain is None:
             chain = group[slot] = _Chain(size, event.width)
             chain.is_open = self._begins_open(event, key, slot)
+            chain.may_part = _is_open(event)
         chain.elements[position // event.width].append(event)
         if len(chain.elements) == chain.count:
             self._close(group.pop(slot))
@@ -329,6 +331,13 @@ class _Fusion:
                 event.may_part |= in_union and event.width == WIDEST_ACCESS
                 event.may_part |= event.width > first.width and any(c.may_part for c in chains)
                 self.out.append(event)
+
+
+def _is_open(event: Event) -> bool:
+    """Returns whether it is open that the compiler fuses neighbours that it could."""
+    if not isinstance(event.offset, AffineInt):
+        return False
+    return any(key.startswith(CHUNK) for key, _ in scev_of(event.offset).terms)
 
 
 def _instructions(

@@ -14,7 +14,7 @@ from smemlint.analysis.simt.cute.run_time import from_engine, thread_form
 from smemlint.analysis.simt.cute.values import Origin
 from smemlint.analysis.simt.domain.copy_sources import UNKNOWN_SOURCE, source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
-from smemlint.analysis.simt.domain.scev import atom
+from smemlint.analysis.simt.domain.scev import CHUNK, atom
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -48,7 +48,10 @@ def issue(
         is_fill: whether they store one value.
     """
     located = [
-        (instruction, offset_of_address(instruction.address, instruction.tensor))
+        (
+            instruction,
+            offset_of_address(instruction.address, instruction.tensor, is_of_copy=not is_fill),
+        )
         for instruction in instructions
         if instruction.op in KINDS
     ]
@@ -175,8 +178,15 @@ def _known_alignment(offset: AffineInt, use: LayoutUse, element: int) -> int:
     return min(form.alignment, element << use.swizzle[1])
 
 
-def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:
-    """Returns the byte offset of a lane address in the object that a tensor points into."""
+def offset_of_address(
+    address: object, tensor: Tensor, *, is_of_copy: bool = False
+) -> AffineInt | Unknown:
+    """Returns the byte offset of a lane address in the object that a tensor points into.
+
+    What other calls copy of a chunk of the swizzle may become one vector with it: floats of a row
+    that were copied one by one, `copy(tiled, part(_, _, k), ..)`, were LDS.128 (nvcc 13.5, sm_90a),
+    `tile(thread, k)` is LDS.
+    """
     number: Integer = address if isinstance(address, int) else DynamicInt(address)
     found = from_engine(number)
     if isinstance(found, Unknown):
@@ -188,8 +198,10 @@ def offset_of_address(address: object, tensor: Tensor) -> AffineInt | Unknown:
     if isinstance(origin, Origin) and origin.use is not None:
         # The exclusive-or hides from the compiler which accesses are neighbours.
         alignment = _known_alignment(offset, origin.use, tensor.bits // 8)
-        form = atom(offset.identity(), alignment, is_divergent=True)
-        offset.form = replace(form, ptxas_alignment=1)
+        within = int(offset.base.flat[0]) % alignment if is_of_copy else 0
+        chunk = AffineInt(offset.base - within, I64, offset.terms)
+        key = f"{CHUNK}{chunk.identity()}" if is_of_copy else chunk.identity()
+        offset.form = replace(atom(key, alignment, is_divergent=True), ptxas_alignment=1)
     elif offset.form is None:
         offset.form = thread_form(offset)
     return offset

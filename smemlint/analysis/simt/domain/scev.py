@@ -87,6 +87,8 @@ class Scev:
 
 
 CONSTANT = Scev()
+CHUNK = "chunk "
+"""Begins the atom of what is copied of one chunk of a swizzle: it is open how wide it becomes."""
 
 
 def atom(
