@@ -238,7 +238,9 @@ class _File:
                 break
             entry = Entry(site.function, site.owner, site)
             guess = self._first_guess(self._types[0])
-            guess, run = select.with_shapes(entry, *select.guessed(entry, guess))
+            guess, run = select.guessed(entry, guess)
+            if run.state.constructed:
+                guess, run = select.with_shapes(entry, guess, run)
             guess, run = select.with_outcomes(entry, guess, run)
             known = [*self.found.kernels, *(f for _, kernels in called for f in kernels)]
             if gains(run.facts(assumptions_of(entry, run)), known):
