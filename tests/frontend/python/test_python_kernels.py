@@ -547,3 +547,29 @@ def test_what_calls_give_the_function_around_a_kernel(calls, wavefronts, tmp_pat
     """Of a row for each lane: 32 ways of 32 rows of 32 words, 8 of 16 rows of 16."""
     found = accesses(facts_of(f"{FACTORY}{calls}\n", tmp_path))
     assert [a.wavefronts.max if a.wavefronts else 0 for a in found] == wavefronts
+
+
+@pytest.mark.parametrize(
+    ("place", "statement", "said"),
+    [
+        ("shared", "c = s[:, 3]", ["the view `s[:, 3]` is not followed"]),
+        ("shared", "s[2:, 4] = 0", ["the view `s[2:, 4]` is not followed"]),
+        ("shared", "c = s[3, :]", []),
+        ("shared", "c = s[3]", []),
+        ("local", "c = s[:, 3]", []),
+    ],
+)
+def test_views_of_shared_memory_that_are_no_rows_are_said(tmp_path, place, statement, said):
+    text = HEAD + (
+        "@cuda.jit\ndef views(a):\n"
+        f"    s = cuda.{place}.array((32, 32), float32)\n"
+        "    t = cuda.threadIdx.x\n"
+        "    s[0, t] = a[t]\n"
+        f"    {statement}\n"
+        "    a[t] = s[t, 0]\n"
+        "views[1, 32](np.zeros(32, np.float32))\n"
+    )
+    facts = facts_of(text, tmp_path)
+    notes = [n for kernel in facts.kernels for n in kernel.not_analysed]
+    assert [n.reason.text for n in notes] == said
+    assert len(accesses(facts)) == (2 if place == "shared" else 0)

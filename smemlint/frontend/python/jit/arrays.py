@@ -67,7 +67,8 @@ def _declares_array(lowering: Lowering, call: ast.Call) -> bool:
 
 
 def _array(lowering: Lowering, name: str, call: ast.Call) -> LocalArray:
-    at = 1 if lowering.member(call.func) == "shared_memory" else 0
+    member = lowering.member(call.func)
+    at = 1 if member == "shared_memory" else 0
     shape = argument_of(call, "shape", at) or argument_of(call, "size")
     if shape is not None and isinstance(resolved := lowering.definition.resolved(shape), _SEQUENCE):
         shape = resolved
@@ -79,7 +80,8 @@ def _array(lowering: Lowering, name: str, call: ast.Call) -> LocalArray:
     is_dynamic = first is None or is_none(first) or integer(first) == 0
     is_named = isinstance(shape, ast.Name | ast.Attribute)
     may_have_rows = is_named and not is_dynamic and _may_have_rows(lowering, name, shape)
-    return LocalArray(extents, is_dynamic, may_have_rows)
+    is_shared = lowering.dialect is not None and member in lowering.dialect.shared
+    return LocalArray(extents, is_dynamic, may_have_rows, is_shared)
 
 
 def _may_have_rows(lowering: Lowering, name: str, shape: ast.expr | None) -> bool:

@@ -237,7 +237,11 @@ def lower_subscript(lowering: Lowering, node: ast.Subscript) -> ir.Expression:
         place = lower_index(lowering, index, name, depth)
         if isinstance(index, ast.Slice):
             address = lowering.make.unary("&", lowering.make.element(base, place, node), node)
-            return address if depth == len(indices) - 1 else lowering.opaque(node)
+            if depth == len(indices) - 1:
+                return address
+            if name in lowering.arrays and lowering.arrays[name].is_shared:
+                lowering.lose(node, f"the view `{lowering.make.spelling(node)}`")
+            return lowering.opaque(node)
         base = lowering.make.element(base, place, node)
     is_element = isinstance(node.ctx, ast.Load) and lowering.strided.get(name) == len(indices)
     if is_element and any(integer(index) != 0 for index in indices):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 
 from smemlint.frontend import ir
-from smemlint.frontend.program import Dropped, ParsedFunction
+from smemlint.frontend.program import ParsedFunction
 from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.jit.arrays import array_of_several, declare_array, find_arrays
 from smemlint.frontend.python.jit.block_scopes import Block, declaring_blocks
@@ -25,7 +25,6 @@ from smemlint.frontend.python.python2 import rounds_down
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CAPTURED
-from smemlint.reasons import Reason, ReasonCode
 
 
 def lower_function(definition: Definition, imports: Imports, make: Builder) -> ParsedFunction:
@@ -48,14 +47,12 @@ class _FunctionLowering:
     Attributes:
         values: lowers its expressions.
         scopes: for each name the block that declares it; None for the head of the function.
-        lost: statements that have no C tree.
         declared: names that have their declaration.
         blocks: around the current statement.
     """
 
     values: Lowering
     scopes: Mapping[str, Block | None]
-    lost: list[Dropped] = field(default_factory=list)
     declared: set[str] = field(default_factory=set)
     blocks: list[Block] = field(default_factory=list)
 
@@ -84,7 +81,7 @@ class _FunctionLowering:
         params = [self._parameter(p) for p in self.definition.parameters]
         params += map(self._hidden_parameter, self.values.hidden)
         tree = make.function(self.definition.unique, result, params, body, node)
-        return ParsedFunction(tree, tuple(self.lost))
+        return ParsedFunction(tree, tuple(self.values.lost))
 
     # ---- the head
 
@@ -156,10 +153,7 @@ class _FunctionLowering:
             try:
                 items += self._statement(statement)
             except CannotLower as failed:
-                span = self.make.tree_span(failed.node)
-                self.lost.append(
-                    Dropped(span, Reason(ReasonCode.NOT_MODELLED, f"{failed.what} is not followed"))
-                )
+                self.values.lose(failed.node, failed.what)
         self.blocks.pop()
         return self.make.block(items, at)
 

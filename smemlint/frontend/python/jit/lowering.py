@@ -8,12 +8,14 @@ from dataclasses import field
 from typing import TypeVar
 
 from smemlint.frontend import ir
+from smemlint.frontend.program import Dropped
 from smemlint.frontend.python.imports import Imports, dotted
 from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.dialects import Dialect
 from smemlint.frontend.python.jit.ir_builder import Builder
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.registration import registers
 
 _Handler = TypeVar("_Handler", bound="Callable[..., ir.Expression]")
@@ -42,11 +44,13 @@ class LocalArray:
         extents: of each dimension.
         is_dynamic: the launch decides its size.
         may_have_rows: the one extent may stand for several.
+        is_shared: it lies in shared memory.
     """
 
     extents: tuple[ast.expr, ...]
     is_dynamic: bool
     may_have_rows: bool = False
+    is_shared: bool = False
 
     def extent(self, depth: int) -> ast.expr | None:
         """Returns what an index counts up to; None where that is not declared."""
@@ -66,6 +70,7 @@ class Lowering:
         hidden: numbers that only an argument's shape gives, as spelled: unknown parameters.
         looped: names that the loops around the current statement assign.
         strided: parameters whose elements it addresses by strides: how many dimensions they have.
+        lost: statements and views that have no C tree.
     """
 
     definition: Definition
@@ -75,6 +80,7 @@ class Lowering:
     hidden: dict[str, None] = field(default_factory=dict)
     looped: frozenset[str] = frozenset()
     strided: dict[str, int] = field(default_factory=dict)
+    lost: list[Dropped] = field(default_factory=list)
 
     @property
     def dialect(self) -> Dialect | None:
@@ -98,6 +104,11 @@ class Lowering:
         """Returns an expression of which only the operands are followed."""
         operands = tuple(self.expression(p) for p in parts)
         return ir.Opaque(self.make.spelling(node), operands, at=self.make.place(node))
+
+    def lose(self, node: ast.AST, what: str) -> None:
+        """Notes what has no C tree."""
+        reason = Reason(ReasonCode.NOT_MODELLED, f"{what} is not followed")
+        self.lost.append(Dropped(self.make.tree_span(node), reason))
 
     def is_local(self, name: str) -> bool:
         """Returns whether the function itself gives the name a value."""
