@@ -255,7 +255,7 @@ class State:
     def loop_entry(self) -> LoopEntry:
         """Returns how a loop is entered that begins here."""
         conditions = (a for a in self.assumptions if a.topic is Topic.CONDITION)
-        return LoopEntry(self.mask, frozenset(conditions))
+        return LoopEntry(self.mask, frozenset(conditions), self.trace.scope)
 
     # ---- budget
 

@@ -187,4 +187,5 @@ def dominates(first: Event, second: Event) -> bool:
 def is_in_each_iteration(event: Event, entry: LoopEntry) -> bool:
     """Returns whether all threads that enter a loop make an access, whatever else holds."""
     conditions = {a for a in event.assumptions if a.topic is Topic.CONDITION}
-    return bool((event.mask | ~entry.mask).all()) and conditions <= entry.conditions
+    is_sure = conditions <= entry.conditions and set(event.scope) <= set(entry.scope)
+    return is_sure and bool((event.mask | ~entry.mask).all())

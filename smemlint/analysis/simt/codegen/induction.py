@@ -70,7 +70,7 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from types import MappingProxyType
 
-from smemlint.analysis.simt.codegen.slots import position_of, run_and_position
+from smemlint.analysis.simt.codegen.slots import SLOT, position_of, run_and_position
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, stays_a_loop, unrolled
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, is_combined, power_of_two
@@ -78,6 +78,12 @@ from smemlint.analysis.simt.domain.trace import Event, Fence, holds_loops
 from smemlint.analysis.simt.domain.values import AffineInt
 
 _FEW = 4
+_MANY = 64
+"""Accesses of a block from which on it is open whether a pointer is that of the last of them.
+
+Of `#pragma unroll 4` and `x[i][j] += a[8 * r + i][k] * b[k][8 * c + j]` with 8 x 8 sums and rows of
+32 and 64 floats, it is the last of the 32 of a (LDS), the middle of the 32 of b (LDS.128).
+"""
 
 
 def mark_induction_pointers(
@@ -191,13 +197,23 @@ def _mark_pointers(
     sums = Counter(obj for _, obj, *_ in set(keys))
     events = [item for item in items if isinstance(item, Event)]
     sums.update({id(event.object) for event in events if _is_moved_alone(event, atoms)})
+    count = sum(map(len, runs.values()))
     for key, places in zip(keys, runs.values(), strict=True):
         if key not in known:
             is_alone = sums[key[1]] == 1
-            known[key] = _pointer(
+            found = _pointer(
                 places, together, is_alone=is_alone, is_sure=is_sure, is_constant=is_constant
             )
+            known[key] = _left_open(*found, places) if count >= _MANY else found
         _mark_run(places, *known[key])
+
+
+def _left_open(
+    alignment: int, is_open: bool, run: Mapping[int, Sequence[Event]]
+) -> tuple[int, bool]:
+    """Returns what is known of a pointer among so many that LLVM tries not all places for it."""
+    of_last = power_of_two(max(run))
+    return min(alignment, of_last), is_open or of_last < min(alignment, max(SLOT.values()))
 
 
 def _is_moved_alone(event: Event, atoms: Set[str]) -> bool:

@@ -127,10 +127,12 @@ class LoopEntry:
     Attributes:
         mask: by which threads of the block.
         conditions: under which conditions.
+        scope: the conditional pieces of code that it stands in.
     """
 
     mask: NDArray[np.bool_]
     conditions: frozenset[Assumption]
+    scope: tuple[int, ...]
 
 
 @dataclass(slots=True)

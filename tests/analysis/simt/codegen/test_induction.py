@@ -346,3 +346,35 @@ def test_the_middle_is_taken_of_many_in_a_loop_between_constants(copies, offsets
         if a.kind is AccessKind.LOAD:
             counts[a.width_bytes] = counts.get(a.width_bytes, 0) + a.instructions
     assert counts == widths
+
+
+CROWDED = """
+__global__ void __launch_bounds__(128) k(const float *a, const float *b, float *c, int K) {
+  __shared__ float as[128][32];
+  __shared__ float bs[32][64];
+  int t = threadIdx.x, tx = t % 8, ty = t / 8;
+  float acc[8][8] = {};
+  for (int k0 = 0; k0 < K; k0 += 32) {
+    for (int i = t; i < 4096; i += 128) as[i / 32][i % 32] = a[i / 32 * K + k0 + i % 32];
+    for (int i = t; i < 2048; i += 128) bs[i / 64][i % 64] = b[(k0 + i / 64) * 64 + i % 64];
+    __syncthreads();
+#pragma unroll 4
+    for (int k = 0; k < 32; k++) {
+      float ra[8], rb[8];
+      for (int i = 0; i < 8; i++) ra[i] = as[ty * 8 + i][k];
+      for (int j = 0; j < 8; j++) rb[j] = bs[k][tx * 8 + j];
+      for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) acc[i][j] += ra[i] * rb[j];
+    }
+    __syncthreads();
+  }
+  for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) c[(i * 8 + j) * 128 + t] = acc[i][j];
+}
+void f(const float *a, const float *b, float *c, int K) { k<<<1, 128>>>(a, b, c, K); }
+"""
+
+
+def test_the_last_place_among_very_many_is_open():
+    """SASS of nvcc 13.5.37: LDS of as, at its last place, 8-way; LDS.128 of bs, at its middle."""
+    rows, columns = (a for a in accesses_of(CROWDED) if a.kind is AccessKind.LOAD)
+    assert rows.certainty is Certainty.SAMPLED
+    assert (columns.width_bytes, columns.certainty) == (16, Certainty.ASSUMED)
