@@ -156,6 +156,12 @@ def test_modules_and_functions_are_short() -> None:
     assert long == []
 
 
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """Pytest imports them by name: of two it stops, where both folders are run in one process."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(set(names)) == len(names) > 100
+
+
 def test_the_document_shows_the_tree_as_it_is() -> None:
     """Every folder of the package stands in ARCHITECTURE.md, and no other."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")

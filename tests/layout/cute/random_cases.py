@@ -403,6 +403,12 @@ def accepted(make: Callable[[], Any]) -> bool:
     return True
 
 
+def addresses(instruction: cute.Instruction, threads: int) -> Any:
+    """The byte addresses of an instruction, as int64 of shape (threads,)."""
+    lanes = np.asarray(instruction.address, dtype=np.int64)
+    return np.broadcast_to(lanes, (threads,))
+
+
 def addresses_of(case: Case) -> tuple[list[list[Any]], Any]:
     """Runs of equal [op, width, count], and the addresses of shape (instructions, threads)."""
     threads, instructions = case
@@ -413,5 +419,5 @@ def addresses_of(case: Case) -> tuple[list[list[Any]], Any]:
             runs[-1][2] += 1
         else:
             runs.append([op, instruction.width, 1])
-    rows = [instruction.addresses(threads) for instruction in instructions]
+    rows = [addresses(instruction, threads) for instruction in instructions]
     return runs, np.array(rows, dtype=np.int64).reshape(len(rows), threads)

@@ -71,7 +71,7 @@ def test_wavefronts_of_known_kernels(name: str, expected: dict[str, tuple[int, i
     for one in instructions:
         kind = {"cp.async": "store"}.get(one.op, one.op)
         matrices = {"matrices": one.matrices} if one.matrices else {}
-        warps = one.addresses(threads).reshape(-1, 32)
+        warps = random_cases.addresses(one, threads).reshape(-1, 32)
         cost = wavefronts(warps, kind=kind, width=one.width, **matrices)
         key = f"{one.op}{one.matrices or ''} {one.width}"
         seen = int(cost.wavefronts.max()), int(cost.ideal.max())
@@ -81,6 +81,6 @@ def test_wavefronts_of_known_kernels(name: str, expected: dict[str, tuple[int, i
 
 def test_what_is_not_aligned_keeps_its_width() -> None:
     threads, instructions = copy_cases.cases()["st_odd"]()
-    misaligned = [i for i in instructions if np.any(i.addresses(threads) % i.width)]
+    misaligned = [i for i in instructions if np.any(random_cases.addresses(i, threads) % i.width)]
     assert len(misaligned) == len(instructions) == 80
     assert {i.width for i in instructions} == {16}
