@@ -12,7 +12,7 @@ from smemlint.config.settings import Settings
 from smemlint.driver.results import UnitResult, merge
 from smemlint.facts import Certainty, sites_of
 from smemlint.frontend.python.python_source import PythonText
-from smemlint.limits.budgets import MAX_CALL_SITES
+from smemlint.limits.budgets import MAX_CALL_SITES, MAX_DSL_KERNELS
 from smemlint.lint.check import run_rules
 from smemlint.reasons import Topic
 from smemlint.sources.source import Source
@@ -503,6 +503,15 @@ def make(x, other):
     return cute.compile(kind((1, 36)), x)
 """
     facts, _ = analysed(tmp_path, {"kernels.py": columns(), "api.py": caller})
+    assert ways_of(facts) == [4]  # 32 rows that are 36 words apart
+
+
+def test_of_what_a_caller_launches_kernels_of_other_files_are_not_followed(tmp_path):
+    """They are neither executed nor counted among the kernels that an execution follows."""
+    others = MAX_DSL_KERNELS * "    other().launch(grid=[1, 1, 1], block=[32, 1, 1])\n"
+    launch = maker("(8, 36)").replace("    if mode:\n", f"{others}    if mode:\n")
+    launch = f"@cute.kernel\ndef other():\n    pass\n\n{launch}"
+    facts, _ = analysed(tmp_path, {"kernels.py": columns(), "launch.py": launch})
     assert ways_of(facts) == [4]  # 32 rows that are 36 words apart
 
 

@@ -244,9 +244,7 @@ class _File:
             guess, run = select.with_outcomes(entry, guess, run)
             known = [*self.found.kernels, *(f for _, kernels in called for f in kernels)]
             if gains(run.facts(assumptions_of(entry, run)), known):
-                runs, agreed = self._agreed(entry, guess, run)
-                own = [f for f in agreed if f.instance.span.path == self.text.path]
-                called.append((runs, own))
+                called.append(self._agreed(entry, guess, run))
         return called
 
     def _callers_decide(self) -> bool:

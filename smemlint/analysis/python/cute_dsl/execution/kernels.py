@@ -57,7 +57,7 @@ def execute_kernel(
     if extents is None:
         run.unlaunched.setdefault(function.node, "the block of its launch is not known")
         return
-    if not run.takes_next():
+    if not run.takes_next(function.node):
         return
     kernel = run.begin(function.node.name, function.node, extents, node)
     outer = interpreter.open_paths
@@ -95,7 +95,7 @@ def execute_guessed(
         arguments: its parameters, by name.
         block: threads along x, y and z.
     """
-    if not run.takes_next():
+    if not run.takes_next(function.node):
         return
     kernel = run.begin(function.node.name, function.node, block, None)
     try:

@@ -202,8 +202,13 @@ class Execution:
 
     # ---- kernels
 
-    def takes_next(self) -> bool:
-        """Returns whether the next kernel is executed; asked once for each."""
+    def takes_next(self, kernel: ast.FunctionDef) -> bool:
+        """Returns whether the next kernel is executed; asked once for each.
+
+        Of what callers in other files launch, only kernels of the executed file are.
+        """
+        if self.completes is not None and self.texts.text_of(kernel) is not self.texts.home:
+            return False
         self._begun += 1
         return self.trial is None or self._begun - 1 == self.trial.kernel
 
