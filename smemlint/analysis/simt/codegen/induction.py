@@ -79,7 +79,7 @@ from smemlint.analysis.simt.domain.values import AffineInt
 
 _FEW = 4
 _MANY = 64
-"""Accesses of a block from which on it is open whether a pointer is that of the last of them.
+"""Accesses of a block of iterations from which on a pointer may be that of the last of them.
 
 Of `#pragma unroll 4` and `x[i][j] += a[8 * r + i][k] * b[k][8 * c + j]` with 8 x 8 sums and rows of
 32 and 64 floats, it is the last of the 32 of a (LDS), the middle of the 32 of b (LDS.128).
@@ -197,14 +197,14 @@ def _mark_pointers(
     sums = Counter(obj for _, obj, *_ in set(keys))
     events = [item for item in items if isinstance(item, Event)]
     sums.update({id(event.object) for event in events if _is_moved_alone(event, atoms)})
-    count = sum(map(len, runs.values()))
+    is_crowded = together > 1 and sum(map(len, runs.values())) >= _MANY
     for key, places in zip(keys, runs.values(), strict=True):
         if key not in known:
             is_alone = sums[key[1]] == 1
             found = _pointer(
                 places, together, is_alone=is_alone, is_sure=is_sure, is_constant=is_constant
             )
-            known[key] = _left_open(*found, places) if count >= _MANY else found
+            known[key] = _left_open(*found, places) if is_crowded else found
         _mark_run(places, *known[key])
 
 
