@@ -252,6 +252,9 @@ class LaunchSearch:
             kernel: see `Host`.
             has_no_caller: see `Host`.
         """
+        owner = self.host_code(units).owner(function)
+        if function.span.path == owner.path and _has_main(owner):
+            units = [u for u in units if u is owner or not _has_main(u) or _defines(u, kernel)]
         known = self._runs.setdefault((tuple(map(id, units)), id(function), has_no_caller), [])
         begun: tuple[LaunchPolicy, ...] = ()
         for run in known:
@@ -259,7 +262,6 @@ class LaunchSearch:
                 if run.is_enough_for(kernel):
                     return run
                 begun = run.begun
-        owner = self.host_code(units).owner(function)
         host = Host(owner, units, function, launching, has_no_caller, kernel, begun)
         found = self._memo.launches(host)
         known.append(found)
@@ -275,6 +277,16 @@ class LaunchSearch:
         paths = self._index.mentioning((name,), self._unit.path)
         texts = (self._index.read(path) or "" for path in paths)
         return any(fixes(call) for text in texts for call in written_calls(text, name))
+
+
+def _has_main(unit: Unit) -> bool:
+    """Returns whether a unit begins a program: no other that does can call its functions."""
+    return any(f.is_host and not f.scope for f in unit.functions_named("main"))
+
+
+def _defines(unit: Unit, kernel: str) -> bool:
+    """Returns whether the main file of a unit, no header, defines a kernel."""
+    return any(f.span.path == unit.path for f in unit.functions_named(kernel))
 
 
 def _definition_of(names: Iterable[str]) -> re.Pattern[str]:

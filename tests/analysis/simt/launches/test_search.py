@@ -649,6 +649,21 @@ void a(int given, float *g) {{
     assert run == [False, True]
 
 
+def test_the_main_function_of_one_program_calls_no_function_of_another():
+    kernel = (
+        "template <class T> __global__ void k(T *g) { __shared__ T s[512]; s[threadIdx.x] = *g; }"
+    )
+    header = f"{kernel}\ntemplate <class T> void go(T *g, int n) {{ k<T><<<1, n>>>(g); }}\n"
+    main = '#include "k.cuh"\nint width() DEFINED\nint main() { float *g; go(g, width()); }\n'
+    others = {
+        f"{name}_cu": main.replace("DEFINED", f"{{ return {32 * n}; }}")
+        for n, name in enumerate("bcdef", 2)
+    }
+    open_ = main.replace("DEFINED", ";").replace("width())", "width() * 7)")
+    blocks = {k.instance.block for k in facts_in(k_cuh=header, a_cu=open_, **others).kernels}
+    assert blocks == {(32 * n, 1, 1) for n in range(2, 7)}  # none of 7 times one of these
+
+
 def test_single_paths_are_not_run_where_only_a_caller_may_tell_the_block():
     text = f"""{K}int shift(int n) {{ int s; if (n & 1) s = 3; else s = 5; return s; }}
 void of_caller(int n, int threads, float *g) {{ int s = shift(n); k<<<s, threads * 2>>>(g); }}
