@@ -211,7 +211,7 @@ MAX_WRITTEN_CALL = 4_000
 """Characters of a call's arguments that are looked through for what they tell."""
 MAX_CALLED = 200
 """Functions looked through for `threadIdx.y`: more are a library's."""
-MAX_HOST_STEPS = 12_000
+MAX_HOST_STEPS = 10_000
 """Statements of one host function; launches behind them are not known, with a note."""
 MAX_STEPS_TO_ARGUMENTS = 4_000
 """Statements of the callers of a launch that are executed to learn what it passes.

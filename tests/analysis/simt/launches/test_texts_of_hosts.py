@@ -1,6 +1,6 @@
 """Functions that give a text are not run: a kernel's source that host code builds cost its launches.
 
-The budget of a host function is 12,000 statements; a switch over types spent it on their names.
+The budget of a host function is 10,000 statements; a switch over types spent it on their names.
 """
 
 from __future__ import annotations
