@@ -114,7 +114,7 @@ def forget_written(
         place = operand.place
         if place is None or place.object.space is not Space.LOCAL:
             continue
-        if not isinstance(place.type, IntType | RecordType):
+        if not isinstance(place.type, IntType | RecordType) or _is_constant(ev, operand.node):
             continue
         if declared:
             is_written = any(prototype.writes[i] for prototype in declared)
@@ -122,6 +122,12 @@ def forget_written(
             is_written = ev.policy.may_write(name, place.type, is_used=is_used)
         if is_written:
             forget_place(ev, place, f"`{ev.state.source_text(operand.node)}` was given to `{name}`")
+
+
+def _is_constant(ev: Evaluator, node: ir.Node) -> bool:
+    """Returns whether an argument is a variable that is declared constant, which none may write."""
+    found = ev.state.lookup(node.name) if isinstance(node, ir.ID) else None
+    return isinstance(found, Variable) and found.is_constant is True
 
 
 def forget_place(ev: Evaluator, place: LValue, why: str) -> None:

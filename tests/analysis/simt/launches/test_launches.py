@@ -779,3 +779,20 @@ def test_an_instance_of_an_unknown_block_beside_another_one_at_the_same_place():
     assert [k.instance.template for k in found.kernels] == [(("N", "1"),), (("N", "2"),)]
     assert found.kernels[0].instance.block == (64, 1, 1)
     assert not found.not_analysed
+
+
+@pytest.mark.parametrize(
+    ("declared", "cost"), [("constexpr unsigned n", 1), ("const unsigned n", 1), ("unsigned n", 2)]
+)
+def test_what_is_declared_constant_is_written_by_no_function_that_was_not_read(declared, cost):
+    """Seven lanes are in no conflict; six words apart, every 16th lane meets the first."""
+    kernel = """
+template <typename T> __global__ void k(unsigned n, T* o) {
+  extern __shared__ float s[];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) o[i] = s[6 * i];
+}
+template <typename T> void solve(const unsigned n, T* o) { k<T><<<1, 128, 4096>>>(n, o); }
+"""
+    main = f"int main() {{ {declared} = 7; check((void*)0, n); float* o; solve<float>(n, o); }}"
+    (access,) = accesses_of(f'#include "absent.cuh"\n{kernel}{main}')
+    assert access.wavefronts.mean == cost
