@@ -45,6 +45,7 @@ from smemlint.analysis.simt.codegen.slots import (
 )
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.swizzled_neighbours import is_narrow_load, mark_neighbours
+from smemlint.analysis.simt.domain.bitwise_scev import hides_alignment
 from smemlint.analysis.simt.domain.copies import has_union
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import CHUNK, Scev
@@ -123,8 +124,9 @@ def vector_size(event: Event) -> int:
         return 0
     if _is_reordered(scev_of(event.offset)):
         return 0
-    promised = _promised_alignment(event.object)
-    size = min(WIDEST_ACCESS, promised, scev_of(event.offset).alignment)
+    promised, form = _promised_alignment(event.object), scev_of(event.offset)
+    seen = form.ptxas_alignment if hides_alignment(form) else form.alignment
+    size = min(WIDEST_ACCESS, promised, seen)
     return size if size > event.width else 0
 
 
