@@ -18,6 +18,7 @@ Loops that count down are never fused, but of `long` as if they counted up.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum, auto
 
 from smemlint.analysis.simt.codegen.unroll import asks_for_all
@@ -48,14 +49,24 @@ class Layout(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Both ends of a loop that differ by a constant, of which neither is one."""
+    """Both ends of a loop that differ by a constant, of which neither is one.
+
+    Attributes:
+        op: compares what counts with the end.
+        begin: where it begins.
+        end: where it ends.
+        is_alone: nothing else ends it; LLVM takes the least of several ends, which is open.
+    """
 
     op: str
     begin: AffineInt
     end: AffineInt
+    is_alone: bool = True
 
     def layout(self, trips: int, pragma: str) -> Layout:
         """Returns what becomes of so many iterations."""
+        if not self.is_alone:
+            return Layout.OPEN
         is_signed = self.begin.type.signed and self.end.type.signed
         if self.op in (">", ">="):
             is_exact = is_signed and max(self.begin.type.bits, self.end.type.bits) >= _WIDE
@@ -73,7 +84,13 @@ class Chunk:
 def chunk_of(ev: Evaluator, parts: LoopParts) -> Chunk | None:
     """Returns the ends of a loop that is about to run; None of one over something else."""
     cond, advance = parts.cond, step_of(parts.node, parts.step)
-    if not isinstance(cond, ir.BinaryOp) or cond.op not in _TURNED or advance is None:
+    if not isinstance(cond, ir.BinaryOp) or advance is None:
+        return None
+    if cond.op == "&&":
+        ends = (chunk_of(ev, replace(parts, cond=part)) for part in (cond.left, cond.right))
+        found = next((end for end in ends if end is not None), None)
+        return None if found is None else replace(found, is_alone=False)
+    if cond.op not in _TURNED:
         return None
     facts = ev.state.node_facts
     changes, moved = facts.mod_ref(cond), facts.mod_ref(advance)
