@@ -269,8 +269,7 @@ def _pointer(
         alignment, is_open = _pointer_of(first, is_sure=False, is_constant=is_constant)
         if is_open:
             return alignment, True
-    is_middle = is_constant and min(run) == 0 and len(run) > _FEW
-    return _pointer_of_block(run, is_alone=is_alone, is_middle=is_middle or None)
+    return _pointer_of_block(run, is_alone=is_alone, is_constant=is_constant)
 
 
 def _first_iteration(
@@ -282,21 +281,22 @@ def _first_iteration(
 
 
 def _pointer_of_block(
-    run: Mapping[int, Sequence[Event]], *, is_alone: bool, is_middle: bool | None
+    run: Mapping[int, Sequence[Event]], *, is_alone: bool, is_constant: bool
 ) -> tuple[int, bool]:
     """Returns what ptxas proves of the pointer of a run in iterations that share a basic block.
 
     Args:
         run: places -> accesses.
         is_alone: the loop advances no other sum in the array.
-        is_middle: see `_pointed_at`.
+        is_constant: it counts from a constant to another.
 
     Returns:
         Its alignment, and whether it is open.
     """
     places = sorted(run)
     count, width = len(places), next(iter(run.values()))[0].width
-    proved = power_of_two(_pointed_at(places, is_middle=is_middle))
+    is_middle = is_constant and places[0] == 0 and len(places) > _FEW
+    proved = power_of_two(_middle(places) if is_middle else _pointed_at(places))
     nodes = {event.node for events in run.values() for event in events}
     if len(nodes) > 1 or {b - a for a, b in pairwise(places)} != {width}:
         return proved, False
@@ -320,25 +320,30 @@ def _pointer_of(
     places = sorted(run)
     if is_constant and places == [0, width]:
         return power_of_two(0), False
-    is_middle = None if places[0] < 0 or len(places) <= _FEW else is_constant
-    proved = power_of_two(_pointed_at(places, is_middle=is_middle))
+    are_many = places[0] >= 0 and len(places) > _FEW
+    is_middle = is_constant and are_many
+    at = _middle(places) if is_middle else _pointed_at(places, from_middle=are_many)
+    proved = power_of_two(at)
     is_open = not (is_sure or proved >= min(_FEW, len(run)) * width)
     return (width, True) if is_open else (proved, False)
 
 
-def _pointed_at(places: Sequence[int], *, is_middle: bool | None = None) -> int:
+def _pointed_at(places: Sequence[int], *, from_middle: bool = False) -> int:
     """Returns the place that loop strength reduction lets the pointer have: see the docstring.
 
     Args:
-        places: the offsets.
-        is_middle: whatever the bits are, it is the middle, or it is if no other has fewer.
+        places: the offsets, ascending.
+        from_middle: of choices that are alike it is the middle.
     """
-    low, high = min(places[0], 0), max(places[-1], 0)
-    middle = next((place for place in places if 2 * place >= low + high), low)
-    if is_middle:
-        return middle
-    choices = (high or low, middle, low, 0) if is_middle is None else (middle, high, low, 0)
+    low, high, middle = min(places[0], 0), max(places[-1], 0), _middle(places)
+    choices = (middle, high, low, 0) if from_middle else (high or low, middle, low, 0)
     return min(choices, key=lambda at: sum(_bits(place - at) for place in places))
+
+
+def _middle(places: Sequence[int]) -> int:
+    """Returns the first place behind the middle of 0 and the last."""
+    low, high = min(places[0], 0), max(places[-1], 0)
+    return next((place for place in places if 2 * place >= low + high), low)
 
 
 def _bits(immediate: int) -> int:

@@ -15,7 +15,7 @@ Not where it has a barrier, or what the compiler moves no store across: shuffles
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -98,7 +98,7 @@ def _places(head: Fence, body: Sequence[Event | Fence]) -> list[list[int]]:
     accesses = {at: item for at, item in enumerate(body) if isinstance(item, Event) and item.issued}
     if any(event.object is None for event in accesses.values()):
         return []
-    keys = {at: _place_of(event) for at, event in accesses.items()}
+    keys = {at: _place_of(item) for at, item in enumerate(body) if isinstance(item, Event)}
     groups: dict[object, list[int]] = defaultdict(list)
     places: dict[object, set[object]] = defaultdict(set)
     for at, event in accesses.items():
@@ -109,7 +109,7 @@ def _places(head: Fence, body: Sequence[Event | Fence]) -> list[list[int]]:
         return []
     found = []
     for key, indexes in groups.items():
-        if key is None or key not in stored or not _is_stored(head, body, key):
+        if key is None or key not in stored or not _is_stored(head, body, keys, key):
             continue
         if any(len(places[accesses[at].node]) > 1 for at in indexes):  # other ones each time
             continue
@@ -132,13 +132,22 @@ def _place_of(event: Event) -> object:
     return place_key(event, offset) if event.width and not event.spare else None
 
 
-def _is_stored(head: Fence, body: Sequence[Event | Fence], key: object) -> bool:
-    """Returns whether each iteration stores to a place whatever else holds."""
+def _is_stored(
+    head: Fence, body: Sequence[Event | Fence], keys: Mapping[int, object], key: object
+) -> bool:
+    """Returns whether each iteration stores to a place whatever else holds.
+
+    Args:
+        head: where the loop begins.
+        body: its accesses and fences.
+        keys: the places of the accesses, by their indexes.
+        key: the place.
+    """
     assert head.entry is not None
     is_stored = False
-    for item in body:
+    for at, item in enumerate(body):
         if isinstance(item, Event):
-            is_place = item.kind is AccessKind.STORE and _place_of(item) == key
+            is_place = item.kind is AccessKind.STORE and keys[at] == key
             is_stored |= is_place and is_in_each_iteration(item, head.entry)
         elif item.kind == "iteration" and item.entry is head.entry:
             if not is_stored:
