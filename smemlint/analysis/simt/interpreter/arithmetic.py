@@ -73,17 +73,14 @@ def apply_binary(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> V
 
 def _spend(ev: Evaluator, op: str, a: Value, b: Value, node: ir.Node) -> None:
     """Counts an operation against the loops around it, as the compiler's unroller does."""
-    is_float = isinstance(a, FloatValue) or isinstance(b, FloatValue)
-    if op not in _DIVISIONS:
-        cost = 1
-    elif is_float:
-        cost = 1 if _is_product(node) else DIVISION
+    if isinstance(a, FloatValue) or isinstance(b, FloatValue):
+        ev.state.spend(1 if op not in _DIVISIONS or _is_product(node) else DIVISION)
     else:
-        cost = 1 if _is_shift(a, b) else DIVISION
-    if is_float:
-        ev.state.spend(cost)
-    else:
-        ev.state.spend_on(node, cost)
+        ev.state.spend_on(node, _cost_of_integers(op, a, b))
+
+
+def _cost_of_integers(op: str, a: Value, b: Value) -> int:
+    return 1 if op not in _DIVISIONS or _is_shift(a, b) else DIVISION
 
 
 def _is_shift(a: Value, b: Value) -> bool:
@@ -113,7 +110,7 @@ def _is_product(node: ir.Node) -> bool:
 def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node: ir.Node) -> Value:
     state = ev.state
     if state.loops:
-        state.spend_on(node, 1 if op not in _DIVISIONS or _is_shift(a, b) else DIVISION)
+        state.spend_on(node, _cost_of_integers(op, a, b))
     try:
         result = state.domain.operate(op, a, b)
     except OverflowError:

@@ -51,31 +51,28 @@ def _slice_of(call: Call) -> ThreadSlice:
 @method("partition_S", "partition_D")
 def partition_copy(call: Call) -> Value:
     """Evaluates `thr_copy.partition_S(tensor)` and `partition_D`."""
-    tensor = needed_tensor(call.value(0, "src" if call.name[-1] == "S" else "dst"))
-    if isinstance(tensor, UnknownTensor):
-        return Cute(tensor)
-    try:
-        part = _slice_of(call)
-        if not isinstance(part.tiled, cute.TiledCopy):
-            raise cute.CuteError("a slice of a tiled copy is needed")
-        side: cute.Side = "S" if call.name[-1] == "S" else "D"
-        return Cute(part.tiled.partition(tensor, part.thread, side))
-    except cute.CuteError as error:
-        return Cute(undecided(tensor, f"`{call.name}`: {error}"))
+    return _partitioned(call, "src" if call.name[-1] == "S" else "dst", cute.TiledCopy, "copy")
 
 
 @method("partition_A", "partition_B", "partition_C")
 def partition_mma(call: Call) -> Value:
     """Evaluates `thr_mma.partition_A(tensor)`, `_B` and `_C`."""
-    tensor = needed_tensor(call.value(0, "input"))
+    return _partitioned(call, "input", cute.TiledMma, "MMA")
+
+
+def _partitioned(
+    call: Call, parameter: str, kind: type[cute.TiledCopy | cute.TiledMma], what: str
+) -> Value:
+    """Returns a thread's part of a tensor, as the last letter of the method says of which side."""
+    tensor = needed_tensor(call.value(0, parameter))
     if isinstance(tensor, UnknownTensor):
         return Cute(tensor)
     try:
         part = _slice_of(call)
-        if not isinstance(part.tiled, cute.TiledMma):
-            raise cute.CuteError("a slice of a tiled MMA is needed")
-        operand: cute.Operand = call.name[-1]  # type: ignore[assignment]
-        return Cute(part.tiled.partition(tensor, part.thread, operand))
+        if not isinstance(part.tiled, kind):
+            raise cute.CuteError(f"a slice of a tiled {what} is needed")
+        side = call.name[-1]
+        return Cute(part.tiled.partition(tensor, part.thread, side))  # type: ignore[arg-type]
     except cute.CuteError as error:
         return Cute(undecided(tensor, f"`{call.name}`: {error}"))
 
