@@ -16,6 +16,7 @@ from smemlint.analysis.python.cupy.source_map import MappedText, Position, liter
 from smemlint.analysis.python.cupy.string_methods import percent
 from smemlint.analysis.python.cupy.values import OpenFile, RawText
 from smemlint.analysis.python.interpreter import Interpreter, OverBudget
+from smemlint.analysis.python.interpreter.arguments import CallSite
 from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import (
     EXPRESSIONS,
@@ -25,7 +26,7 @@ from smemlint.analysis.python.interpreter.dispatch import (
 )
 from smemlint.analysis.python.interpreter.expressions import (
     apply_callee,
-    call_of,
+    arguments_of,
     evaluate_attribute,
     evaluate_call,
     evaluate_constant,
@@ -165,13 +166,14 @@ def _evaluate_call(interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> 
             interpreter.model.run_cell(given, node)
         return UNKNOWN
     if isinstance(node.func, ast.Name) and node.func.id in ("open", "str") and node.args:
-        callee, arguments, named = call_of(interpreter, node, scopes)
-        path = arguments[0] if arguments else UNKNOWN
+        callee = interpreter.evaluate(node.func, scopes)
+        arguments = arguments_of(interpreter, node, scopes)
+        path = arguments.get(0, "")
         if node.func.id == "open":
             return OpenFile(str(path)) if isinstance(path, str) else path
         if isinstance(path, OpenFile):
             return path.path
-        return apply_callee(interpreter, callee, arguments, named, node, scopes)
+        return apply_callee(interpreter, callee, arguments, CallSite(node, scopes))
     return evaluate_call(interpreter, node, scopes)
 
 

@@ -69,18 +69,17 @@ class CupyModel(LibraryModel):
         self._text = text
         self._program = program
 
-    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+    def call(self, callee: Value, given: BoundArguments, node: ast.Call) -> Value:
         """Returns the result of a function or a method; the call of a kernel launches it."""
-        given = BoundArguments(arguments, named)
         if isinstance(callee, Kernel):
             for raw, name in callee.parts:
                 self._launch(raw, name, launch_of(raw.convention, given), node)
             return UNKNOWN
         if isinstance(callee, Method):
-            return self._method(callee, arguments, named, node)
+            return self._method(callee, given, node)
         if not isinstance(callee, Symbol):
             return UNKNOWN
-        name = callee.name
+        name, arguments, named = callee.name, given.positional, given.named
         maker = MAKERS.get(name)
         if maker is not None and callee.path.startswith(maker.package):
             return self._construct(maker, given, node)
@@ -242,15 +241,14 @@ class CupyModel(LibraryModel):
 
     # ---- methods
 
-    def _method(
-        self, method: Method, arguments: list[Value], named: Scope, node: ast.Call
-    ) -> Value:
+    def _method(self, method: Method, given: BoundArguments, node: ast.Call) -> Value:
         owner, name = method.owner, method.name
+        arguments, named = given.positional, given.named
         if isinstance(owner, Module):
             return _member(owner, name, arguments, named)
         if isinstance(owner, Kernel):
             if name in PREPARED:
-                launch = prepared_launch(name, BoundArguments(arguments, named))
+                launch = prepared_launch(name, given)
                 for raw, known in owner.parts:
                     self._launch(raw, known, launch, node)
             return owner if name == "prepare" else UNKNOWN

@@ -43,7 +43,6 @@ from smemlint.analysis.python.interpreter.values import (
     DType,
     Function,
     Method,
-    Scope,
     Symbol,
     Value,
 )
@@ -92,9 +91,8 @@ class CuteModel(LibraryModel):
 
     # ---- what the interpreter asks
 
-    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+    def call(self, callee: Value, given: BoundArguments, node: ast.Call) -> Value:
         """Returns the result of a function of `cutlass`, or of a method of its values."""
-        given = BoundArguments(arguments, named)
         if isinstance(callee, Method):
             if callee.name == "allocate":
                 return self._allocated(callee.owner, given)

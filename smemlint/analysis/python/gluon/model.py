@@ -99,9 +99,8 @@ class GluonModel(RecordingModel):
 
     # ---- calls
 
-    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+    def call(self, callee: Value, given: BoundArguments, node: ast.Call) -> Value:
         """Returns the result of a function of Gluon or torch, or of a method of their values."""
-        given = BoundArguments(arguments, named)
         if isinstance(callee, Method):
             return self._call_method(callee, given, node)
         if not isinstance(callee, Symbol):
@@ -109,9 +108,7 @@ class GluonModel(RecordingModel):
         if names_amd_module(callee.path):
             self.has_amd = True
             return AMD
-        self.elsewhere |= {
-            v.array.span for v in (*arguments, *named.values()) if isinstance(v, Descriptor)
-        }
+        self.elsewhere |= {v.array.span for v in given.values() if isinstance(v, Descriptor)}
         name = callee.name
         if name in ("get_default_for", "with_identity_for"):
             name = callee.path.rsplit(".", 2)[-2] + "." + name

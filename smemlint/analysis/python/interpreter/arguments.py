@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
-from smemlint.analysis.python.interpreter.values import REST, REST_OF_NAMES, UNKNOWN, Scope, Value
+import ast
+
+from smemlint.analysis.python.interpreter.values import (
+    REST,
+    REST_OF_NAMES,
+    UNKNOWN,
+    Scope,
+    Scopes,
+    Value,
+)
 from smemlint.lazy_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallSite:
+    """Where a call stands, and the variables that it sees."""
+
+    node: ast.Call
+    scopes: Scopes
+
 
 LARGEST_INTEGER = (1 << 31) - 1
 """What libraries hold extents, strides and parameters of layouts in."""
@@ -15,6 +33,14 @@ class BoundArguments:
 
     positional: list[Value]
     named: Scope
+
+    def values(self) -> tuple[Value, ...]:
+        """Returns all of them."""
+        return (*self.positional, *self.named.values())
+
+    def behind(self, *first: Value) -> BoundArguments:
+        """Returns them with others in front."""
+        return BoundArguments([*first, *self.positional], self.named)
 
     def has(self, at: int, name: str) -> bool:
         """Returns whether the argument is given."""

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Sequence
 from itertools import pairwise
 
+from smemlint.analysis.python.interpreter.arguments import BoundArguments, CallSite
 from smemlint.analysis.python.interpreter.assignments import assign
 from smemlint.analysis.python.interpreter.calls import (
     arguments_by_name,
@@ -42,7 +43,6 @@ from smemlint.analysis.python.interpreter.values import (
     Launch,
     Method,
     ModelValue,
-    Scope,
     Scopes,
     Super,
     Symbol,
@@ -183,36 +183,22 @@ def evaluate_call(interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> V
         kernel = interpreter.evaluate(node.func.value, scopes)
         if isinstance(kernel, Function) and kernel.is_kernel:
             return _launch(interpreter, kernel, node, scopes)
-    return apply_callee(interpreter, *call_of(interpreter, node, scopes), node, scopes)
-
-
-def call_of(
-    interpreter: Interpreter, node: ast.Call, scopes: Scopes
-) -> tuple[Value, list[Value], Scope]:
-    """Returns what a call calls, its arguments by place and those by name."""
     callee = interpreter.evaluate(node.func, scopes)
-    arguments = list(items_of(interpreter, node.args, scopes))
-    return callee, arguments, keywords_of(interpreter, node.keywords, scopes)
+    given = arguments_of(interpreter, node, scopes)
+    return apply_callee(interpreter, callee, given, CallSite(node, scopes))
+
+
+def arguments_of(interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> BoundArguments:
+    """Returns the arguments of a call."""
+    positional = list(items_of(interpreter, node.args, scopes))
+    return BoundArguments(positional, keywords_of(interpreter, node.keywords, scopes))
 
 
 def apply_callee(
-    interpreter: Interpreter,
-    callee: Value,
-    arguments: list[Value],
-    named: Scope,
-    node: ast.Call,
-    scopes: Scopes,
+    interpreter: Interpreter, callee: Value, given: BoundArguments, site: CallSite
 ) -> Value:
-    """Returns the result of calling a value with evaluated arguments.
-
-    Args:
-        interpreter: executes the functions that are called.
-        callee: the value.
-        arguments: by place.
-        named: arguments by name.
-        node: the call.
-        scopes: the variables that the call sees.
-    """
+    """Returns the result of calling a value."""
+    arguments, named = given.positional, given.named
     if isinstance(callee, Instance):
         callee = member(interpreter, callee, "__call__")
         if not isinstance(callee, BoundMethod):
@@ -225,7 +211,7 @@ def apply_callee(
         case Class():
             return construct(interpreter, callee, arguments, named)
         case Symbol(path="builtins.super"):
-            return super_of(interpreter, arguments, scopes)
+            return super_of(interpreter, arguments, site.scopes)
         case Symbol() if callee.path.startswith("builtins."):
             if callee.name == "setattr":
                 return _set_attribute(interpreter, arguments)
@@ -234,7 +220,7 @@ def apply_callee(
             return _call_container_method(interpreter, owner, callee.name, arguments)
         case Unknown():
             return callee
-    return interpreter.model.call(callee, arguments, named, node)
+    return interpreter.model.call(callee, given, site.node)
 
 
 def _set_attribute(interpreter: Interpreter, arguments: Sequence[Value]) -> Value:
@@ -284,11 +270,10 @@ def _call_container_method(
 
 def _launch(interpreter: Interpreter, kernel: Function, node: ast.Call, scopes: Scopes) -> Value:
     """Records the launch of a kernel."""
-    arguments = list(items_of(interpreter, node.args, scopes))
-    named = keywords_of(interpreter, node.keywords, scopes)
+    arguments = arguments_of(interpreter, node, scopes)
     names = [p.name for p in parameters_of(kernel.node.args)]
-    given = arguments_by_name(names, arguments)
-    given |= {k: v for k, v in named.items() if k in names}
-    options = {k: v for k, v in named.items() if k not in names}
+    given = arguments_by_name(names, arguments.positional)
+    given |= {k: v for k, v in arguments.named.items() if k in names}
+    options = {k: v for k, v in arguments.named.items() if k not in names}
     interpreter.launches.append(Launch(kernel, given, options, node.lineno))
     return UNKNOWN

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     Instance,
     Key,
-    Scope,
     Symbol,
     Value,
     join,
@@ -26,7 +26,7 @@ class LibraryModel:
         """Returns the value of a dotted name, e.g. `tl.float16`."""
         return symbol
 
-    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+    def call(self, callee: Value, given: BoundArguments, node: ast.Call) -> Value:
         """Returns the result of calling an imported name, a method or a value of the model."""
         return UNKNOWN
 

@@ -83,14 +83,15 @@ class TritonModel(RecordingModel):
 
     # ---- calls
 
-    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+    def call(self, callee: Value, given: BoundArguments, node: ast.Call) -> Value:
         """Returns the result of a function of Triton or torch, or of a method of their values."""
         if isinstance(callee, Method):
-            return self._call_method(callee, arguments)
+            return self._call_method(callee, given.positional)
         if not isinstance(callee, Symbol):
             return UNKNOWN
         if callee.name == "dot":
-            return self._dot(BoundArguments(arguments, named), node)
+            return self._dot(given, node)
+        arguments, named = given.positional, given.named
         first = arguments[0] if arguments else UNKNOWN
         if (
             callee.path in TORCH_LIKE_CONSTRUCTORS

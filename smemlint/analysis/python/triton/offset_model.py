@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.python.element_types import DTYPES
 from smemlint.analysis.python.interpreter import LibraryModel
-from smemlint.analysis.python.interpreter.arguments import are_integers
+from smemlint.analysis.python.interpreter.arguments import BoundArguments, are_integers
 from smemlint.analysis.python.interpreter.constant_folding import call_builtin, ceiling_quotient
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
@@ -62,13 +62,15 @@ class OffsetTile(ModelValue):
 class OffsetModel(LibraryModel):
     """The model of Triton's index arithmetic."""
 
-    def call(self, callee: Value, arguments: list[Value], named: Scope, node: ast.Call) -> Value:
+    def call(self, callee: Value, given: BoundArguments, node: ast.Call) -> Value:
         """Returns the result of a function of `triton.language`, or of a tensor's method."""
         if isinstance(callee, Method):
             if callee.name == "to":
-                return _converted(callee.owner, arguments[0] if arguments else UNKNOWN)
-            return _function(callee.name, [callee.owner, *arguments], named)
-        return _function(callee.name, arguments, named) if isinstance(callee, Symbol) else UNKNOWN
+                return _converted(callee.owner, given.get(0, "dtype"))
+            return _function(callee.name, [callee.owner, *given.positional], given.named)
+        if isinstance(callee, Symbol):
+            return _function(callee.name, given.positional, given.named)
+        return UNKNOWN
 
     def symbol(self, symbol: Symbol, node: ast.expr) -> Value:
         """Returns the element type of this name, or the name itself."""

@@ -47,13 +47,10 @@ def class_of_members(
     return UNKNOWN
 
 
-def class_of_fields(
-    run: Execution, arguments: Sequence[Value], named: Scope, node: ast.AST
-) -> Value:
+def class_of_fields(run: Execution, given: BoundArguments, node: ast.AST) -> Value:
     """Evaluates `make_dataclass(name, fields, bases=)` and `NamedTuple(name, fields)`."""
-    given = BoundArguments(list(arguments), dict(named))
     name, fields = given.get(0, "cls_name", UNKNOWN), given.get(1, "fields", UNKNOWN)
-    bases = named.get("bases", ())
+    bases = given.named.get("bases", ())
     if not isinstance(name, str) or not isinstance(fields, list | tuple):
         return UNKNOWN
     specs = [f if isinstance(f, tuple) else (f,) for f in fields]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Sequence
 from dataclasses import field, replace
 
 # The modules below register what they call.
@@ -73,7 +72,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 )
 from smemlint.analysis.python.cute_dsl.memory import Allocator, StructType
 from smemlint.analysis.python.interpreter import Interpreter, expressions
-from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.arguments import BoundArguments, CallSite
 from smemlint.analysis.python.interpreter.calls import call, member
 from smemlint.analysis.python.interpreter.constant_folding import call_string_method
 from smemlint.analysis.python.interpreter.values import (
@@ -142,93 +141,79 @@ class Program:
 
     def evaluate_call(self, interpreter: Interpreter, node: ast.Call, scopes: Scopes) -> Value:
         """Returns the result of a call."""
-        callee, arguments, named = expressions.call_of(interpreter, node, scopes)
-        return self.apply(interpreter, callee, arguments, named, node, scopes)
+        callee = interpreter.evaluate(node.func, scopes)
+        given = expressions.arguments_of(interpreter, node, scopes)
+        return self.apply(interpreter, callee, given, CallSite(node, scopes))
 
     def apply(
         self,
         interpreter: Interpreter,
         callee: Value,
-        arguments: list[Value],
-        named: Scope,
-        node: ast.Call,
-        scopes: Scopes,
+        given: BoundArguments,
+        site: CallSite,
     ) -> Value:
-        """Returns the result of calling a value.
-
-        Args:
-            interpreter: executes the functions that are called.
-            callee: the value.
-            arguments: by place; `REST` ends those that are known.
-            named: arguments by name.
-            node: the call.
-            scopes: the variables that the call sees.
-        """
-        if REST in arguments:
-            arguments = [*arguments[: arguments.index(REST)], UNKNOWN]
+        """Returns the result of calling a value."""
+        if REST in given.positional:
+            known = given.positional[: given.positional.index(REST)]
+            given = BoundArguments([*known, UNKNOWN], given.named)
         try:
-            require_tree((*arguments, *named.values()))
+            require_tree(given.values())
         except TooLarge:
-            self.run.note(node, "a call is not followed, whose arguments are too large")
+            self.run.note(site.node, "a call is not followed, whose arguments are too large")
             return UNKNOWN
         if isinstance(callee, Instance):
             callee = member(interpreter, callee, "__call__")
         match callee:
             case Function(is_kernel=True) | BoundMethod(function=Function(is_kernel=True)):
-                return Prepared(callee, tuple(arguments), named, node)
-            case Partial():
-                given = [*callee.arguments, *arguments]
-                return self.apply(
-                    interpreter, callee.function, given, callee.named | named, node, scopes
-                )
+                return Prepared(callee, tuple(given.positional), given.named, site.node)
+            case Partial(arguments=first):
+                given = BoundArguments([*first, *given.positional], callee.named | given.named)
+                return self.apply(interpreter, callee.function, given, site)
             case Symbol():
-                return self._symbol(interpreter, callee, arguments, named, node, scopes)
-            case Class() if is_enumeration(callee) and len(arguments) == 1:
-                return arguments[0]
+                return self._symbol(interpreter, callee, given, site)
+            case Class() if is_enumeration(callee) and len(given.positional) == 1:
+                return given.positional[0]
             case Class() if is_constructed_by_a_library(callee):
-                return self._library(interpreter, callee.libraries[0], arguments, named, node)
+                return self._library(interpreter, callee.libraries[0], given, site.node)
             case Method():
-                return self._method(interpreter, callee, arguments, named, node, scopes)
+                return self._method(interpreter, callee, given, site)
             case DType():
-                return self._converted(callee, arguments)
+                return self._converted(callee, given.positional)
             case Cute(payload=cute.Layout() | cute.ComposedLayout()):
-                return methods.mapped(self.run, callee, arguments, node)
+                return methods.mapped(self.run, callee, given.positional, site.node)
             case Opaque():
                 return Opaque(f"{callee.name}()")
-            case StructType() if arguments:
-                return storage.storage_at(callee, arguments[0], node)
-        return self._followed(interpreter, callee, arguments, named, node, scopes)
+            case StructType() if given.positional:
+                return storage.storage_at(callee, given.positional[0], site.node)
+        return self._followed(interpreter, callee, given, site)
 
     def _followed(
         self,
         interpreter: Interpreter,
         callee: Value,
-        arguments: list[Value],
-        named: Scope,
-        node: ast.Call,
-        scopes: Scopes,
+        given: BoundArguments,
+        site: CallSite,
     ) -> Value:
         """Returns the result of calling a function or class of the program, or what is unknown."""
         if isinstance(callee, Unknown):
-            is_alike = callee.is_uniform and all(map(is_uniform, (*arguments, *named.values())))
+            is_alike = callee.is_uniform and all(map(is_uniform, given.values()))
             callee = replace(callee, is_uniform=is_alike)
-            name = ast.unparse(node.func)
-            if name.rpartition(".")[2] in _PARTS and arguments:
-                return _part_of(arguments[0], callee)
+            name = ast.unparse(site.node.func)
+            if name.rpartition(".")[2] in _PARTS and given.positional:
+                return _part_of(given.positional[0], callee)
             if name.rpartition(".")[2] not in METHODS | FUNCTIONS:
-                self._leave(name, arguments, named, node)
-                self._call_thunks(interpreter, (*arguments, *named.values()))
+                self._leave(interpreter, name, given, site.node)
         if isinstance(callee, Class):
             maker = callee.member("__new__")
             if isinstance(maker, Function):
-                made = call(interpreter, maker, [callee, *arguments], named)
+                made = call(interpreter, maker, [callee, *given.positional], given.named)
                 if isinstance(made, Instance):
                     return made
-            arguments, named = self._completed(callee, arguments, named)
+            given = self._completed(callee, given)
         if _is_jit(callee):
-            arguments = [self._passed(value) for value in arguments]
-            named = {name: self._passed(value) for name, value in named.items()}
-        made = expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
+            named = {name: self._passed(value) for name, value in given.named.items()}
+            given = BoundArguments([self._passed(value) for value in given.positional], named)
+        made = expressions.apply_callee(interpreter, callee, given, site)
         if isinstance(made, Instance) and self._is_of_home(made.type):
             self.run.constructed.append(made)
         return made
@@ -239,14 +224,10 @@ class Program:
             return dlpack.global_tensor(self.run, value, value.dtype, is_dynamic=True)
         return value
 
-    def _completed(
-        self, owner: Class, arguments: list[Value], named: Scope
-    ) -> tuple[list[Value], Scope]:
+    def _completed(self, owner: Class, given: BoundArguments) -> BoundArguments:
         """Returns the arguments of a call of a class, with guesses where they are made."""
         completes = self.run.completes
-        if completes is None or not self._is_of_home(owner):
-            return arguments, named
-        return completes(owner, arguments, named)
+        return completes(owner, given) if completes and self._is_of_home(owner) else given
 
     def _is_of_home(self, owner: Class) -> bool:
         """Returns whether a class, or one that it derives from, is one of the executed file."""
@@ -268,30 +249,30 @@ class Program:
         self,
         interpreter: Interpreter,
         callee: Symbol,
-        arguments: list[Value],
-        named: Scope,
-        node: ast.Call,
-        scopes: Scopes,
+        given: BoundArguments,
+        site: CallSite,
     ) -> Value:
         path, name = callee.path, callee.name
+        arguments, named = given.positional, given.named
         if path.startswith("builtins.") and hasattr(builtins, name):
-            return call_builtin(self.run, interpreter, name, arguments, named, node, scopes)
+            return call_builtin(self.run, interpreter, callee, given, site)
         if name == "compile" and arguments and path.startswith("cutlass"):
             kept = {k: v for k, v in named.items() if k not in ("options", "no_cache")}
-            self.apply(interpreter, arguments[0], arguments[1:], kept, node, scopes)
+            passed = BoundArguments(arguments[1:], kept)
+            self.apply(interpreter, arguments[0], passed, site)
             return Opaque("a compiled function")
         if path == "functools.partial" and arguments:
             return Partial(arguments[0], tuple(arguments[1:]), named)
         if path in ("os.environ.get", "os.getenv"):  # of which none is set
-            return BoundArguments(arguments, named).get(1, "default", None)
+            return given.get(1, "default", None)
         if path == "dataclasses.field":
-            return self._default_of_field(interpreter, named, node, scopes)
+            return self._default_of_field(interpreter, named, site)
         if path == "dataclasses.replace" and arguments and isinstance(arguments[0], Instance):
             return replaced(interpreter, arguments[0], named)
         if path in FIELD_MAKERS:
-            return class_of_fields(self.run, arguments, named, node)
+            return class_of_fields(self.run, given, site.node)
         if path == "enum.auto":  # some value of its own
-            place = self.run.span_of(node)
+            place = self.run.span_of(site.node)
             return Symbol(f"enum.{place.path.replace('.', '_')}:{place.line}:{place.column}")
         if name == "SimpleNamespace":
             return Namespace(dict(named))
@@ -300,56 +281,41 @@ class Program:
             return self.parsers[-1]
         if path.startswith(("torch.", "numpy.")):
             usual = FLOAT32 if path.startswith("torch.") else FLOAT64
-            return torch.torch_call(self._call(name, None, arguments, named, node), name, usual)
+            return torch.torch_call(Call(self.run, name, None, given, site.node), name, usual)
         if path.startswith(_LIBRARIES):
-            return self._library(interpreter, callee, arguments, named, node)
-        self._leave(name, arguments, named, node)
-        self._call_thunks(interpreter, (*arguments, *named.values()))
+            return self._library(interpreter, callee, given, site.node)
+        self._leave(interpreter, name, given, site.node)
         return UNKNOWN
 
-    def _default_of_field(
-        self, interpreter: Interpreter, named: Scope, node: ast.Call, scopes: Scopes
-    ) -> Value:
+    def _default_of_field(self, interpreter: Interpreter, named: Scope, site: CallSite) -> Value:
         """Returns the default of a dataclass's field that is spelled `field(..)`."""
         if "default_factory" in named:
-            return self.apply(interpreter, named["default_factory"], [], {}, node, scopes)
+            none = BoundArguments([], {})
+            return self.apply(interpreter, named["default_factory"], none, site)
         return named.get("default", UNKNOWN)
 
-    def _call_thunks(self, interpreter: Interpreter, given: Sequence[Value]) -> None:
-        """Calls functions without parameters that the host hands to what is not followed.
+    def _leave(
+        self, interpreter: Interpreter, name: str, given: BoundArguments, node: ast.Call
+    ) -> None:
+        """Leaves a call that is not followed with a note if it may access shared memory.
 
+        It may call functions without parameters that the host hands to it:
         `cached(key, lambda: cute.compile(..))` compiles, unless what it looks for is there.
         """
+        note_unfollowed(self.run, name, given.values(), node)
         if self.run.kernel is not None:
             return
-        interpreter.open_paths += 1
-        for value in given:
-            if isinstance(value, Function) and not parameters_of(value.node.args):
-                call(interpreter, value, [], {})
-        interpreter.open_paths -= 1
-
-    def _leave(self, name: str, arguments: list[Value], named: Scope, node: ast.Call) -> None:
-        """Leaves a call that is not followed with a note if it may access shared memory."""
-        note_unfollowed(self.run, name, (*arguments, *named.values()), node)
+        with interpreter.on_open_path():
+            for value in given.values():
+                if isinstance(value, Function) and not parameters_of(value.node.args):
+                    call(interpreter, value, [], {})
 
     def _library(
-        self,
-        interpreter: Interpreter,
-        callee: Symbol,
-        arguments: list[Value],
-        named: Scope,
-        node: ast.Call,
+        self, interpreter: Interpreter, callee: Symbol, given: BoundArguments, node: ast.Call
     ) -> Value:
-        """Evaluates a function or class of the DSL.
-
-        Args:
-            interpreter: executes the library's functions that are spelled here.
-            callee: its name.
-            arguments: by place.
-            named: arguments by name.
-            node: the call.
-        """
+        """Evaluates a function or class of the DSL."""
         name, path = callee.name, callee.path.split(".")
+        arguments, named = given.positional, given.named
         module = "quack" if path[0] == "quack" else path[-2] if len(path) > 1 else ""
         if name in ("range", "range_constexpr", "range_dynamic"):
             return range_of(
@@ -368,33 +334,26 @@ class Program:
             handler = FUNCTIONS.get(name)
         if handler is not None:
             owner = Symbol(callee.path.rpartition(".")[0])
-            return executed(handler, self._call(name, owner, arguments, named, node))
+            return executed(handler, Call(self.run, name, owner, given, node))
         if is_of_warps(callee):
             return Opaque(name)
-        self._leave(name, arguments, named, node)
+        note_unfollowed(self.run, name, given.values(), node)
         if ".arch." in callee.path:
             return Opaque(name)
         return Unknown.because(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled")
-
-    def _call(
-        self, name: str, owner: Value, arguments: list[Value], named: Scope, node: ast.Call
-    ) -> Call:
-        return Call(self.run, name, owner, BoundArguments(arguments, named), node)
 
     def _method(
         self,
         interpreter: Interpreter,
         callee: Method,
-        arguments: list[Value],
-        named: Scope,
-        node: ast.Call,
-        scopes: Scopes,
+        given: BoundArguments,
+        site: CallSite,
     ) -> Value:
         owner, name = callee.owner, callee.name
-        call = self._call(name, owner, arguments, named, node)
+        call = Call(self.run, name, owner, given, site.node)
         match owner:
             case Prepared() if name in ("launch", "smem_usage"):
-                return self._launch(interpreter, owner, named, arguments, node)
+                return self._launch(interpreter, owner, given, site.node)
             case Prepared() | Namespace():
                 return UNKNOWN
             case command_lines.Parser():
@@ -404,45 +363,39 @@ class Program:
             case Opaque():
                 return Opaque(f"{owner.name}.{name}()")
             case Class() if name == "apply" and is_autograd_function(owner):
-                forward, context = owner.member("forward"), context_of_forward(owner)
-                given = [*context, *arguments]
-                return self.apply(interpreter, forward, given, named, node, scopes)
+                given = given.behind(*context_of_forward(owner))
+                return self.apply(interpreter, owner.member("forward"), given, site)
             case StructType():
                 return storage.struct_method(call)
             case Instance() if name == "_replace":
-                return replaced(interpreter, owner, named)
+                return replaced(interpreter, owner, given.named)
             case Number():
                 return owner if name in ("to", "ir_value", "value") else DATA
             case str():
-                return call_string_method(owner, name, arguments)
-            case list() if name == "sort" and "key" in named:
-                ordered = sorted_by(interpreter, owner, named, node, scopes)
+                return call_string_method(owner, name, given.positional)
+            case list() if name == "sort" and "key" in given.named:
+                ordered = sorted_by(interpreter, owner, given.named, site)
                 interpreter.model.changes(owner, may_be_skipped=interpreter.open_paths > 0)
                 owner[:] = ordered if isinstance(ordered, list) else [UNKNOWN] * len(owner)
                 return None
             case list() | dict():
-                return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
+                return expressions.apply_callee(interpreter, callee, given, site)
         if isinstance(payload_of(owner), Pointer) and name in ("load", "store"):
             return executed(methods.pointer_access, call)
         handler = METHODS.get(name)
         if handler is not None:
             return executed(handler, call)
-        self._leave(name, [owner, *arguments], named, node)
+        note_unfollowed(self.run, name, (owner, *given.values()), site.node)
         return Unknown.because(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled")
 
     # ---- launches
 
     def _launch(
-        self,
-        interpreter: Interpreter,
-        prepared: Prepared,
-        named: Scope,
-        arguments: list[Value],
-        node: ast.Call,
+        self, interpreter: Interpreter, prepared: Prepared, given: BoundArguments, node: ast.Call
     ) -> Value:
         """Executes a kernel with the block of its launch."""
         from smemlint.analysis.python.cute_dsl.execution.kernels import execute_kernel
 
-        block = named.get("block", arguments[1] if len(arguments) > 1 else UNKNOWN)
+        block = given.get(1, "block")
         execute_kernel(self.run, interpreter, prepared, block, node)
         return None

@@ -20,7 +20,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter import Interpreter, expressions
-from smemlint.analysis.python.interpreter.arguments import BoundArguments, integers
+from smemlint.analysis.python.interpreter.arguments import BoundArguments, CallSite, integers
 from smemlint.analysis.python.interpreter.calls import member
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
@@ -31,7 +31,6 @@ from smemlint.analysis.python.interpreter.values import (
     Instance,
     Method,
     Scope,
-    Scopes,
     Symbol,
     Unknown,
     Value,
@@ -55,93 +54,65 @@ _CLASSES = {
 def call_builtin(
     run: Execution,
     interpreter: Interpreter,
-    name: str,
-    arguments: list[Value],
-    named: Scope,
-    node: ast.Call,
-    scopes: Scopes,
+    callee: Symbol,
+    given: BoundArguments,
+    site: CallSite,
 ) -> Value:
     """Returns the result of one of Python's own functions.
 
     Args:
         run: the execution.
         interpreter: executes the functions that are passed.
-        name: of the function.
-        arguments: by place.
-        named: arguments by name.
-        node: the call.
-        scopes: the variables that the call sees.
+        callee: its name.
+        given: its arguments.
+        site: the call.
     """
-    if name == "range":
-        return range_of(arguments, is_unrolled=False)
-    if name in ("min", "max") and named:
-        return UNKNOWN
-    if name in ("min", "max") and any(isinstance(a, Number | Opaque) for a in arguments):
-        given = BoundArguments(arguments, named)
-        return executed(FUNCTIONS[name], Call(run, name, None, given, node))
-    if name in ("type", "staticmethod", "sorted") and arguments:
-        return _of_objects(run, interpreter, name, arguments, named, node, scopes)
-    if name == "isinstance" and len(arguments) == 2:
-        return _isinstance(*arguments)
-    if name == "len" and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
-        return len(arguments[0])
-    if name in ("hasattr", "getattr") and len(arguments) >= 2 and isinstance(arguments[1], str):
-        return _getattr(run, interpreter, name, arguments, node)
-    if name == "zip" and all(isinstance(a, tuple | list | range) for a in arguments):
-        pairs = list(zip(*arguments, strict=False))
-        require_tree(pairs)
-        return pairs
-    if name in ("any", "all") and len(arguments) == 1 and isinstance(arguments[0], list | tuple):
-        return _quantified(arguments[0], is_any=name == "any")
-    if name == "enumerate" and arguments and isinstance(arguments[0], tuple | list):
-        first = BoundArguments(arguments, named).get(1, "start", 0)
-        return list(enumerate(arguments[0], first)) if isinstance(first, int) else UNKNOWN
-    if name in ("int", "bool", "abs") and arguments and isinstance(arguments[0], Number):
-        return arguments[0] if name != "abs" else DATA
-    if name in ("print", "assert"):
-        return None
-    return expressions.apply_callee(
-        interpreter, Symbol(f"builtins.{name}"), arguments, named, node, scopes
-    )
-
-
-def _of_objects(
-    run: Execution,
-    interpreter: Interpreter,
-    name: str,
-    arguments: list[Value],
-    named: Scope,
-    node: ast.Call,
-    scopes: Scopes,
-) -> Value:
-    """Returns the class of an object, or a new one; the function of a method; sorted items."""
-    first = arguments[0]
-    if name == "type" and len(arguments) == 1 and isinstance(first, Instance):
-        return first.type
-    if name == "type" and len(arguments) == 3:
-        return class_of_members(run, interpreter, arguments, node)
-    if name == "staticmethod":
-        return first
-    if "key" in named and isinstance(first, list | tuple):
-        return sorted_by(interpreter, first, named, node, scopes)
-    callee = Symbol(f"builtins.{name}")
-    return expressions.apply_callee(interpreter, callee, arguments, named, node, scopes)
+    name = callee.name
+    match name, given.positional:
+        case "range", arguments:
+            return range_of(arguments, is_unrolled=False)
+        case "min" | "max", values if any(isinstance(v, Number | Opaque) for v in values):
+            call = Call(run, name, None, given, site.node)
+            return executed(FUNCTIONS[name], call) if not given.named else UNKNOWN
+        case "type", [Instance() as first]:
+            return first.type
+        case "type", [_, _, _]:
+            return class_of_members(run, interpreter, given.positional, site.node)
+        case "staticmethod", [first, *_]:
+            return first
+        case "sorted", [list() | tuple() as items, *_] if "key" in given.named:
+            return sorted_by(interpreter, items, given.named, site)
+        case "isinstance", [value, kinds]:
+            return _isinstance(value, kinds)
+        case "hasattr" | "getattr", [_, str(), *_]:
+            return _getattr(run, interpreter, name, given.positional, site.node)
+        case "zip", arguments if all(isinstance(a, tuple | list | range) for a in arguments):
+            pairs = list(zip(*arguments, strict=False))
+            require_tree(pairs)
+            return pairs
+        case "len", [tuple() | list() as items]:
+            return len(items)
+        case "any" | "all", [tuple() | list() as items]:
+            return _quantified(items, is_any=name == "any")
+        case "enumerate", [tuple() | list() as items, *_]:
+            first = given.get(1, "start", 0)
+            return list(enumerate(items, first)) if isinstance(first, int) else UNKNOWN
+        case "int" | "bool" | "abs", [Number() as number, *_]:
+            return number if name != "abs" else DATA
+        case "print" | "assert", _:
+            return None
+    return expressions.apply_callee(interpreter, callee, given, site)
 
 
 def sorted_by(
-    interpreter: Interpreter, items: Sequence[Value], named: Scope, node: ast.Call, scopes: Scopes
+    interpreter: Interpreter, items: Sequence[Value], named: Scope, site: CallSite
 ) -> Value:
-    """Returns items in the order of a function's values; unknown where one of these is.
-
-    Args:
-        interpreter: executes the function.
-        items: that are sorted.
-        named: `key`, and `reverse`.
-        node: the call.
-        scopes: the variables that the call sees.
-    """
+    """Returns items in the order of a `key`'s values; unknown where one of these is."""
     key, is_reversed = named["key"], named.get("reverse", False)
-    keys = [expressions.apply_callee(interpreter, key, [item], {}, node, scopes) for item in items]
+    keys = [
+        expressions.apply_callee(interpreter, key, BoundArguments([item], {}), site)
+        for item in items
+    ]
     are_numbers = all(isinstance(k, int) for k in keys)
     if not isinstance(is_reversed, bool) or not (are_numbers or all(type(k) is str for k in keys)):
         return UNKNOWN

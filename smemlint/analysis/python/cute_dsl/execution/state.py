@@ -14,14 +14,13 @@ from smemlint.analysis.python.cute_dsl.execution.modules import Texts
 from smemlint.analysis.python.cute_dsl.execution.outside.guessed_types import GuessedTypes
 from smemlint.analysis.python.cute_dsl.execution.outside.settling import Settling
 from smemlint.analysis.python.cute_dsl.execution.values import AnyTensor, Pointer
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.changes import ChangeLog
 from smemlint.analysis.python.interpreter.values import (
     Class,
     DType,
     Instance,
-    Scope,
     Unknown,
-    Value,
 )
 from smemlint.analysis.simt.codegen.unrolled_sums import CompiledLoops
 from smemlint.analysis.simt.cute.layout_trials import LayoutTrial
@@ -35,7 +34,7 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_EVENTS
 from smemlint.reasons import Assumption, Reason, ReasonCode
 
-Completion = Callable[[Class, list[Value], Scope], tuple[list[Value], Scope]]
+Completion = Callable[[Class, BoundArguments], BoundArguments]
 """Returns the arguments of a call of a class, completed."""
 
 

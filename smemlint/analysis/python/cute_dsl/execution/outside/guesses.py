@@ -26,6 +26,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     UnknownTensor,
 )
 from smemlint.analysis.python.interpreter import Interpreter, calls
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
 from smemlint.analysis.python.interpreter.values import (
     Class,
     DType,
@@ -367,28 +368,18 @@ def construct(interpreter: Interpreter, owner: Class, guess: Guess, run: Executi
     return calls.construct(interpreter, owner, (), named)
 
 
-def completed(
-    guess: Guess, run: Execution, owner: Class, arguments: list[Value], named: Scope
-) -> tuple[list[Value], Scope]:
-    """Returns the arguments of a call of a class, with guesses at what is not known.
-
-    Args:
-        guess: the guess.
-        run: the execution.
-        owner: the class.
-        arguments: positional ones.
-        named: the others.
-    """
+def completed(guess: Guess, run: Execution, owner: Class, given: BoundArguments) -> BoundArguments:
+    """Returns the arguments of a call of a class, with guesses at what is not known."""
     chain = list(constructors(owner))
     if not chain:
-        return arguments, named
+        return given
     names = [p.name for p in parameters_of(chain[-1].args)[1:] if not p.is_keyword]
-    given = calls.arguments_by_name(names, arguments) | named
-    unknown = {name for name, value in given.items() if isinstance(value, Unknown)}
+    named = calls.arguments_by_name(names, given.positional) | given.named
+    unknown = {name for name, value in named.items() if isinstance(value, Unknown)}
     for constructor in chain:
-        given |= guess.arguments(run, constructor, is_method=True, only=unknown)
-    positional = [given.pop(name) for name in names[: len(arguments)]]
-    return [*positional, *arguments[len(names) :]], given
+        named |= guess.arguments(run, constructor, is_method=True, only=unknown)
+    positional = [named.pop(name) for name in names[: len(given.positional)]]
+    return BoundArguments([*positional, *given.positional[len(names) :]], named)
 
 
 def constructors(owner: Class) -> Iterator[ast.FunctionDef]:
