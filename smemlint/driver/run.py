@@ -77,13 +77,7 @@ def check_run(
 def check(
     sources: Sequence[Source], settings: Settings, configuration: Configuration | None = None
 ) -> Result:
-    """Runs the rules in this process and without a cache: accesses keep their addresses.
-
-    Args:
-        sources: the files of the run.
-        settings: of files that the configuration does not know.
-        configuration: the settings of each file; without it, `settings`.
-    """
+    """Runs the rules in this process and without a cache: accesses keep their addresses."""
     configuration = configuration or Configuration.uniform(settings)
     request = Request(sources, configuration, IN_PROCESS, keep_facts=True)
     return conclude(find(request), request)
@@ -164,12 +158,7 @@ class Evaluation:
 
 
 def evaluate(request: Request, store: ResultStore | None = None) -> Evaluation:
-    """Runs the first stage: analyses the units that no valid result is known of.
-
-    Args:
-        request: the run.
-        store: results of earlier runs.
-    """
+    """Runs the first stage: analyses the units that no valid result is known of."""
     settings_of = request.configuration.for_file
     sources = [s for s in request.sources if request.document in ("", s.path)]
     with_pragmas = tuple(s.path for s in sources if MARK in s.text)
@@ -278,12 +267,7 @@ def _lost(path: str, failure: Failure, configuration: Configuration) -> UnitResu
 
 
 def conclude(run: RunResult, request: Request) -> Result:
-    """Runs the last stage: what is shown of the findings, and what pragmas suppress.
-
-    Args:
-        run: the stages before.
-        request: that they answer.
-    """
+    """Runs the last stage: what is shown of the findings, and what pragmas suppress."""
     merged = run.merged
     found = [f for f in (*run.notices, *merged.findings) if request.document in ("", f.span.path)]
     shown, hidden = select_and_suppress(

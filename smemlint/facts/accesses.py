@@ -107,12 +107,7 @@ class CallLine:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A call on the way from a kernel to an access.
-
-    Attributes:
-        name: the function that makes the call.
-        span: of the call.
-    """
+    """A call on the way from a kernel to an access."""
 
     name: str
     span: Span

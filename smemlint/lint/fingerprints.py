@@ -22,10 +22,6 @@ def fingerprints(findings: Sequence[Finding], text_of: Callable[[str], str]) -> 
 
     It is made of the rule, the kernel, the array, the source text of the place without its layout,
     and a number that tells equal ones in one file apart, counted in order of place.
-
-    Args:
-        findings: all of a run, in any order; leaving some of a file out may renumber others.
-        text_of: the text of a file.
     """
     seen: dict[tuple[str, ...], int] = {}
     found: dict[int, str] = {}

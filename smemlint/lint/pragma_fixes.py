@@ -19,12 +19,7 @@ _WHY = "the pragma begins to hide findings"
 
 @dataclass(frozen=True, slots=True)
 class Mender:
-    """Mends the pragmas of one file.
-
-    Attributes:
-        path: of the file.
-        lines: of its text.
-    """
+    """Mends the pragmas of one file."""
 
     path: str
     lines: Sequence[str]

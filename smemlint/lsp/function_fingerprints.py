@@ -38,13 +38,7 @@ class _Body:
 
 
 class VisibleTexts:
-    """The contexts of the functions of some units in one document.
-
-    Args:
-        text: the document as it is.
-        tokens: of it.
-        units: that are evaluated together.
-    """
+    """The contexts of the functions of some units in one document."""
 
     def __init__(self, text: str, tokens: TokenText, units: Sequence[Unit]) -> None:
         self._text = text

@@ -19,12 +19,7 @@ _numbers = count(1)
 
 
 class Progress:
-    """One piece of work that the client shows.
-
-    Args:
-        server: of the client.
-        title: what the work is.
-    """
+    """One piece of work that the client shows."""
 
     def __init__(self, server: LanguageServer, title: str) -> None:
         self._server = server

@@ -13,11 +13,7 @@ from smemlint.report.table import HEAD, row, title, total_text
 
 
 def analysis_html(parts: Mapping[str, Facts]) -> str:
-    """Returns the page: all kernels by what they waste, then the accesses of each.
-
-    Args:
-        parts: the facts by target.
-    """
+    """Returns the page: all kernels by what they waste, then the accesses of each."""
     kernels = [k for facts in parts.values() for k in facts.kernels if k.accesses]
     kernels.sort(key=lambda k: total(k).ideal - total(k).wavefronts)
     name = "smemlint: kernels and their shared-memory accesses"

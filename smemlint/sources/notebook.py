@@ -78,12 +78,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Notebook:
-    """A notebook.
-
-    Attributes:
-        text: of the file.
-        cells: those of code, in order.
-    """
+    """A notebook."""
 
     text: str
     cells: tuple[Cell, ...]

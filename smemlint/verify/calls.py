@@ -80,12 +80,6 @@ class Call:
 def call_of(project: Project, unit: Unit, task: KernelTask, instance: Instance) -> Call:
     """Returns the call of one instance.
 
-    Args:
-        project: that the kernel belongs to.
-        unit: that it is read in.
-        task: of the first launch of this block and template.
-        instance: of that launch, or of one that passes other numbers.
-
     Raises:
         NotCallable: something is not known that a call needs.
     """

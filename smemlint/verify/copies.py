@@ -73,13 +73,7 @@ def _moved(addresses: NDArray[np.int64], active: NDArray[np.bool_]) -> tuple[int
 def copy_verdicts(
     accesses: Iterable[Access], settings: Settings, engine: Engine
 ) -> dict[int, Measurement]:
-    """Returns what was counted of asynchronous copies, by the identity of the access.
-
-    Args:
-        accesses: of any kind; others than copies are passed over.
-        settings: target and time.
-        engine: builds, runs and profiles a program.
-    """
+    """Returns what was counted of asynchronous copies, by the identity of the access."""
     copies = [a for a in accesses if a.kind is AccessKind.ASYNC_COPY]
     if not copies:
         return {}
@@ -100,12 +94,7 @@ def copy_verdicts(
 
 
 def counts(copies: Sequence[Copy], rows: Iterable[Mapping[str, Any]]) -> dict[Copy, float]:
-    """Returns the wavefronts of each copy that was counted, and always alike.
-
-    Args:
-        copies: of the program.
-        rows: the counters of its lines.
-    """
+    """Returns the wavefronts of each copy that was counted, and always alike."""
     by_line = {row["line"]: row for row in rows if row["op"] == "LDGSTS"}
     found = {}
     for k, copy in enumerate(copies):

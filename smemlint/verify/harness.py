@@ -18,12 +18,7 @@ SAYS = "smemlint: "
 
 
 def program(source: str, call: Call) -> str:
-    """Returns the program that includes a source file and calls a kernel of it.
-
-    Args:
-        source: absolute path.
-        call: what to call.
-    """
+    """Returns the program that includes a source file and calls a kernel of it."""
     given = ", ".join(map(_given, call.arguments)) or '{"", false, 0, false}'
     shared = -1 if call.shared is None else call.shared
     return (

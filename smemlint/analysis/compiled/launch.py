@@ -110,13 +110,7 @@ def source_launches(kernels: Iterable[KernelFacts]) -> dict[str, tuple[SourceLau
 
 @dataclass(frozen=True, slots=True)
 class LaunchInfo:
-    """Where block shapes and arguments of one file's kernels come from.
-
-    Attributes:
-        settings: of the file.
-        triton: what Triton wrote beside it.
-        launches: in the sources of the run.
-    """
+    """Where block shapes and arguments of one file's kernels come from."""
 
     settings: Settings
     triton: TritonLaunch | None = None

@@ -16,11 +16,7 @@ from smemlint.sources.pragmas import MARK, Pragma, pragmas_in
 
 
 class UserInput:
-    """Finds pragmas and settings of kernels and arrays.
-
-    Args:
-        index: of the run.
-    """
+    """Finds pragmas and settings of kernels and arrays."""
 
     def __init__(self, index: ProgramIndex) -> None:
         self._index = index

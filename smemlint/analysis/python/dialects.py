@@ -67,14 +67,7 @@ def holds_marks(text: str) -> bool:
 def analyze_python(
     source: Source, settings: Settings, crashed: Callable[[NotAnalysed], None], importers: Importers
 ) -> tuple[Facts, Dependencies]:
-    """Returns the facts of a Python file, and the other files that they depend on.
-
-    Args:
-        source: the file.
-        settings: of the file.
-        crashed: called with what an internal error cost.
-        importers: the Python files of the run.
-    """
+    """Returns the facts of a Python file, and the other files that they depend on."""
     parts: list[Facts] = []
     dependencies = Dependencies()
     for dialect in DIALECTS:

@@ -20,11 +20,7 @@ _WORD = pattern(r"\w+")
 
 
 class Importers:
-    """The Python files of a run by the words of their imports.
-
-    Args:
-        sources: the files of the run.
-    """
+    """The Python files of a run by the words of their imports."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = [s for s in sources if is_python_path(s.path)]

@@ -29,12 +29,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 
 def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
-    """Yields a note for each kernel of another file that a file launches, instantiates or builds.
-
-    Args:
-        index: of the run.
-        path: of the file that launches.
-    """
+    """Yields a note for each kernel of another file that one launches, instantiates or builds."""
     text = index.read(path) or ""
     kernels = library_kernels(text)
     if kernels and any(p.endswith("cutlass/cutlass.h") for p in index.sources):

@@ -97,13 +97,7 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """One file of PTX.
-
-    Attributes:
-        text: without block comments.
-        functions: with a body.
-        unreadable: what ended the reading early.
-    """
+    """One file of PTX."""
 
     text: str
     functions: tuple[Function, ...]

@@ -205,9 +205,6 @@ def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
     """Returns two modes: the elements that the tiler points to, and the tiles.
 
     A tuple divides mode by mode, and modes beyond it stay; an integer n stands for `n:1`.
-
-    Raises:
-        CuteError: as `composition` and `complement`.
     """
     if isinstance(tiler, tuple):
         return by_mode(logical_divide, layout, tiler)
@@ -219,31 +216,19 @@ def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
 
 
 def zipped_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """Returns the logical division as `((tiles..),(rests.., untiled modes..))`.
-
-    Raises:
-        CuteError: as `logical_divide`.
-    """
+    """Returns the logical division as `((tiles..),(rests.., untiled modes..))`."""
     divided = logical_divide(layout, tiler)
     return Layout(zip2_by(divided.shape, tiler), zip2_by(divided.stride, tiler))
 
 
 def tiled_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """Returns `((tiles..), rests..)`.
-
-    Raises:
-        CuteError: as `logical_divide`.
-    """
+    """Returns `((tiles..), rests..)`."""
     tile, rest = zipped_divide(layout, tiler).modes()
     return make_layout(tile, *unpacked(rest))
 
 
 def flat_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """Returns `(tiles.., rests..)`.
-
-    Raises:
-        CuteError: as `logical_divide`.
-    """
+    """Returns `(tiles.., rests..)`."""
     tile, rest = zipped_divide(layout, tiler).modes()
     return make_layout(*unpacked(tile), *unpacked(rest))
 

@@ -41,9 +41,6 @@ def cooperative_copy(
         destination: in global or shared memory.
         max_vector_bits: an element's width by default.
         policy: how vectors are copied, `DefaultCopy` by default.
-
-    Raises:
-        CuteError: what CuTe refuses to compile.
     """
     limit = max_vector_bits or source.bits
     total = static(source.size)

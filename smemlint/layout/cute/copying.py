@@ -88,9 +88,6 @@ def copy(
 
     Without a policy it vectorizes as far as the layouts allow: static layouts are assumed to be
     aligned to 16 bytes, others to nothing.
-
-    Raises:
-        CuteError: what CuTe refuses to compile.
     """
     if policy is not None:
         atom = policy.atom if isinstance(policy, TiledCopy) else policy
@@ -105,9 +102,6 @@ def copy_if(policy: Policy, source: Tensor, destination: Tensor) -> list[Instruc
 
     An operation that fills with zeros executes whatever the predicate is; it does not skip
     repeated destinations.
-
-    Raises:
-        CuteError: what CuTe refuses to compile.
     """
     atom = policy.atom if isinstance(policy, TiledCopy) else policy
     if atom.op.mechanism is Mechanism.AUTO_VECTORIZING:

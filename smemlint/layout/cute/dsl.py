@@ -22,9 +22,6 @@ def autovec_copy(source: Tensor, destination: Tensor) -> list[Instruction]:
 
     Unlike C++'s, it asks for the alignment of the pointers (`Tensor.alignment`, in bytes; at most
     2^M under a pointer swizzle).
-
-    Raises:
-        CuteError: what CuTe refuses to compile.
     """
     if source.bits != destination.bits:
         raise CuteError(f"elements of {source.bits} bits are not copied to {destination.bits} bits")

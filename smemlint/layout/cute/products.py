@@ -27,11 +27,7 @@ from smemlint.layout.cute.layouts import Layout, Tiler, append, make_layout, mak
 
 
 def logical_product(block: Layout, tiler: Tiler) -> Layout:
-    """Returns two modes: the block, and its repetitions laid out by the tiler.
-
-    Raises:
-        CuteError: as `composition` and `complement`.
-    """
+    """Returns two modes: the block, and its repetitions laid out by the tiler."""
     if isinstance(tiler, tuple):
         return by_mode(logical_product, block, tiler)
     if isinstance(tiler, Underscore):
@@ -60,21 +56,13 @@ def flat_product(block: Layout, tiler: Tiler) -> Layout:
 
 
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
-    """Returns the logical product with block and repetition of every mode zipped together.
-
-    Raises:
-        CuteError: as `logical_product`.
-    """
+    """Returns the logical product with block and repetition of every mode zipped together."""
     inner, outer = _padded_product(block, tiler).modes()
     return _zipped(inner, outer)
 
 
 def raked_product(block: Layout, tiler: Layout) -> Layout:
-    """Returns `blocked_product` with the repetition inside the block: it interleaves.
-
-    Raises:
-        CuteError: as `logical_product`.
-    """
+    """Returns `blocked_product` with the repetition inside the block: it interleaves."""
     inner, outer = _padded_product(block, tiler).modes()
     return _zipped(outer, inner)
 
@@ -114,11 +102,7 @@ def tile_to_shape(block: Layout, shape: IntTuple, order: Order = "left") -> Layo
 
 
 def tile_to_mma_shape(block: Layout, shape: IntTuple, order: Order = "left") -> Layout:
-    """Returns the block repeated to fill a partitioned operand: ((M, K), tiles of M, of K, ..).
-
-    Raises:
-        CuteError: as `tile_to_shape`, or the shape is none of an operand.
-    """
+    """Returns the block repeated to fill a partitioned operand: ((M, K), tiles of M, of K, ..)."""
     if not isinstance(shape, tuple) or len(shape) < 3 or not isinstance(shape[0], tuple):
         raise CuteError(f"{shape} is not the shape of an operand")
     extents = product_each(shape[0])

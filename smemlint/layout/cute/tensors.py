@@ -142,11 +142,7 @@ class Tensor:
         return is_there and self.differs_in_place_only(other)
 
     def slice(self, *coordinate: Coordinate) -> Tensor:
-        """Returns the modes under an underscore at the other coordinates.
-
-        Raises:
-            CuteError: as `slice_layout`.
-        """
+        """Returns the modes under an underscore at the other coordinates."""
         at = coordinate[0] if len(coordinate) == 1 else coordinate
         if not has_underscore(at):
             raise CuteError(f"{at} keeps no mode")
@@ -173,11 +169,7 @@ class Tensor:
         return self.apply(lambda layout: group(layout, begin, end))
 
     def recast(self, bits: int) -> Tensor:
-        """Returns the tensor in elements of another width: `recast<T>(x)`.
-
-        Raises:
-            CuteError: as `recast_layout`.
-        """
+        """Returns the tensor in elements of another width: `recast<T>(x)`."""
         if bits == self.bits:
             return self
         layout = recast_layout(self.layout, self.bits, bits)

@@ -40,12 +40,7 @@ _CALL = Cause(Reason(ReasonCode.NOT_MODELLED, "the result of a call is not known
 
 
 def kernel_program(statements: Sequence[Statement], lowering: Lowering) -> Program:
-    """Lowers a kernel.
-
-    Args:
-        statements: of its body.
-        lowering: what the instructions ask for.
-    """
+    """Lowers a kernel."""
     parts, labels = _cut(statements)
     lists = {s.name: s.labels for s in statements if isinstance(s, Targets)}
     blocks = []

@@ -37,11 +37,7 @@ class Steps(ModelValue):
 
 @dataclass(eq=False)
 class Allocator(ModelValue):
-    """A `SmemAllocator`.
-
-    Attributes:
-        count: how many allocations it has made.
-    """
+    """A `SmemAllocator`."""
 
     count: int = 0
 

@@ -21,14 +21,7 @@ _MOST_WARPS = 32
 def access_of(
     tile_access: TileAccess, instance: Instance, assumptions: Sequence[Assumption], arch: str
 ) -> Access:
-    """Returns the access fact of one load or store.
-
-    Args:
-        tile_access: what the source does.
-        instance: the kernel instance.
-        assumptions: what its values rest on.
-        arch: the target.
-    """
+    """Returns the access fact of one load or store."""
     certainty = Certainty.ASSUMED
     reason: Reason | None = None
     parts: tuple[Instructions, ...] = ()

@@ -47,10 +47,6 @@ def choices_of(launch: Launch, evaluate: Callable[[ast.expr], Value]) -> Choices
     """Returns the launch with the choices of the kernel's autotuner, itself where there are none.
 
     An autotuner leaves out what does not fit: how deep a pipeline is, no choice tells for sure.
-
-    Args:
-        launch: of a kernel.
-        evaluate: returns the value of an expression of the kernel's decorators.
     """
     configs: list[Config] = []
     is_tuned = False

@@ -141,12 +141,7 @@ _MEMBERS = frozenset(("max", "min", "lowest", "epsilon", "infinity", "quiet_NaN"
 
 
 def numeric_limit(ev: Evaluator, name: str) -> Value | None:
-    """Returns what `numeric_limits<T>::max()` and the like give; None for another name.
-
-    Args:
-        ev: the evaluator.
-        name: as spelled, without the call's parentheses.
-    """
+    """Returns what `numeric_limits<T>::max()` and the like give; None for another name."""
     prefix, _, member = name.rpartition("::")
     if member not in _MEMBERS or "numeric_limits" not in prefix:
         return None

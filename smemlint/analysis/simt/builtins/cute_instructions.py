@@ -18,13 +18,7 @@ from smemlint.reasons import ReasonCode
 
 
 def call_instruction(ev: Evaluator, name: str, node: ir.FuncCall) -> Value | None:
-    """Executes the `copy` of an operation of CuTe's; None where the name has none.
-
-    Args:
-        ev: the evaluator.
-        name: of the operation, `::copy` behind it.
-        node: the call.
-    """
+    """Executes the `copy` of an operation of CuTe's; None where the name has none."""
     type_ = ev.types.spelled(name.rpartition("::")[0])
     op = payload_of(static_value(type_)) if isinstance(type_, StaticType) else None
     if not isinstance(op, cute.CopyOp) or not node.args:

@@ -24,12 +24,6 @@ def call_operator(
 ) -> Value | None:
     """Returns what an operator gives that is defined for its operands; a reference as a pointer.
 
-    Args:
-        ev: the evaluator.
-        op: as the definition spells it.
-        operands: expressions, and what they gave.
-        node: the expression.
-
     Returns:
         None where no operand is an object that holds an address.
     """

@@ -20,11 +20,6 @@ def end_lifetimes(ev: Evaluator, scope: Scope, node: ir.Node) -> None:
     """Runs the destructors of the objects that a scope declares, for the threads that made them.
 
     Threads that left the block have run them as they did.
-
-    Args:
-        ev: the evaluator.
-        scope: of the block.
-        node: the block.
     """
     for binding in reversed(list(scope.values())):
         if binding.__class__ is not Variable or not isinstance(binding.type, RecordType):

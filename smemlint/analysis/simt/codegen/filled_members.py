@@ -8,11 +8,7 @@ from smemlint.frontend import ir
 
 
 def filled_by_members(block: ir.Compound) -> Iterator[ir.Node]:
-    """Yields the variables that a block stores or returns, each member given a value by itself.
-
-    Args:
-        block: with the declarations.
-    """
+    """Yields the variables that a block stores or returns, each member given a value by itself."""
     filled: set[str] = set()
     for item in block.block_items:
         if isinstance(item, ir.Decl) and isinstance(item.type, ir.TypeDecl) and item.name:

@@ -79,11 +79,7 @@ class BlockReads:
 
 
 def block_reads(block: ir.Compound) -> BlockReads:
-    """Returns what becomes of what the variables that a block declares are made of.
-
-    Args:
-        block: with the declarations.
-    """
+    """Returns what becomes of what the variables that a block declares are made of."""
     if not any(map(_may_be_loaded, block.block_items)):
         return BlockReads()
     reader = _reader_of(block, {})

@@ -14,7 +14,7 @@ from smemlint.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """One call.
+    """One call; a method that reads an argument raises `CuteError` where it is something else.
 
     Attributes:
         ev: the evaluator.
@@ -40,30 +40,18 @@ class Call:
         return payload_of(self.values[index]) if index < len(self.values) else None
 
     def tensor(self, index: int) -> cute.Tensor:
-        """Returns an argument that must be a tensor.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns an argument that must be a tensor."""
         found = tensor_of(self.values[index]) if index < len(self.values) else None
         if found is None:
             raise cute.CuteError(f"argument {index + 1} is no tensor that is known")
         return found
 
     def layout(self, index: int) -> cute.Layout:
-        """Returns an argument as a layout without a swizzle.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns an argument as a layout without a swizzle."""
         return self.convert.layout(self.values[index])
 
     def static_types(self) -> tuple[int, ...]:
-        """Returns template arguments that are numbers.
-
-        Raises:
-            CuteError: one is not known.
-        """
+        """Returns template arguments that are numbers."""
         found = []
         for spelling in self.types:
             value = value_argument(self.ev, spelling)
@@ -74,11 +62,7 @@ class Call:
         return tuple(found)
 
     def type_bits(self, index: int) -> int:
-        """Returns the width of a template argument that is a type.
-
-        Raises:
-            CuteError: it is not known.
-        """
+        """Returns the width of a template argument that is a type."""
         bits = type_bits(self.ev, self.types[index]) if index < len(self.types) else 0
         if not bits:
             raise cute.CuteError("the type of the elements is not known")

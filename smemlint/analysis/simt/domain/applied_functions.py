@@ -21,12 +21,6 @@ def applied(
 ) -> AffineInt | Unknown:
     """Returns what a function gives.
 
-    Args:
-        domain: that of the operands.
-        name: of the function, for keys and messages.
-        function: what it computes.
-        operands: already of the types that it takes.
-
     Returns:
         The exact value where the operands are known in all threads, an unknown of its own where
         they are equal in all threads, else `Unknown`.

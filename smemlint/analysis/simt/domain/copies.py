@@ -192,10 +192,6 @@ def scalar_members(ctype: RecordType, name: str = "") -> list[tuple[str, int, CT
     """Returns name, offset in bytes and type of the scalars of a struct, arrays left out.
 
     Of members that share bytes the first counts. Empty where there are too many to follow.
-
-    Args:
-        ctype: the struct.
-        name: of the object.
     """
     found: dict[int, tuple[str, int, CType]] = {}
     for index, (inner, at, member) in enumerate(islice(_members(ctype, name, 0), MAX_SCATTER + 1)):

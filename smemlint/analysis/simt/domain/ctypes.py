@@ -281,11 +281,7 @@ class UnreadTemplate(OpaqueType):
 
 @dataclass(frozen=True, slots=True)
 class ClosureType(OpaqueType):
-    """The type of a lambda: a class of its own, of which nothing else is known.
-
-    Attributes:
-        closure: the lambda.
-    """
+    """The type of a lambda: a class of its own, of which nothing else is known."""
 
     closure: object = field(default=None, repr=False)
 

@@ -61,11 +61,6 @@ _Loaded: TypeAlias = "RecordType | IntType | FloatType"
 def pieces_read(ev: Evaluator, ctype: CType, node: ir.Node) -> tuple[list[tuple[int, int]], bool]:
     """Returns the words read of what a variable is loaded with, and whether that is open.
 
-    Args:
-        ev: the evaluator.
-        ctype: what is loaded.
-        node: the expression that loads it.
-
     Returns:
         Offsets and sizes, none for all; others may be loaded if it is open.
     """
@@ -92,10 +87,6 @@ def is_unread(ev: Evaluator, node: ir.Node) -> bool:
     """Returns whether nothing reads the elements of an array that are made of a load this time.
 
     Of `float f[4]; for (i < 4) f[i] = s[4 * t + i];`, `f[2]` there is one LDS (nvcc 13.5.37).
-
-    Args:
-        ev: the evaluator.
-        node: the expression that loads.
     """
     parts = ev.state.node_facts.read_of(node)
     if parts is None:

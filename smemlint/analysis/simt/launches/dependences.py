@@ -103,12 +103,7 @@ class Dependences:
         return found
 
     def irrelevant_choices(self, words: Set[str], parameters: Set[str]) -> frozenset[ir.Node]:
-        """Returns the choices that give no value to what some words may depend on.
-
-        Args:
-            words: of expressions.
-            parameters: that are the function's own variables.
-        """
+        """Returns the choices that give no value to what some words may depend on."""
         outer = self._sources.keys() - (self._declared.keys() - self._pointing) - parameters
         reached = {None, *self.closure(words | outer)}
         return frozenset(node for node, given in self._given.items() if given.isdisjoint(reached))

@@ -18,11 +18,7 @@ LAUNCH_WORDS = LAUNCHERS | KERNEL_LAUNCHERS | {"<<<"}
 
 
 class UnitHostCode:
-    """The host functions of one unit by the words of their bodies.
-
-    Args:
-        unit: whose functions they are.
-    """
+    """The host functions of one unit by the words of their bodies."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -72,11 +68,7 @@ class UnitHostCode:
 
 
 class HostCode:
-    """The host functions of some units.
-
-    Args:
-        units: the host code of each.
-    """
+    """The host functions of some units."""
 
     def __init__(self, units: Iterable[UnitHostCode]) -> None:
         self._units = tuple(units)

@@ -49,13 +49,7 @@ def host_interpreter(policy: HostPolicy) -> Interpreter:
 
 
 def execute_host_function(policy: HostPolicy, function: Function, template: Scope) -> bool:
-    """Executes a host function with unknown arguments; returns whether to its end.
-
-    Args:
-        policy: of the run; it notes what is assumed.
-        function: host code.
-        template: its template parameters, as far as they are known; the others have their defaults.
-    """
+    """Executes a host function with unknown arguments; returns whether to its end."""
     tree = function.parse().tree
     if tree is None:
         return True

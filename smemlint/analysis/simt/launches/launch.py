@@ -92,11 +92,6 @@ def spelled_launch(
 
     The shapes stand in a `cudaLaunchConfig_t` or in CUTLASS's `ClusterLaunchParams` of some, and
     graphs take all in one `cudaKernelNodeParams`.
-
-    Args:
-        name: of the function.
-        items: what it is given.
-        read: definitions of functions of its name.
     """
     match name:
         case "cudaLaunchKernel" | "cudaLaunchCooperativeKernel" if len(items) > 2:

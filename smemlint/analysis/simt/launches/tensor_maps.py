@@ -57,11 +57,7 @@ def _encoded_by(unit: Unit, function: Function) -> list[LayoutUse]:
 
 
 class TensorMapPolicy(Policy):
-    """Notes the descriptors that a host function encodes.
-
-    Args:
-        function: the host function.
-    """
+    """Notes the descriptors that a host function encodes."""
 
     def __init__(self, function: Function) -> None:
         self.found: list[LayoutUse] = []

@@ -66,10 +66,6 @@ def _declare_list(ev: Evaluator, node: ir.InitList | ir.BraceList) -> int:
 def iterated_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
     """Returns the loop over iterators that one over an object stands for.
 
-    Args:
-        ev: in a scope of the loop's own, where the object gets a name.
-        node: the loop.
-
     Returns:
         None where no class was read that defines `begin`.
     """

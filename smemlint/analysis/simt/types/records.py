@@ -43,14 +43,7 @@ _UNKNOWN_ALIGNMENT = OpaqueType("an alignment that is not known")
 def record_named(
     ev: Evaluator, name: str, arguments: tuple[str, ...], qualifier: tuple[str, ...] = ()
 ) -> CType | None:
-    """Returns the record that a class name with its template arguments means.
-
-    Args:
-        ev: the evaluator.
-        name: of the class.
-        arguments: of its template, as spelled.
-        qualifier: namespaces that stand before the name.
-    """
+    """Returns the record that a class name with its template arguments means."""
     last = name.rsplit("::", 1)[-1]
     arguments = expanded_arguments(ev, arguments)
     named = ev.state.unit.records.get(last, ())

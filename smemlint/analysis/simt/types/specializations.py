@@ -51,11 +51,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Specialization:
-    """A specialization that the arguments choose.
-
-    Attributes:
-        bound: its own template parameters.
-    """
+    """A specialization that the arguments choose."""
 
     record: Record
     bound: dict[str, Argument]

@@ -39,10 +39,6 @@ def flags_for(text: str, source: str) -> BuildFlags:
 
     Commands inside of conditions, loops and functions do not count, nor values that CMake would
     have to compute. Definitions of a target count for the sources that its command lists.
-
-    Args:
-        text: of the `CMakeLists.txt`.
-        source: path of the source, relative to the file's folder.
     """
     arguments: list[str] = []
     targets = set()

@@ -39,10 +39,6 @@ class Command:
 def commands_of(text: str, folder: str) -> Mapping[str, tuple[Command, ...]]:
     """Reads a database.
 
-    Args:
-        text: of the file.
-        folder: where it lies, absolute; relative directories start there.
-
     Returns:
         Absolute path of a source -> its commands, in the order of the file.
 

@@ -18,12 +18,7 @@ _EXTENSIONS = ("CUDAExtension", "CppExtension", "Extension")
 
 
 def flags_for(text: str, source: str) -> BuildFlags:
-    """Returns what an extension defines for a source that it lists.
-
-    Args:
-        text: of the `setup.py`.
-        source: path of the source, relative to the file's folder.
-    """
+    """Returns what an extension defines for a source that it lists."""
     arguments: list[str] = []
     for extension in _extensions(text):
         names = _strings(extension.get("sources"))

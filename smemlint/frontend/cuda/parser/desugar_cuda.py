@@ -236,13 +236,7 @@ _NO_VALUE = frozenset(("if", "for", "while", "do", "switch", "{", ";"))
 
 
 def desugar_statement_expression(g: Grammar, words: Sequence[Word], i: int) -> None:
-    """Desugars GCC's `({ int a = x; a * a; })` as a lambda `[&] {..}` that is called.
-
-    Args:
-        g: the grammar.
-        words: of the expression.
-        i: index of its `{`.
-    """
+    """Desugars GCC's `({ int a = x; a * a; })` as a lambda `[&] {..}` that is called."""
     end = closing(words, i)
     last = j = i + 1
     while j < end:

@@ -16,14 +16,7 @@ _END = frozenset(("{", ";", "(", ")", "=", ",", ">", *_KEYWORDS))
 def local_records(
     tokens: Sequence[Token], brackets: Brackets, begin: int, end: int
 ) -> Iterator[tuple[RecordHead, int, int]]:
-    """Yields the classes of a body, with the numbers of their first token and of their `{`.
-
-    Args:
-        tokens: of the unit.
-        brackets: of those.
-        begin: the body's `{`.
-        end: behind it.
-    """
+    """Yields the classes of a body, with the numbers of their first token and of their `{`."""
     i = begin
     while i < end:
         if tokens[i].text in _KEYWORDS:

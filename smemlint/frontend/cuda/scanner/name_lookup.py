@@ -137,13 +137,7 @@ def _is_within(qualifier: Path, scope: Path) -> bool:
 
 
 class _Lookup:
-    """Looks one name up.
-
-    Args:
-        scopes: in which it is defined.
-        name: without its qualifier.
-        unit: the scopes of the unit.
-    """
+    """Looks one name up."""
 
     def __init__(self, scopes: frozenset[Path], name: str, unit: Scopes) -> None:
         self.scopes = scopes

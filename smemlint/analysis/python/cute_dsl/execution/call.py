@@ -39,7 +39,7 @@ from smemlint.registration import registers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """One call.
+    """One call; where an argument is no such thing, a method that reads it raises `CuteError`.
 
     Attributes:
         run: the execution.
@@ -64,19 +64,11 @@ class Call:
         return self.given.has(at, name) and self.value(at, name) is not None
 
     def any_layout(self, at: int, name: str) -> AnyLayout:
-        """Returns a layout, or that of a tensor.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a layout, or that of a tensor."""
         return needed_layout(self.value(at, name))
 
     def layout(self, at: int, name: str) -> cute.Layout:
-        """Returns a layout without a swizzle; a shape is a compact one.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a layout without a swizzle; a shape is a compact one."""
         value = self.value(at, name)
         if isinstance(value, int | tuple | list):
             return cute.Layout(numbers.int_tuple(self.run, value))
@@ -86,19 +78,11 @@ class Call:
         return found
 
     def tensor(self, at: int, name: str) -> AnyTensor:
-        """Returns a tensor.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a tensor."""
         return needed_tensor(self.value(at, name))
 
     def tiled_copy(self, at: int, name: str) -> cute.TiledCopy:
-        """Returns a tiled copy, also that of a thread's slice.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a tiled copy, also that of a thread's slice."""
         found = _whole(payload_of(self.value(at, name)))
         if isinstance(found, WithoutLanes) and found.reason:
             raise cute.CuteError(found.reason)
@@ -107,22 +91,14 @@ class Call:
         return found
 
     def tiled_mma(self, at: int, name: str) -> cute.TiledMma:
-        """Returns a tiled MMA, also that of a thread's slice.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a tiled MMA, also that of a thread's slice."""
         found = _whole(payload_of(self.value(at, name)))
         if not isinstance(found, cute.TiledMma):
             raise cute.CuteError(reason_of(self.value(at, name), "a tiled MMA is not known"))
         return found
 
     def atom(self, at: int, name: str) -> cute.CopyAtom:
-        """Returns a copy atom.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a copy atom."""
         found = _whole(payload_of(self.value(at, name)))
         if isinstance(found, cute.TiledCopy):
             return found.atom
@@ -131,54 +107,30 @@ class Call:
         return found
 
     def dtype(self, at: int, name: str) -> DType:
-        """Returns an element type.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns an element type."""
         value = self.value(at, name)
         if not isinstance(value, DType) or value.bits < 1:
             raise cute.CuteError(reason_of(value, "an element type is not known"))
         return value
 
     def integer(self, at: int, name: str, default: Value = UNKNOWN) -> Integer:
-        """Returns a number.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a number."""
         return numbers.integer(self.run, self.value(at, name, default))
 
     def static(self, at: int, name: str, default: Value = UNKNOWN) -> int:
-        """Returns a number that is known while compiling.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a number that is known while compiling."""
         return cute.static(self.integer(at, name, default))
 
     def int_tuple(self, at: int, name: str) -> IntTuple:
-        """Returns a shape or stride.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a shape or stride."""
         return numbers.int_tuple(self.run, self.value(at, name))
 
     def coordinate(self, at: int, name: str) -> Coordinate:
-        """Returns a coordinate.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a coordinate."""
         return numbers.coordinate(self.run, self.value(at, name))
 
     def tiler(self, at: int, name: str) -> Tiler:
-        """Returns a tiler.
-
-        Raises:
-            CuteError: it is none.
-        """
+        """Returns a tiler."""
         return numbers.tiler(self.run, self.value(at, name))
 
     def result(self, tree: object) -> Value:

@@ -415,14 +415,7 @@ class ControlFlow:
         begin: int,
         scopes: Scopes,
     ) -> None:
-        """Marks accesses of an iteration that LLVM may merge with those of the next.
-
-        Args:
-            interpreter: evaluates how the loop is to be unrolled.
-            node: the loop.
-            begin: the first of its accesses in the trace.
-            scopes: where it stands.
-        """
+        """Marks accesses of an iteration that LLVM may merge with those of the next."""
         kernel = self.run.kernel
         if kernel is None or begin == len(kernel.trace.items):
             return

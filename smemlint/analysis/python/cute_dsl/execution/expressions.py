@@ -31,11 +31,7 @@ from smemlint.limits.sizes import require_tree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expressions:
-    """Handlers of expressions that share the state of an execution.
-
-    Attributes:
-        run: the execution.
-    """
+    """Handlers of expressions that share the state of an execution."""
 
     run: Execution
 

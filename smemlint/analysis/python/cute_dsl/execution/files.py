@@ -94,13 +94,7 @@ class FileFacts:
 
 
 def execute_file(text: PythonText, settings: Settings, callers: Callers) -> FileFacts:
-    """Returns the facts of the kernels of a file.
-
-    Args:
-        text: the file.
-        settings: of the file.
-        callers: other files of the run that may call what it defines.
-    """
+    """Returns the facts of the kernels of a file."""
     file = _File(text, settings, callers)
     file.run_main()
     file.run_from_outside()

@@ -42,11 +42,7 @@ _LANELESS_MAKERS = ("make_tmem_copy", "make_s2t_copy", "tma_atom", "tcgen05.", "
 
 @dataclass(slots=True)
 class LeftOut:
-    """How much of each kind was left out, at its place; of several executions the most.
-
-    Attributes:
-        path: the executed file.
-    """
+    """How much of each kind was left out, at its place; of several executions the most."""
 
     path: str
     _counts: dict[tuple[Span, str, str], int] = field(default_factory=dict)
@@ -74,14 +70,7 @@ class LeftOut:
 
 
 def note_unfollowed(run: Execution, name: str, given: Iterable[Value], node: ast.Call) -> None:
-    """Notes a call that is not followed if it is given shared memory, which it may access.
-
-    Args:
-        run: the execution.
-        name: of what is called.
-        given: the arguments.
-        node: the call.
-    """
+    """Notes a call that is not followed if it is given shared memory, which it may access."""
     if has_no_lanes(name) or has_no_lanes(ast.unparse(node.func)):
         return
     arrays = list(dict.fromkeys(_arrays(given)))

@@ -1,4 +1,7 @@
-"""Numbers between Python, the affine domain and the layout engine."""
+"""Numbers between Python, the affine domain and the layout engine.
+
+What a value is not raises `CuteError`: a number, a shape, a coordinate or a tiler.
+"""
 
 from __future__ import annotations
 
@@ -97,11 +100,7 @@ def truth_of(value: Value) -> bool | NDArray[np.bool_] | UnknownNumber:
 
 
 def integer(run: Execution, value: Value) -> Integer:
-    """Returns a number for the engine: static where Python knows it.
-
-    Raises:
-        CuteError: it is none.
-    """
+    """Returns a number for the engine: static where Python knows it."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, Number | Opaque):
@@ -117,22 +116,14 @@ def integer(run: Execution, value: Value) -> Integer:
 
 
 def int_tuple(run: Execution, value: Value) -> IntTuple:
-    """Returns a shape or stride.
-
-    Raises:
-        CuteError: it is none.
-    """
+    """Returns a shape or stride."""
     if isinstance(value, tuple | list):
         return tuple(int_tuple(run, item) for item in value)
     return integer(run, value)
 
 
 def extents(run: Execution, value: Value) -> IntTuple:
-    """Returns a shape; an extent that is not known stays so.
-
-    Raises:
-        CuteError: it is none.
-    """
+    """Returns a shape; an extent that is not known stays so."""
     if isinstance(value, tuple | list):
         return tuple(extents(run, item) for item in value)
     if isinstance(value, Method):  # of an object of which nothing is known
@@ -145,11 +136,7 @@ def _unknown(run: Execution, value: Unknown, otherwise: Reason) -> cute.DynamicI
 
 
 def coordinate(run: Execution, value: Value) -> Coordinate:
-    """Returns a coordinate; None keeps a mode, and what is not known stays so.
-
-    Raises:
-        CuteError: it is none.
-    """
+    """Returns a coordinate; None keeps a mode, and what is not known stays so."""
     if isinstance(value, tuple | list):
         return tuple(coordinate(run, item) for item in value)
     if value is None:
@@ -160,11 +147,7 @@ def coordinate(run: Execution, value: Value) -> Coordinate:
 
 
 def tiler(run: Execution, value: Value) -> Tiler:
-    """Returns a layout, a number, an underscore, or a tuple of such.
-
-    Raises:
-        CuteError: it is none.
-    """
+    """Returns a layout, a number, an underscore, or a tuple of such."""
     if isinstance(value, tuple | list):
         return tuple(tiler(run, item) for item in value)
     if value is None:

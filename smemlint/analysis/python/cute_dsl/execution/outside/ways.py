@@ -34,9 +34,6 @@ class Step:
 class Ways:
     """The accesses and assignments of a file, each with the conditions around it.
 
-    Args:
-        tree: the file.
-
     Attributes:
         steps: all of them.
     """

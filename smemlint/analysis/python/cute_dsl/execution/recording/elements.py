@@ -84,14 +84,7 @@ def _offset_of_element(
 
 
 def access_pointer(run: Execution, pointer: Pointer, kind: AccessKind, node: ast.AST) -> None:
-    """Records `pointer.load()` or `pointer.store(value)`.
-
-    Args:
-        run: the execution.
-        pointer: to what is accessed.
-        kind: a load or a store.
-        node: where.
-    """
+    """Records `pointer.load()` or `pointer.store(value)`."""
     if pointer.space is cute.Space.SHARED:
         bits, (tensor, offset) = pointer.origin.dtype.bits, _element_at(pointer)
         emit(run, tensor, kind, max(bits // 8, 1), offset, node)
