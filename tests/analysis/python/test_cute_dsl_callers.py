@@ -538,3 +538,83 @@ def test_the_shape_of_a_tile_that_a_caller_is_given_is_guessed(tmp_path):
     assert guessed(tmp_path, "tile_shape_mnk", "tile_shape_mnk[2] // 16") == [
         (4, Certainty.ASSUMED)
     ]
+
+
+DISPATCH = """
+import torch
+from kernels import Columns
+
+class Other:
+    def __init__(self, plan):
+        pass
+
+def make(x, device_capacity):
+    CHOICE
+    return cute.compile(made((8, 36)), x)
+"""
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "made = {8: Other, 9: Other, 10: Columns, 12: Other}[device_capacity[0]]",
+        "made = {9: Other, 12: Columns}.get(torch.cuda.get_device_capability()[0], Other)",
+        "made = Columns if device_capacity[0] == 8 else Other",
+        """match torch.cuda.get_device_capability()[0]:
+        case 9:
+            made = Other
+        case 10:
+            made = Columns""",
+        """if device_capacity >= (10, 0):
+        made = Columns
+    else:
+        made = Other""",
+    ],
+)
+def test_a_caller_is_followed_on_the_device_that_leads_to_the_kernel(tmp_path, choice):
+    """The run is one for sm_90, where none of these comes to the class: 36 words apart, 4-way."""
+    files = {"kernels.py": columns(), "launch.py": DISPATCH.replace("CHOICE", choice)}
+    facts, _ = analysed(tmp_path, files)
+    (access,) = (a for k in facts.kernels for a in k.accesses)
+    assert (access.ways, access.certainty) == (4, Certainty.ASSUMED)
+    assert any(a.topic is Topic.HOST for a in access.assumptions)
+
+
+def test_on_the_device_of_the_run_nothing_is_assumed_of_it(tmp_path):
+    choice = "made = {9: Columns, 10: Other}[device_capacity[0]]"
+    files = {"kernels.py": columns(), "launch.py": DISPATCH.replace("CHOICE", choice)}
+    facts, _ = analysed(tmp_path, files)
+    (access,) = (a for k in facts.kernels for a in k.accesses)
+    assert access.ways == 4
+    assert all(a.topic is not Topic.HOST for a in access.assumptions)
+
+
+DECLARED = """
+class Rows:
+    def __init__(self, pitch, is_wide=False, doubles: bool = True, odd: cutlass.Constexpr[bool] = 1):
+        self.pitch = 4 * pitch if odd else 2 * pitch if doubles else pitch
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        layout = cute.make_layout((32, 32), stride=(self.pitch, 1))
+        s = smem.allocate_tensor(cutlass.Float32, layout, 16)
+        x = s[tx, 0]
+"""
+
+
+def test_what_is_declared_a_truth_is_guessed_as_one(tmp_path):
+    """A caller hands on what it is given and asks nothing of it: rows of 36 words, 4-way."""
+    caller = """
+from kernels import Rows
+
+def make(x, doubles, odd):
+    return cute.compile(Rows(36, False, doubles, odd), x)
+"""
+    facts, _ = analysed(tmp_path, {"kernels.py": DECLARED, "launch.py": caller})
+    assert ways_of(facts) == [4]

@@ -167,3 +167,93 @@ def test_arithmetic_keeps_the_shape_of_a_tensor_of_pytorch(tmp_path):
 )
 def test_arrays_of_numpy_are_tensors(tmp_path, made, pitch, ways):
     assert ways_with(tmp_path, f"import numpy as np\na = {made}", pitch) == [ways]
+
+
+PARTS = """
+class Bytes(NamedTuple):
+    first: int = 0
+    second: int = 0
+
+    def __add__(self, other):
+        return Bytes(self.first + other.first, self.second + other.second)
+
+    def __radd__(self, other):
+        return self
+"""
+
+
+@pytest.mark.parametrize(
+    ("pitch", "ways"),
+    [
+        ("(Bytes(30, 1) + Bytes(4, 1)).first", 2),
+        ("(0 + Bytes(36, 1)).first", 4),
+        ("sum(n * (k == 'first') for k, n in zip(Bytes._fields, Bytes(40, 33)))", 8),
+        ("len(Bytes()) * 16", 32),
+        ("34 if 'first' in {k for k in Bytes._fields if k != 'second'} else 40", 2),
+        ("34 if 'second' in {k for k in Bytes._fields if k != 'second'} else 40", 8),
+        ("34 if 'first' in Bytes.__dict__ else 40", 2),
+    ],
+)
+def test_named_tuples_are_added_and_walked_through(tmp_path, pitch, ways):
+    """Ways are the greatest common divisor of the pitch and 32 banks."""
+    assert ways_with(tmp_path, PARTS, pitch) == [ways]
+
+
+MARKED = """
+class Kept:
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __class_getitem__(cls, inner):
+        return cls(inner)
+
+class Table:
+    def __init__(self, cls):
+        self.name = cls.__name__
+        self.found = {k: v for k, v in cls.__annotations__.items()}
+        self.kept = {k: v.inner for k, v in self.found.items() if isinstance(v, Kept)}
+        self.others = list({k: v for k, v in self.found.items() if not isinstance(v, Kept)})
+
+    def __getitem__(self, key):
+        return self.kept[key]
+
+def table(cls):
+    return Table(cls)
+
+@table
+class Rows:
+    one: Kept[34]
+    two: Kept[36]
+    three: int
+"""
+
+
+@pytest.mark.parametrize(
+    ("pitch", "ways"),
+    [
+        ("Rows['one']", 2),
+        ("Rows['two']", 4),
+        ("40 if Rows.others else 34", 8),
+        ("40 if Rows.name == 'Rows' else 34", 8),
+    ],
+)
+def test_a_decorator_of_the_program_makes_of_a_class_what_it_returns(tmp_path, pitch, ways):
+    assert ways_with(tmp_path, MARKED, pitch) == [ways]
+
+
+@pytest.mark.parametrize(
+    ("op", "ways"),
+    [
+        ("StMatrix8x8x16bOp(False, 4)", 32),
+        ("StMatrix8x8x16bOp(num_matrices=2)", 16),
+        ("LdMatrix8x8x16bOp(True, 2)", 2),
+        ("StMatrix16x8x8bOp(num_matrices=4)", 4),
+        ("LdMatrix16x16x8bOp(num_matrices=2)", 2),
+    ],
+)
+def test_an_atom_tells_the_operation_that_it_was_made_of(tmp_path, op, ways):
+    """The pitch is 8 words a matrix of a plain store, one a matrix of any other operation."""
+    element = "Uint8" if "8bOp" in op.replace("16bOp", "") else "Float16"
+    text = f"op = cute.make_copy_atom(cute.nvgpu.warp.{op}, cutlass.{element}).op"
+    plain = "isinstance(op, (cute.nvgpu.warp.StMatrix8x8x16bOp,)) and not op.transpose"
+    assert ways_with(tmp_path, text, f"op.num_matrices * (8 if {plain} else 1)") == [ways]

@@ -164,6 +164,12 @@ def struct_of(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> S
     return StructType.of(_members(interpreter, node.body, scopes))
 
 
+def annotations_of(interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> Value:
+    """Returns the annotations of a class by name; unknown where one of them is left open."""
+    members = _members(interpreter, node.body, scopes)
+    return dict(members) if _UNKNOWN_MEMBER not in members else UNKNOWN
+
+
 _UNKNOWN_MEMBER: tuple[str, Value] = ("", UNKNOWN)
 
 

@@ -158,6 +158,25 @@ def _initialize(
     return instance
 
 
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor", ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}  # fmt: skip
+
+
+def overloaded(
+    interpreter: Interpreter, operation: type[ast.AST], one: Value, other: Value
+) -> Value | None:
+    """Returns what an operator gives that the class of an operand defines; None for others."""
+    name = _OPERATORS.get(operation)
+    for owner, operand, method in ((one, other, f"__{name}__"), (other, one, f"__r{name}__")):
+        found = owner.type.member(method) if name and isinstance(owner, Instance) else None
+        if isinstance(found, Function):
+            return call(interpreter, found, (owner, operand), {})
+    return None
+
+
 # ---- members
 
 

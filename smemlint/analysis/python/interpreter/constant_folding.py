@@ -79,7 +79,8 @@ def fold_unary(operation: ast.unaryop, operand: Value) -> Value:
 
 def fold_membership(item: Value, container: Value) -> bool | None:
     """Returns whether a constant container has an item; None where that is not known."""
-    if not (is_known(item) and is_known(container)):
+    are_known = is_complete(container) if isinstance(container, dict) else is_known(container)
+    if not (is_known(item) and are_known):
         return None
     try:
         match container:

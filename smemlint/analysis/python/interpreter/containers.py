@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from smemlint.analysis.python.interpreter.assignments import assign
-from smemlint.analysis.python.interpreter.constant_folding import item_of, slice_of
+from smemlint.analysis.python.interpreter.calls import call
+from smemlint.analysis.python.interpreter.constant_folding import call_builtin, item_of, slice_of
 from smemlint.analysis.python.interpreter.dispatch import evaluates
 from smemlint.analysis.python.interpreter.interpreter import Interpreter
+from smemlint.analysis.python.interpreter.objects import item_getter
 from smemlint.analysis.python.interpreter.values import (
     REST,
     REST_OF_NAMES,
@@ -22,6 +24,8 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.limits.budgets import MAX_ITEMS
 from smemlint.limits.sizes import require_tree
+
+_Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp
 
 
 @evaluates(ast.Tuple, ast.List)
@@ -88,9 +92,12 @@ def evaluate_dict(interpreter: Interpreter, node: ast.Dict, scopes: Scopes) -> V
 
 @evaluates(ast.Subscript)
 def evaluate_subscript(interpreter: Interpreter, node: ast.Subscript, scopes: Scopes) -> Value:
-    """Returns an item or a slice of a container, or what the model knows of it."""
+    """Returns an item or a slice of a container, or what its class or the model says of it."""
     owner = interpreter.evaluate(node.value, scopes)
     index = node.slice
+    getter = item_getter(owner)
+    if getter is not None:
+        return call(interpreter, getter, (owner, interpreter.evaluate(index, scopes)), {})
     if not isinstance(owner, tuple | list | dict | range | str):
         key = UNKNOWN if isinstance(index, ast.Slice) else interpreter.evaluate(index, scopes)
         return interpreter.model.subscript(owner, index, key)
@@ -103,21 +110,21 @@ def evaluate_subscript(interpreter: Interpreter, node: ast.Subscript, scopes: Sc
     return slice_of(owner, ends)
 
 
-@evaluates(ast.ListComp, ast.GeneratorExp)
-def evaluate_comprehension(
-    interpreter: Interpreter, node: ast.ListComp | ast.GeneratorExp, scopes: Scopes
-) -> Value:
+@evaluates(ast.ListComp, ast.GeneratorExp, ast.SetComp)
+def evaluate_comprehension(interpreter: Interpreter, node: _Comprehension, scopes: Scopes) -> Value:
     """Returns the items of a comprehension whose sources and conditions are all known."""
     found: list[Value] = []
     inner: Scope = {}
     is_complete = _generate(interpreter, node, list(node.generators), (*scopes, inner), found)
     require_tree(found)
+    if is_complete and isinstance(node, ast.SetComp):
+        return call_builtin("set", [found])
     return found if is_complete else UNKNOWN
 
 
 def _generate(
     interpreter: Interpreter,
-    node: ast.ListComp | ast.GeneratorExp,
+    node: _Comprehension,
     sources: list[ast.comprehension],
     scopes: Scopes,
     found: list[Value],

@@ -16,6 +16,7 @@ from smemlint.analysis.python.interpreter.calls import (
     call,
     construct,
     member,
+    overloaded,
     super_of,
 )
 from smemlint.analysis.python.interpreter.constant_folding import (
@@ -105,7 +106,8 @@ def operate(interpreter: Interpreter, operation: ast.AST, one: Value, other: Val
         return concatenate(one, other) if isinstance(operation, ast.Add) else UNKNOWN
     if isinstance(one, tuple | list) and isinstance(other, int) and isinstance(operation, ast.Mult):
         return repeat(one, other)
-    return interpreter.model.binary(operation, one, other)
+    found = overloaded(interpreter, type(operation), one, other)
+    return found if found is not None else interpreter.model.binary(operation, one, other)
 
 
 @evaluates(ast.UnaryOp)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from smemlint.analysis.python.interpreter.constant_folding import is_complete
 from smemlint.analysis.python.interpreter.values import (
     REST_OF_NAMES,
     UNKNOWN,
@@ -13,6 +14,7 @@ from smemlint.analysis.python.interpreter.values import (
     Function,
     Instance,
     Scope,
+    Value,
 )
 from smemlint.frontend.python.syntax_walk import called_names
 
@@ -64,6 +66,26 @@ def initialize_fields(instance: Instance, arguments: Scope) -> None:
     for name in fields_of(instance.type):
         default = UNKNOWN if REST_OF_NAMES in arguments else instance.type.member(name)
         instance.attributes[name] = arguments.get(name, default)
+
+
+def as_tuple(value: Value) -> Value:
+    """Returns the items of a named tuple, and the keys of a table; any other value as it is."""
+    match value:
+        case Instance() if fields := fields_of(value.type):
+            return tuple(map(value.attribute, fields))
+        case dict() if is_complete(value):
+            return tuple(value)
+    return value
+
+
+def item_getter(owner: Value) -> Function | None:
+    """Returns the function of its class that a subscript of an object, or of a class, calls."""
+    found: Value = None
+    if isinstance(owner, Instance):
+        found = owner.type.member("__getitem__")
+    elif isinstance(owner, Class):
+        found = owner.member("__class_getitem__")
+    return found if isinstance(found, Function) else None
 
 
 def instance_of_unknown_history(owner: Class) -> Instance:

@@ -14,11 +14,8 @@ from smemlint.analysis.python.interpreter.containers import items_of
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, ExpressionHandlers
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
-    BoundMethod,
-    Class,
     DType,
     Function,
-    Instance,
     Scopes,
     Symbol,
     Unknown,
@@ -99,10 +96,10 @@ class Expressions:
         is_or = isinstance(node.op, ast.Or)
         for part in node.values:
             value = interpreter.evaluate(part, scopes)
-            outcome = bool(value) if is_known(value) else _truth_of_object(value)
+            outcome = bool(value) if is_known(value) else numbers.truth_of(value)
             if outcome is is_or:
                 return value if not values else is_or if isinstance(value, bool | int) else UNKNOWN
-            if outcome is None:
+            if not isinstance(outcome, bool):
                 values.append(value)
         if not values:
             return value
@@ -151,11 +148,6 @@ class Expressions:
         items = tuple(items_of(interpreter, node.elts, scopes))
         require_tree(items)
         return items
-
-
-def _truth_of_object(value: Value) -> bool | None:
-    """Returns that an object is true, also a tuple that has any; None for a number."""
-    return isinstance(value, tuple | Instance | Class | Function | BoundMethod) or None
 
 
 def handlers(run: Execution) -> ExpressionHandlers:

@@ -232,7 +232,7 @@ class _File:
                 break
             entry = Entry(site.function, site.owner, site)
             guess = self._first_guess(self._types[0])
-            guess, run = select.guessed(entry, guess)
+            guess, run = select.on_its_device(entry, *select.guessed(entry, guess))
             if run.state.constructed:
                 guess, run = select.with_shapes(entry, guess, run)
             guess, run = select.with_outcomes(entry, guess, run)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from smemlint.analysis.python.cute_dsl.execution import numbers
 from smemlint.analysis.python.cute_dsl.execution.call import is_of_warps, is_uniform, reason_of
+from smemlint.analysis.python.cute_dsl.execution.functions.atoms import operation_of
 from smemlint.analysis.python.cute_dsl.execution.functions.tensors import (
     coordinate_at,
     item_of,
@@ -22,6 +23,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Namespace,
     Number,
     Opaque,
+    OpValue,
     Origin,
     Pointer,
     ThreadSlice,
@@ -29,6 +31,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     UnknownTensor,
     WithoutLanes,
 )
+from smemlint.analysis.python.interpreter.objects import fields_of
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     Class,
@@ -63,12 +66,16 @@ def attribute(run: Execution, owner: Value, name: str) -> Value:
             return major if name == "major" else minor
         case Class() if name == "__annotations__" and not _has_annotations(owner):
             return owner.members.setdefault(name, {})
+        case Class() if name == "__name__":
+            return owner.node.name
         case Class() if name == "__dict__":
             return dict(owner.members.items())
         case Namespace() | TmaInfo():
             return owner.attributes.get(name, UNKNOWN)
         case Unknown():
             return replace(owner)
+        case Instance() | Class() if name == "_fields":
+            return fields_of(owner.type if isinstance(owner, Instance) else owner)
         case Instance() if name in owner.attributes:
             text = f"the attribute `{name}` is not known"
             return Unknown.because(ReasonCode.UNKNOWN_VALUE, text)
@@ -112,6 +119,11 @@ def _of_payload(run: Execution, payload: object, name: str) -> Value | None:
             return numbers.value_of(run, payload.thread)
         case ThreadSlice():
             return _of_payload(run, payload.tiled, name)
+        case cute.CopyAtom() if name == "op":
+            operation = operation_of(payload.op)
+            return Cute(operation) if operation is not None else None
+        case OpValue():
+            return payload.named.get(name)
         case cute.TiledMma():
             return _of_mma(run, payload, name)
         case cute.TiledCopy():

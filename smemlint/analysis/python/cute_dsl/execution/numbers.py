@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque
-from smemlint.analysis.python.interpreter.values import Method, Symbol, Unknown, Value
+from smemlint.analysis.python.interpreter.constant_folding import is_complete
+from smemlint.analysis.python.interpreter.values import (
+    BoundMethod,
+    Class,
+    Function,
+    Instance,
+    Method,
+    Symbol,
+    Unknown,
+    Value,
+)
 from smemlint.analysis.simt.codegen.unrolled_sums import remember_iterations
 from smemlint.analysis.simt.cute.run_time import RunTime, from_engine, to_engine
 from smemlint.analysis.simt.domain.ctypes import I32
@@ -82,7 +92,10 @@ def calculate(run: Execution, operation: ast.AST, one: Value, other: Value) -> N
 
 
 def truth_of(value: Value) -> bool | NDArray[np.bool_] | UnknownNumber:
-    """Returns a condition: one outcome, one a thread, or that it is not known."""
+    """Returns a condition: one outcome, one a thread, or that it is not known.
+
+    Objects are true, and containers that have any items.
+    """
     if isinstance(value, Number):
         held = value.value
         if isinstance(held, UnknownNumber):
@@ -93,6 +106,10 @@ def truth_of(value: Value) -> bool | NDArray[np.bool_] | UnknownNumber:
             return bool(held.base)
         lanes = held.base != 0
         return bool(lanes[0]) if lanes.all() or not lanes.any() else lanes
+    if isinstance(value, Instance | Class | Function | BoundMethod):
+        return True
+    if isinstance(value, tuple | list) or (isinstance(value, dict) and is_complete(value)):
+        return bool(value)
     return UnknownNumber(OPEN_CONDITION, is_uniform=isinstance(value, Opaque))
 
 

@@ -16,12 +16,15 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     Namespace,
     Number,
     Opaque,
+    OpValue,
     Pointer,
+    UnknownTensor,
     payload_of,
 )
 from smemlint.analysis.python.interpreter import Interpreter, expressions
 from smemlint.analysis.python.interpreter.arguments import BoundArguments, CallSite, integers
 from smemlint.analysis.python.interpreter.calls import member
+from smemlint.analysis.python.interpreter.objects import as_tuple
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
     BoundMethod,
@@ -44,10 +47,11 @@ from smemlint.reasons import Assumption, Topic
 
 _ELEMENT_TYPE = re.compile(r"b?float\d\w*|u?int\d+|complex\d+")
 """Names of element types of libraries, those that are not modelled among them."""
-_CLASSES = {
-    "Layout": cute.Layout, "ComposedLayout": cute.ComposedLayout, "Tensor": cute.Tensor,
-    "Pointer": Pointer, "TiledCopy": cute.TiledCopy, "TiledMma": cute.TiledMma,
-    "CopyAtom": cute.CopyAtom,
+_OF_ITEMS = ("len", "zip", "enumerate", "tuple", "list", "any", "all")
+_CLASSES: dict[str, type | tuple[type, ...]] = {
+    "Layout": cute.Layout, "ComposedLayout": cute.ComposedLayout, "Pointer": Pointer,
+    "Tensor": (cute.Tensor, UnknownTensor), "TiledCopy": cute.TiledCopy,
+    "TiledMma": cute.TiledMma, "CopyAtom": cute.CopyAtom,
 }  # fmt: skip
 
 
@@ -68,6 +72,7 @@ def call_builtin(
         site: the call.
     """
     name = callee.name
+    given = _with_items(given) if name in _OF_ITEMS else given
     match name, given.positional:
         case "range", arguments:
             return range_of(arguments, is_unrolled=False)
@@ -102,6 +107,11 @@ def call_builtin(
         case "print" | "assert", _:
             return None
     return expressions.apply_callee(interpreter, callee, given, site)
+
+
+def _with_items(given: BoundArguments) -> BoundArguments:
+    """Returns arguments with the items of those that are named tuples and tables."""
+    return BoundArguments([as_tuple(value) for value in given.positional], given.named)
 
 
 def sorted_by(
@@ -180,6 +190,9 @@ def _isinstance(value: Value, kinds: Value) -> Value:
         }  # fmt: skip
         if kind.name in _CLASSES:
             if isinstance(payload_of(value), _CLASSES[kind.name]):
+                return True
+        elif isinstance(operation := payload_of(value), OpValue):
+            if operation.name == kind.name:
                 return True
         elif kind.name in python:
             if isinstance(value, python[kind.name]):

@@ -29,6 +29,7 @@ from smemlint.analysis.simt.domain.ctypes import I32, FloatType
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.domain.values import BEHIND_KEY, AffineInt, Object, Space
 from smemlint.facts import LayoutUse, SharedArray, Span
+from smemlint.hardware.arch import architecture
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_DSL_EVENTS
@@ -120,6 +121,7 @@ class Execution:
         left_out: how many launches of each kernel were left out for their number.
         texts: the files that are executed.
         arch: the target.
+        asks_for_capability: whether the program asks for the compute capability of the device.
         trial: the kernel that is executed alone with another layout; None for all with their own.
         choice: which of several values that a program takes is guessed, 0 or 1; None for none.
         outcomes: conditions that are taken to hold or not where they are not known.
@@ -158,11 +160,18 @@ class Execution:
         self.refused: list[ast.expr] = []
         self.failed: list[ast.Assert] = []
         self.asks_for_shapes = False
+        self.asks_for_capability = False
         self.are_columns: Mapping[Span, bool] = {}
         self.types = GuessedTypes()
         self.settling = Settling()
         self.entered: set[ast.FunctionDef] = set()
         self._fresh = 0
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """Major and minor number of the target's compute capability, for which it asks."""
+        self.asks_for_capability = True
+        return architecture(self.arch).capability
 
     # ---- places
 

@@ -12,18 +12,21 @@ from smemlint.analysis.python.cute_dsl.execution.left_out import holds_shared_me
 from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Opaque, UnknownTensor, payload_of
-from smemlint.analysis.python.cute_dsl.memory import struct_of
+from smemlint.analysis.python.cute_dsl.memory import annotations_of, struct_of
 from smemlint.analysis.python.interpreter import Interpreter, Policy
 from smemlint.analysis.python.interpreter.assignments import assign
+from smemlint.analysis.python.interpreter.calls import call
 from smemlint.analysis.python.interpreter.dispatch import STATEMENTS
 from smemlint.analysis.python.interpreter.expressions import operate
 from smemlint.analysis.python.interpreter.statements import execute_class
 from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
     Class,
     Function,
     Scope,
     Scopes,
     Symbol,
+    Unknown,
     Value,
 )
 from smemlint.facts import AccessKind
@@ -94,10 +97,19 @@ class Statements:
     def execute_class(self, interpreter: Interpreter, node: ast.ClassDef, scopes: Scopes) -> bool:
         """Binds a class, or the layout of a `cute.struct`."""
         execute_class(interpreter, node, scopes)
-        if any(ast.unparse(d).endswith("struct") for d in node.decorator_list):
-            scopes[-1][node.name] = struct_of(interpreter, node, scopes)
-        elif isinstance(made := scopes[-1][node.name], Class):
+        made = scopes[-1][node.name]
+        if isinstance(made, Class):
             tell_bases(interpreter, made)
+        for decorator in reversed(node.decorator_list):
+            function = interpreter.evaluate(decorator, scopes)
+            result: Value = UNKNOWN
+            if isinstance(function, Function) and isinstance(made, Class):
+                made.members["__annotations__"] = annotations_of(interpreter, node, scopes)
+                result = call(interpreter, function, (made,), {})
+            if isinstance(result, Unknown) and ast.unparse(decorator).endswith("struct"):
+                result = struct_of(interpreter, node, scopes)
+            made = made if isinstance(result, Unknown) else result
+        scopes[-1][node.name] = made
         return True
 
     def execute_assignment(

@@ -75,6 +75,8 @@ def allocate(call: Call) -> Value:
     if not is_allocator(call.owner) or call.run.kernel is None:
         raise cute.CuteError(reason_of(call.owner, "an allocation outside of a kernel"))
     what, alignment = call.value(0, "size_or_type"), _alignment(call.value(1, "byte_alignment", 1))
+    if call.has(2, "partition"):
+        call.run.kernel.next_byte = None  # what lies in the reserved one is moved to the front
     if isinstance(what, StructType):
         alignment = max(alignment, what.alignment or 1)
         if what.alignment is None and call.run.kernel.next_byte:

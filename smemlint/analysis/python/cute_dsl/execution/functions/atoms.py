@@ -18,7 +18,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
     payload_of,
 )
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import DType, Symbol, Unknown, Value
+from smemlint.analysis.python.interpreter.values import DType, Scope, Symbol, Unknown, Value
 from smemlint.layout import cute
 from smemlint.layout.cute import CopyOp, MmaOp
 
@@ -113,6 +113,19 @@ def copy_op(op: OpValue, dtype: DType, bits: int) -> CopyOp:
         unknown = matrices if isinstance(transposed, bool) else transposed
         raise cute.CuteError(reason_of(unknown, f"an argument of {op.name} is not known"))
     raise cute.CuteError(f"the operation {op.name} is not modelled")
+
+
+def operation_of(copy: CopyOp) -> OpValue | None:
+    """Returns the operation that an atom was made of, `atom.op`; None for one without a name."""
+    if not copy.matrices:
+        name = {cute.Mechanism.CP_ASYNC: "CopyG2SOp", cute.Mechanism.TENSOR_MEMORY: None}
+        found = name.get(copy.mechanism, "CopyUniversalOp")
+        return OpValue(found, "", (), {}) if found is not None else None
+    is_load, are_bytes = copy.mechanism is cute.Mechanism.LDMATRIX, copy.name.startswith("SM100_U8")
+    shape = "8x8x16b" if not are_bytes else "16x16x8b" if is_load else "16x8x8b"
+    count = copy.matrices // 2 if is_load and are_bytes else copy.matrices
+    named: Scope = {"transpose": copy.is_transposed, "num_matrices": count}
+    return OpValue(f"{'Ld' if is_load else 'St'}Matrix{shape}Op", "warp", (), named)
 
 
 def is_operation(name: str) -> bool:

@@ -277,4 +277,4 @@ def get_arch(call: Call) -> Value:
     """Returns the architecture for which a kernel is compiled: the target of the run."""
     if call.name == "_get_dsl":
         return Symbol("cutlass.BaseDSL.current")
-    return Architecture(architecture(call.run.arch).capability)
+    return Architecture(call.run.capability)

@@ -89,7 +89,7 @@ def torch_call(call: Call, name: str, otherwise: DType = FLOAT32) -> Value:
         limit = architecture(call.run.arch).shared_per_block
         return Namespace({"shared_memory_per_block_optin": limit, "multi_processor_count": 132})
     if name == "get_device_capability":
-        return architecture(call.run.arch).capability
+        return call.run.capability
     return UNKNOWN
 
 

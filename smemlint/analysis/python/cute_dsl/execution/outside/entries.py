@@ -99,6 +99,10 @@ def outside(
 
     def enter(run: Run, home: Scope) -> None:
         site = entry.site
+        if guess.arch:
+            text = f"the program runs on a device of {guess.arch}, which leads to this kernel"
+            run.state.arch = guess.arch
+            run.state.guessed.setdefault(Assumption(Topic.HOST, text))
         run.state.choice = guess.number
         run.state.assumes = guess.assumes
         run.state.types.stops = stops

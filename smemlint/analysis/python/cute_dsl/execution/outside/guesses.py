@@ -47,7 +47,7 @@ from smemlint.frontend.heuristics import (
 )
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import walk
-from smemlint.hardware.arch import architecture
+from smemlint.hardware.arch import ARCHITECTURES
 from smemlint.layout import cute
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Topic
@@ -56,6 +56,8 @@ _BLOCKS = ((128, 1, 1), (256, 1, 1))
 HALF = DType("Float16", 16)
 RANKS = (2, 3, 4)
 """Modes of a tensor that are tried."""
+_GENERATIONS = (8, 9, 10, 12)
+"""Major numbers of compute capabilities that programs tell apart."""
 _INTEGERS = ("Int32", "Int64", "Uint32", "Uint64")
 _BY_TYPE = Assumption(
     Topic.NUMBER, "tensors that are passed have 16-bit elements, as nothing says their type"
@@ -85,6 +87,7 @@ class Guess:
         shapes: those of tiles are guessed by their names.
         switched: parameters that do not have their default, by name.
         settled: unknown numbers that have a value, by key.
+        arch: the device; that of the run where it is empty.
         defaults: gives the defaults of extents in other files, by name.
     """
 
@@ -100,6 +103,7 @@ class Guess:
     shapes: bool = False
     switched: tuple[tuple[str, object], ...] = ()
     settled: tuple[Settled, ...] = ()
+    arch: str = ""
     defaults: Callable[[], Mapping[str, Value]] = dict
 
     def is_like(self, other: Guess) -> bool:
@@ -146,7 +150,8 @@ class Guess:
             if name not in found:
                 found[name] = None
                 _note_condition(run, name, "is None")
-        flags = {n for n in values if names_flag(n)} | (_tested(function) & values.keys())
+        declared = {p.name for p in parameters if _is_declared_flag(p)}
+        flags = {n for n in values if names_flag(n) or n in declared | _tested(function)}
         for name in sorted(flags - found.keys() - set(truths)):
             found[name] = self.flags
             _note_condition(run, name, f"is {self.flags}")
@@ -177,7 +182,7 @@ class Guess:
         if kind.rpartition(".")[2] in _INTEGERS:
             return Number(run.fresh(name))
         if names_capability(name):
-            found = architecture(run.arch).capability
+            found = run.capability
             return self._one_of(run, name, (found if not kind.startswith("int") else found[0],))
         if name.endswith("_major") and kind in ("", "str"):
             return self._one_of(run, name, guessed_majors(name))
@@ -241,6 +246,13 @@ def _may_be_left_out(parameter: ast.arg) -> bool:
     return False
 
 
+def _is_declared_flag(parameter: Parameter) -> bool:
+    """Returns whether a parameter is annotated to be a truth, or has one as its default."""
+    default, annotation = parameter.default, parameter.arg.annotation
+    is_truth = isinstance(default, ast.Constant) and isinstance(default.value, bool)
+    return is_truth or (annotation is not None and ast.unparse(annotation) in _TRUTHS)
+
+
 def _tested(function: ast.FunctionDef) -> set[str]:
     """Returns the names that a function asks for their truth alone."""
     tests: list[ast.expr] = []
@@ -288,6 +300,7 @@ def _is_refused(parameter: Parameter, taken: Mapping[str, list[Value]]) -> bool:
 
 _INTEGER_CONSTANTS = ("int", "cutlass.Constexpr[int]", "Constexpr[int]", "cute.Constexpr[int]")
 """Annotations of numbers that are known while compiling: any number, but one for all threads."""
+_TRUTHS = tuple(kind.replace("int", "bool") for kind in _INTEGER_CONSTANTS)
 _CONSTANTS = (*_INTEGER_CONSTANTS, "cutlass.Constexpr", "Constexpr")
 
 
@@ -355,6 +368,13 @@ def others(guess: Guess, run: Execution, *, is_kernel: bool) -> tuple[Guess, ...
     if is_kernel:
         found += [replace(guess, block=block) for block in _BLOCKS[1:]]
     return tuple(found)
+
+
+def other_devices(run: Execution) -> Iterator[str]:
+    """Yields devices of other generations than that which a program asked for, one of each."""
+    if run.asks_for_capability:
+        first = {a.capability[0]: a.name for a in reversed(ARCHITECTURES.values())}
+        yield from (first[major] for major in _GENERATIONS if major != run.capability[0])
 
 
 def construct(interpreter: Interpreter, owner: Class, guess: Guess, run: Execution) -> Instance:

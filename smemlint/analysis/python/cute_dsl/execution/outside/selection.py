@@ -87,6 +87,14 @@ class Selection:
             guess, run = self.with_outcomes(entry, guess, run)
         return guess, run
 
+    def on_its_device(self, entry: Entry, guess: Guess, run: Run) -> Guessed:
+        """Returns a guess with the device on which the program comes to what the file defines."""
+        for arch in guesses.other_devices(run.state) if not _is_reached(run) else ():
+            other, tried = self.guessed(entry, replace(guess, arch=arch))
+            if _is_reached(tried):
+                return other, tried
+        return guess, run
+
     def with_outcomes(self, entry: Entry, guess: Guess, run: Run) -> Guessed:
         """Returns a guess, with outcomes of conditions of the host if more is decided then."""
         if _is_settled(entry, run) or not run.state.has_open_conditions:
@@ -119,6 +127,11 @@ class Selection:
             if score > best[:2]:
                 best = *score, other, tried
         return best[2:]
+
+
+def _is_reached(run: Run) -> bool:
+    """Returns whether an execution constructs or launches something of the file."""
+    return bool(run.state.constructed or run.state.finished)
 
 
 def _is_settled(entry: Entry, run: Run) -> bool:
