@@ -179,7 +179,7 @@ def dominates(first: Event, second: Event) -> bool:
     paths = {*second.scope, *second.behind}
     return (
         bool((first.mask | ~second.mask).all())
-        and set(first.assumptions) <= set(second.assumptions)
+        and {*second.assumptions, *second.granted}.issuperset(first.assumptions)
         and paths.issuperset(first.scope)
     )
 

@@ -60,6 +60,7 @@ class Event:
         scope: the conditional pieces of code that it stands in, outermost first.
         behind: those, and the operands that were evaluated for it to be reached: where `p && q`
             holds, q was.
+        granted: what had to hold for those to be evaluated: p did.
         joined: the first way of the branch that its basic block follows; 0 for none.
         begins_way: a way of a branch without another one computes it first.
         extends: a load of two bytes whose value is extended to 32 bits, which ptxas fuses with
@@ -104,6 +105,7 @@ class Event:
     may_part: bool = False
     scope: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
+    granted: tuple[Assumption, ...] = ()
     joined: int = 0
     begins_way: bool = False
     extends: bool | None = False
@@ -193,6 +195,7 @@ class Trace:
         last_way: the way that was left last; 0 for one that went on from branch to branch.
         loop_starts: of loops that were entered, how many events stood before the last time.
         ways: the scope in which an operand that is evaluated on a condition last was.
+        granted: the open condition under which an operand of that scope was.
         effects: how many calls were met that the compiler moves no store across.
         last_effect: how many events stood before the last one.
     """
@@ -208,6 +211,7 @@ class Trace:
     last_way: int = 0
     loop_starts: dict[ir.Node, int] = field(default_factory=dict)
     ways: dict[ir.Node, tuple[int, ...]] = field(default_factory=dict)
+    granted: dict[int, Assumption] = field(default_factory=dict)
     effects: int = 0
     last_effect: int = 0
     _behind: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -228,6 +232,7 @@ class Trace:
             event.behind = tuple(
                 each for way in event.scope for each in (way, *self._behind.get(way, ()))
             )
+            event.granted = tuple(self.granted[w] for w in event.behind if w in self.granted)
             self.items.append(event)
             self.events += 1
 

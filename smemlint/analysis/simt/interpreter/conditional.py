@@ -189,7 +189,11 @@ def decided_by(ev: Evaluator, cond: ir.Node, *, holds: bool) -> tuple[int, ...]:
 
 
 def evaluate_under(
-    ev: Evaluator, mask: Mask, node: ir.Node, behind: tuple[int, ...] = ()
+    ev: Evaluator,
+    mask: Mask,
+    node: ir.Node,
+    behind: tuple[int, ...] = (),
+    taken: Assumption | None = None,
 ) -> Value | None:
     """Returns an operand that some threads evaluate; None where there are none.
 
@@ -198,6 +202,7 @@ def evaluate_under(
         mask: the threads.
         node: the operand.
         behind: see `decided_by`.
+        taken: the outcome of an open condition for which they do.
     """
     state = ev.state
     if not is_any(mask):
@@ -206,6 +211,8 @@ def evaluate_under(
     mark = state.sums.mark()
     scope = state.trace.enter_way(behind)
     state.trace.ways[node] = state.trace.scope
+    if taken is not None:
+        state.trace.granted[state.trace.scope[-1]] = taken
     try:
         return ev.evaluate(node)
     finally:
@@ -232,7 +239,7 @@ def evaluate_assuming(
     before, active, ended = state.trace.events, state.mask, state.ended
     state.assumptions.append(taken)
     try:
-        value = evaluate_under(ev, mask, node, behind)
+        value = evaluate_under(ev, mask, node, behind, taken)
         return value if state.ended is ended else None
     finally:
         state.mask, state.ended = active, ended

@@ -45,3 +45,18 @@ def test_copies_of_a_loop_that_stays_one_load_for_themselves(begin, rounds):
     loop = "\n#pragma unroll 1\nfor (int i = 0; i < 5; i += 2) x += s[t + i * 2] * o[t];"
     found = accesses_of(KERNEL.format(body=begin + loop))
     assert sum(a.instructions for a in found if a.kind is AccessKind.LOAD) == 4 * rounds
+
+
+@pytest.mark.parametrize(
+    ("body", "loads"),
+    [
+        ("if (s[2 * t] > 0 && s[2 * t + 8] > 0) x = s[2 * t + 8] + s[2 * t];", 2),
+        ("if (!(s[2 * t] <= 0 || s[2 * t + 8] <= 0)) x = s[2 * t + 8] * 3;", 2),
+        ("if (o[t] > n && s[2 * t] > 0) { if (s[2 * t] < 9) x = s[2 * t]; }", 1),
+        ("x = s[2 * t] > 0 && s[2 * t + 8] > 3 ? s[2 * t + 8] * o[t + 7] : o[t];", 2),
+    ],
+)
+def test_what_a_condition_loaded_last_is_in_a_register_where_it_holds(body, loads):
+    """The second operand was evaluated for it: nvcc 13.5.37, sm_90."""
+    found = accesses_of(KERNEL.format(body=body))
+    assert sum(a.instructions for a in found if a.kind is AccessKind.LOAD) == 4 * loads
