@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from smemlint.config.preconditions import read_precondition
@@ -11,7 +12,7 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from smemlint.analysis.compiled.triton_cache import TritonLaunch
     from smemlint.config.options import Block
@@ -38,6 +39,10 @@ class Bounds:
     required: Block | None = None
     largest: Block | None = None
     written: tuple[Block, Assumption] | None = None
+
+    def admit(self, block: Block) -> bool:
+        """Returns whether a launch with a block does not fail."""
+        return self.largest is None or prod(block) <= prod(self.largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +131,7 @@ class LaunchInfo:
             template: the values of its template arguments.
             bounds: what the code itself says.
         """
-        launches = self.launches.get(kernel, ())
-        launches = tuple(launch for launch in launches if launch.template == template) or launches
+        launches = self._launches_of(kernel, template, bounds)
         stated = self._block(kernel, bounds, is_launched=bool(launches))
         if not isinstance(stated, Reason):
             return dict([stated])
@@ -137,6 +141,14 @@ class LaunchInfo:
             if not isinstance(_sized(launch.block), Reason)
         }
         return found or stated
+
+    def _launches_of(
+        self, kernel: str, template: tuple[str, ...], bounds: Bounds
+    ) -> Sequence[SourceLaunch]:
+        """Returns the launches of an instance; of any that it may have where all have one block."""
+        fit = [one for one in self.launches.get(kernel, ()) if bounds.admit(one.block)]
+        own = [one for one in fit if _spelled(one.template) == _spelled(template)]
+        return own or (fit if len({one.block for one in fit}) == 1 else [])
 
     def _block(
         self, kernel: str, bounds: Bounds, *, is_launched: bool
@@ -170,7 +182,8 @@ class LaunchInfo:
             block: its shape.
         """
         for launch in self.launches.get(kernel, ()):
-            if launch.passed and (launch.template, launch.block) == (template, block):
+            is_own = _spelled(launch.template) == _spelled(template)
+            if launch.passed and is_own and launch.block == block:
                 shown = ", ".join(f"`{a.name}` = {a.value}" for a in launch.passed)
                 text = f"{shown} as passed at the {launch.origin}"
                 return Passed(launch.passed, Assumption(Topic.ARGUMENT, text))
@@ -183,6 +196,11 @@ class LaunchInfo:
             given = read_precondition(text)
             if given.least is not None and given.least == given.most:
                 yield given.name, given.least
+
+
+def _spelled(template: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns template arguments as sources have them; a mangled name tells `bool` from `int`."""
+    return tuple({"true": "1", "false": "0"}.get(value, value) for value in template)
 
 
 def _stated(text: str) -> Assumption:
