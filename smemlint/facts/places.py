@@ -116,8 +116,13 @@ class Instance:
         return self.span, self.template, self.block, self.passed
 
     @property
+    def values(self) -> tuple[str, ...]:
+        """The values of its template arguments."""
+        return tuple(value for _, value in self.template)
+
+    @property
     def title(self) -> str:
         """The kernel with its template values, e.g. `reduce6<int, 256>`."""
         if not self.template:
             return self.kernel
-        return f"{self.kernel}<{', '.join(value for _, value in self.template)}>"
+        return f"{self.kernel}<{', '.join(self.values)}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from smemlint.analysis.compiled.triton_cache import TritonLaunch
     from smemlint.config.options import Block
     from smemlint.config.settings import Settings
-    from smemlint.facts import Argument, KernelFacts
+    from smemlint.facts import Argument, Instance, KernelFacts
 
 MAX_THREADS = 1024
 _NOT_STATED = Reason(
@@ -107,8 +107,7 @@ def source_launches(kernels: Iterable[KernelFacts]) -> dict[str, tuple[SourceLau
     for kernel in kernels:
         instance = kernel.instance
         if instance.block is not None and instance.origin:
-            values = tuple(value for _, value in instance.template)
-            launch = SourceLaunch(instance.block, values, instance.origin, kernel.passed)
+            launch = SourceLaunch(instance.block, instance.values, instance.origin, kernel.passed)
             found.setdefault(instance.kernel.rpartition("::")[2], {})[launch] = None
     return {kernel: tuple(launches) for kernel, launches in found.items()}
 
@@ -121,26 +120,37 @@ class LaunchInfo:
     triton: TritonLaunch | None = None
     launches: SourceLaunches = field(default_factory=dict)
 
-    def blocks(
-        self, kernel: str, template: tuple[str, ...], bounds: Bounds
-    ) -> dict[Block, Assumption | None] | Reason:
-        """Returns the block shapes with what is assumed for each; if there are none, why.
+    def launched(
+        self, instance: Instance, bounds: Bounds
+    ) -> list[tuple[Instance, tuple[Assumption, ...]]] | Reason:
+        """Returns an instance under each block with what that assumes; if there are none, why.
+
+        The largest block that its launch bounds allow is a guess, which no launch gives.
 
         Args:
-            kernel: its name without arguments.
-            template: the values of its template arguments.
+            instance: without a block.
             bounds: what the code itself says.
         """
-        launches = self._launches_of(kernel, template, bounds)
-        stated = self._block(kernel, bounds, is_launched=bool(launches))
+        stated = self._block(instance.kernel, bounds)
+        found: dict[Block, Assumption | None] = {}
         if not isinstance(stated, Reason):
-            return dict([stated])
-        found: dict[Block, Assumption | None] = {
-            launch.block: launch.assumed
-            for launch in reversed(launches)
-            if not isinstance(_sized(launch.block), Reason)
-        }
-        return found or stated
+            found = dict([stated])
+        elif stated is _NOT_STATED:
+            launches = self._launches_of(instance.kernel, instance.values, bounds)
+            sized = [one for one in reversed(launches) if not isinstance(_sized(one.block), Reason)]
+            found = {one.block: one.assumed for one in sized}
+        if not found and stated is _NOT_STATED and bounds.largest is not None:
+            text = f"a block is {bounds.largest}, the largest that its launch bounds allow"
+            stated = _sized(bounds.largest, _stated(text))
+            found = {} if isinstance(stated, Reason) else dict([stated])
+            instance = replace(instance, given_by="")
+        if not found:
+            assert isinstance(stated, Reason)
+            return stated
+        return [
+            (replace(instance, block=block), (assumed,) if assumed is not None else ())
+            for block, assumed in found.items()
+        ]
 
     def _launches_of(
         self, kernel: str, template: tuple[str, ...], bounds: Bounds
@@ -150,10 +160,8 @@ class LaunchInfo:
         own = [one for one in fit if _spelled(one.template) == _spelled(template)]
         return own or (fit if len({one.block for one in fit}) == 1 else [])
 
-    def _block(
-        self, kernel: str, bounds: Bounds, *, is_launched: bool
-    ) -> tuple[Block, Assumption | None] | Reason:
-        """Returns the block shape and what is assumed for it, or why there is none."""
+    def _block(self, kernel: str, bounds: Bounds) -> tuple[Block, Assumption | None] | Reason:
+        """Returns the block shape that is stated and what is assumed for it, or why none is."""
         if bounds.required is not None:
             return _sized(bounds.required)
         if self.triton is not None:
@@ -167,23 +175,13 @@ class LaunchInfo:
         if self.settings.block_dim is not None:
             shape = self.settings.block_dim
             return _sized(shape, _stated(f"a block is {shape} as `--block-dim` says"))
-        if bounds.largest is not None and not is_launched:
-            shape = bounds.largest
-            text = f"a block is {shape}, the largest that its launch bounds allow"
-            return _sized(shape, _stated(text))
         return _NOT_STATED
 
-    def passed(self, kernel: str, template: tuple[str, ...], block: Block) -> Passed | None:
-        """Returns the numbers that the sources pass to an instance; None where none are known.
-
-        Args:
-            kernel: its name without arguments.
-            template: the values of its template arguments.
-            block: its shape.
-        """
-        for launch in self.launches.get(kernel, ()):
-            is_own = _spelled(launch.template) == _spelled(template)
-            if launch.passed and is_own and launch.block == block:
+    def passed(self, instance: Instance) -> Passed | None:
+        """Returns the numbers that the sources pass to an instance; None where none are known."""
+        for launch in self.launches.get(instance.kernel, ()):
+            is_own = _spelled(launch.template) == _spelled(instance.values)
+            if launch.passed and is_own and launch.block == instance.block:
                 shown = ", ".join(f"`{a.name}` = {a.value}" for a in launch.passed)
                 text = f"{shown} as passed at the {launch.origin}"
                 return Passed(launch.passed, Assumption(Topic.ARGUMENT, text))

@@ -129,22 +129,22 @@ class _FileReader:
             problem = body.unreadable
             yield self._without(instance, function, problem.reason, problem.line)
             return
-        blocks = self._launch.blocks(name, template, self._bounds(function))
-        if isinstance(blocks, Reason):
-            yield self._without(instance, function, blocks)
+        launched = self._launch.launched(instance, self._bounds(function))
+        if isinstance(launched, Reason):
+            yield self._without(instance, function, launched)
             return
-        for block, assumed in blocks.items():
+        for at_block, assumptions in launched:
             task = KernelTask(
                 body,
-                replace(instance, block=block),
+                at_block,
                 self._places.span,
                 self._arch,
-                (assumed,) if assumed is not None else (),
+                assumptions,
                 dict(self._arguments(function, name)),
                 function.parameters,
             )
             evaluate = partial(self._evaluated, task)
-            yield with_passed(evaluate, self._launch.passed(name, template, block))
+            yield with_passed(evaluate, self._launch.passed(at_block))
 
     def _evaluated(self, task: KernelTask, passed: Passed | None) -> KernelFacts:
         """Returns the facts of a kernel, under the arguments of its launch if they are given."""

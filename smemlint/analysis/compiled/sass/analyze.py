@@ -174,16 +174,14 @@ class _FileReader:
             given_by=f"{self._path.rpartition('/')[2]} ({self._code.target})",
         )
         bounds = Bounds(section.block, section.max_block)
-        blocks = self._launch.blocks(name, template, bounds)
-        if isinstance(blocks, Reason):
-            yield KernelFacts(instance, not_analysed=(_note(self._path, name, blocks),))
+        launched = self._launch.launched(instance, bounds)
+        if isinstance(launched, Reason):
+            yield KernelFacts(instance, not_analysed=(_note(self._path, name, launched),))
             return
         program, notes = translate(function), tuple(self._notes(function, name))
-        for block, assumed in blocks.items():
-            assumptions = (assumed,) if assumed is not None else ()
-            at_block = replace(instance, block=block)
+        for at_block, assumptions in launched:
             evaluate = partial(self._at_block, program, section, at_block, notes, assumptions)
-            yield with_passed(evaluate, self._launch.passed(name, template, block))
+            yield with_passed(evaluate, self._launch.passed(at_block))
 
     def _at_block(
         self,
