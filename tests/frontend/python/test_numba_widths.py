@@ -205,3 +205,16 @@ def test_elements_by_strides_part_what_is_around_them(signature, body, kind, exp
     """Of arrays that a signature gives any strides, the compiler does not know where they lie."""
     found = accesses(tmp_path, "(32, 4)", body, signature=signature)
     assert widths(found, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "statement", "expected"),
+    [
+        ("(32, 3)", "s[t] = a[t], a[t + 32], a[t + 64]", [4, 4, 4]),
+        ("(32, 3)", "s[t] = 0, 0, 0", [4, 4, 4]),
+        ("(32, 4)", "s[t] = a[t], a[t + 32], a[t + 64], a[t + 9]", [16]),
+        ("(2, 32, 4)", "s[1, t] = a[t], a[t + 32], a[t + 64], a[t + 9]", [16]),
+    ],
+)
+def test_a_tuple_given_to_a_row_is_a_store_of_each_element(shape, statement, expected, tmp_path):
+    assert widths(accesses(tmp_path, shape, statement), AccessKind.STORE) == expected

@@ -293,6 +293,24 @@ def test_each_block_of_a_list_is_launched(tmp_path):
     assert [a.instance.block[0] for a in accesses(facts_of(text, tmp_path))] == [32, 64]
 
 
+@pytest.mark.parametrize("first", ["256", "(16, 16)", "64 * 4"])
+def test_a_name_of_the_host_may_be_given_a_value_of_another_type(first, tmp_path):
+    text = f"""{HEAD}
+@cuda.jit
+def k(out):
+    s = cuda.shared.array((32, 33), float32)
+    s[cuda.threadIdx.y, cuda.threadIdx.x] = 1.0
+    out[0] = s[cuda.threadIdx.x, cuda.threadIdx.y]
+
+threads = {first}
+other[1, threads](x)
+threads = (32, 8)
+k[1, threads](x)
+"""
+    (kernel,) = facts_of(text, tmp_path).kernels
+    assert kernel.instance.block == (32, 8, 1)
+
+
 @pytest.mark.parametrize("power", ["2**(t / 2)", "2**(t * 0.5)"])
 def test_a_power_of_a_fraction_is_not_decided(power, tmp_path):
     text = HEAD + (

@@ -27,6 +27,18 @@ def find_arrays(lowering: Lowering) -> None:
                 lowering.arrays[name] = _array(lowering, name, call)
 
 
+def elements_of_row(lowering: Lowering, target: ast.expr, count: int) -> ast.expr:
+    """Returns the elements that `rows[i] = a, b` assigns a tuple of so many to; else the target."""
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+        return target
+    array, indices = lowering.arrays.get(target.value.id), indices_of(target)
+    if array is None or len(array.extents) != len(indices) + 1:
+        return target
+    places = (ast.Tuple([*indices, ast.Constant(k)], ast.Load()) for k in range(count))
+    row: list[ast.expr] = [ast.Subscript(target.value, place, ast.Store()) for place in places]
+    return ast.fix_missing_locations(ast.copy_location(ast.Tuple(row, ast.Store()), target))
+
+
 def array_of_several(
     lowering: Lowering, name: str, call: ast.Call, node: ast.AST, *, is_declared_once: bool
 ) -> ir.Decl | None:

@@ -12,16 +12,26 @@ from dataclasses import field, replace
 from smemlint.frontend import ir
 from smemlint.frontend.program import ParsedFunction
 from smemlint.frontend.python.imports import Imports, dotted
-from smemlint.frontend.python.jit.arrays import array_of_several, declare_array, find_arrays
+from smemlint.frontend.python.jit.arrays import (
+    array_of_several,
+    declare_array,
+    elements_of_row,
+    find_arrays,
+)
 from smemlint.frontend.python.jit.block_scopes import Block, declaring_blocks
 from smemlint.frontend.python.jit.definitions import Definition
 from smemlint.frontend.python.jit.ir_builder import Builder, array_of, type_of
 from smemlint.frontend.python.jit.lower_calls import global_index, parameter_type, stored
 from smemlint.frontend.python.jit.lower_expressions import BINARY, extent_of, lower_operator
 from smemlint.frontend.python.jit.lowering import CannotLower, Lowering
-from smemlint.frontend.python.jit.syntax import listed_numbers, listing_of, literal, unrolling
+from smemlint.frontend.python.jit.syntax import (
+    is_floating,
+    listed_numbers,
+    listing_of,
+    literal,
+    unrolling,
+)
 from smemlint.frontend.python.parameters import Parameter
-from smemlint.frontend.python.python2 import rounds_down
 from smemlint.frontend.python.syntax_walk import walk
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CAPTURED
@@ -140,7 +150,7 @@ class _FunctionLowering:
         for value in self.definition.assigned.get(name, ()):
             if isinstance(value, ast.Tuple | ast.List):
                 return "dim3"
-            if value is not None and _is_floating(value):
+            if value is not None and is_floating(value):
                 return "double"
         return "int64_t"
 
@@ -333,6 +343,8 @@ class _FunctionLowering:
     def _assign(
         self, target: ast.expr, value: ast.expr, node: ast.AST, is_open: bool
     ) -> list[ir.BlockItem]:
+        if isinstance(value, ast.Tuple | ast.List):
+            target = elements_of_row(self.values, target, len(value.elts))
         if isinstance(target, ast.Tuple | ast.List):
             return self._unpack(target, value, node, is_open)
         if isinstance(target, ast.Name) and target.id in self.values.arrays and not is_open:
@@ -352,7 +364,8 @@ class _FunctionLowering:
         make = self.make
         if isinstance(target, ast.Name):
             name = target.id
-            if self.scopes.get(name) is self.blocks[-1] and name not in self.declared:
+            is_new = name not in self.declared or self.values.dialect is None  # of any type
+            if is_new and self.scopes.get(name) is self.blocks[-1]:
                 self.declared.add(name)
                 return make.declare(name, type_of("auto"), node, value)
             return make.assign(make.name(name, target), value, node)
@@ -429,16 +442,3 @@ _WITHOUT_CODE = (
     ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
     ast.Delete, ast.Assert,
 )  # fmt: skip
-
-
-def _is_floating(value: ast.expr) -> bool:
-    """Returns whether an expression is a floating-point number whatever its names mean."""
-    return any(
-        (isinstance(n, ast.Div) and not rounds_down(n))
-        or (isinstance(n, ast.Constant) and isinstance(n.value, float))
-        or (isinstance(n, ast.Call) and (dotted(n.func) or "").rsplit(".", 1)[-1] in _FLOATS)
-        for n in walk(value)
-    )
-
-
-_FLOATS = frozenset(("float", "float16", "float32", "float64", "sqrt", "exp", "log", "sin", "cos"))

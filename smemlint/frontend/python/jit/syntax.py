@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from smemlint.frontend.python.imports import is_none
+from smemlint.frontend.python.imports import dotted, is_none
 from smemlint.frontend.python.parameters import argument_of
+from smemlint.frontend.python.python2 import rounds_down
+from smemlint.frontend.python.syntax_walk import walk
+
+_FLOATS = frozenset(("float", "float16", "float32", "float64", "sqrt", "exp", "log", "sin", "cos"))
 
 
 def integer(node: ast.expr) -> int | None:
@@ -64,3 +68,13 @@ def literal(node: ast.expr) -> int | None:
         inner = literal(node.operand)
         return None if inner is None else -inner
     return integer(node)
+
+
+def is_floating(value: ast.expr) -> bool:
+    """Returns whether an expression is a floating-point number whatever its names mean."""
+    return any(
+        (isinstance(n, ast.Div) and not rounds_down(n))
+        or (isinstance(n, ast.Constant) and isinstance(n.value, float))
+        or (isinstance(n, ast.Call) and (dotted(n.func) or "").rsplit(".", 1)[-1] in _FLOATS)
+        for n in walk(value)
+    )
