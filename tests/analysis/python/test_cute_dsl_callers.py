@@ -618,3 +618,50 @@ def make(x, doubles, odd):
 """
     facts, _ = analysed(tmp_path, {"kernels.py": DECLARED, "launch.py": caller})
     assert ways_of(facts) == [4]
+
+
+OPERATIONS = """
+class Load:
+    def part(self, smem):
+        return smem.allocate_tensor(
+            cutlass.Float32, cute.make_layout((32, 32), stride=(40, 1)), 16
+        )
+
+    def load(self, part, tx):
+        y = part[tx, 0]
+
+class Rows:
+    def __init__(self, pitch, extra):
+        self.pitch = pitch
+        self.operations = tuple(op for op in (Load(),) if extra is not None)
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        layout = cute.make_layout((32, 32), stride=(self.pitch, 1))
+        s = smem.allocate_tensor(cutlass.Float32, layout, 16)
+        x = s[tx, 0]
+        parts = [op.part(smem) for op in self.operations]
+        for op in self.operations:
+            op.load(parts[0], tx)
+"""
+
+
+def test_what_a_caller_leaves_open_is_tried_where_nothing_else_is_open(tmp_path):
+    """Rows of 36 words, 4-way; where a guess has the operation, its rows of 40, 8-way."""
+    caller = """
+from kernels import Rows
+
+def make(x, mode):
+    extra = 1
+    if mode == 1:
+        extra = None
+    return cute.compile(Rows(36, extra), x)
+"""
+    facts, _ = analysed(tmp_path, {"kernels.py": OPERATIONS, "launch.py": caller})
+    assert {a.ways for k in facts.kernels for a in k.accesses} == {4, 8}

@@ -96,8 +96,12 @@ class Selection:
         return guess, run
 
     def with_outcomes(self, entry: Entry, guess: Guess, run: Run) -> Guessed:
-        """Returns a guess, with outcomes of conditions of the host if more is decided then."""
-        if _is_settled(entry, run) or not run.state.has_open_conditions:
+        """Returns a guess, with outcomes of conditions of the host if more is decided then.
+
+        What a caller leaves open may keep an execution from what would be left to decide.
+        """
+        is_done = entry.site is None and _is_settled(entry, run)
+        if is_done or not run.state.has_open_conditions:
             return guess, run
         other, tried = self.guessed(entry, replace(guess, assumes=True))
         is_better = _decided(entry, tried) > _decided(entry, run)
