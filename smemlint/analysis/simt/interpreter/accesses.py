@@ -49,7 +49,13 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.pieces_read import is_unread, pieces_read
-from smemlint.analysis.simt.interpreter.pointers import unsized
+from smemlint.analysis.simt.interpreter.pointers import (
+    keep_pointer,
+    kept_pointer,
+    note_lost_address,
+    note_lost_pointer,
+    unsized,
+)
 from smemlint.analysis.simt.loops.bytes_of_places import has_constructor
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
@@ -82,7 +88,7 @@ def read_lvalue(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
         value = ev.state.memory.read(place.object, place.offset, ctype, ev.state.mask)
         if isinstance(value, Unknown):
             if isinstance(ctype, PointerType):
-                _note_lost_pointer(ev, place.object, value, node)
+                note_lost_pointer(ev, place.object, value, node)
             elif isinstance(ctype, TupleType):
                 return _known_modes(ctype, value)
         return value
@@ -112,20 +118,13 @@ def _known_modes(ctype: TupleType, rest: Unknown) -> Cute:
     return Cute(tuple(modes))
 
 
-def _note_lost_pointer(ev: Evaluator, obj: Object, value: Unknown, node: ir.Node) -> None:
-    """Notes that a pointer of several into shared memory was read, and which is not known."""
-    content = (v for v in obj.cells.values() if isinstance(v, Pointer))
-    if any(pointer.object.space is Space.SHARED for pointer in content):
-        ev.state.note_unfollowed(node, value.reason)
-
-
 def _read_shared(ev: Evaluator, place: LValue, node: ir.Node) -> Value:
     if is_unread_class(place.type) and place.object.type == place.type:
         text = f"what `{ev.state.source_text(node)}` is used for: its class was not read"
         message = Reason(ReasonCode.NOT_DECLARED, text)
         return ev.state.note_unfollowed(node, message)  # a reference to it loads nothing
     record_access(ev, AccessKind.LOAD, place, node)
-    return _loaded_value(ev, place, node, "shared memory")
+    return kept_pointer(place) or _loaded_value(ev, place, node, "shared memory")
 
 
 def _loaded_value(ev: Evaluator, place: LValue, node: ir.Node, where: str) -> Value:
@@ -232,6 +231,7 @@ def write_lvalue(
     state = ev.state
     if place.object.space is Space.SHARED:
         record_access(ev, AccessKind.STORE, place, node, source)
+        keep_pointer(ev, place, value, node)
         return
     if place.object.space is Space.PARAMETER:
         _copy_parameter(ev, place.object)
@@ -243,13 +243,6 @@ def write_lvalue(
         if not place.offset.is_concrete:
             note_lost_address(ev, converted, node)
         state.memory.write(place.object, place.offset, place.type, converted, state.mask)
-
-
-def note_lost_address(ev: Evaluator, value: Value, node: ir.Node) -> None:
-    """Notes that an address in shared memory is written where it is not followed."""
-    if isinstance(value, Pointer) and value.object.space is Space.SHARED:
-        text = f"`{ev.state.source_text(node)}` points into shared memory and is not followed"
-        ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
 
 
 def _copy_parameter(ev: Evaluator, obj: Object) -> None:

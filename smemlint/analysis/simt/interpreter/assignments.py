@@ -20,10 +20,11 @@ from smemlint.analysis.simt.domain.values import (
     Value,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.interpreter.accesses import note_lost_address, read_lvalue, write_lvalue
+from smemlint.analysis.simt.interpreter.accesses import read_lvalue, write_lvalue
 from smemlint.analysis.simt.interpreter.arithmetic import apply_binary
 from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.operators import call_member_operator
+from smemlint.analysis.simt.interpreter.pointers import note_lost_address
 from smemlint.analysis.simt.types.specializations import takes
 from smemlint.frontend import ir
 

@@ -1,4 +1,4 @@
-"""Pointer arithmetic, and pointers whose offset is not followed."""
+"""Pointer arithmetic, pointers whose offset is not followed, and addresses that are stored."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     I64,
     ArrayType,
     CType,
+    PointerType,
     RecordType,
     is_16_bit_float,
     is_sized,
@@ -189,3 +190,40 @@ def type_name(ctype: CType) -> str:
     while isinstance(ctype, ArrayType):
         ctype = ctype.element
     return getattr(ctype, "spelling", None) or getattr(ctype, "name", None) or "the element"
+
+
+def keep_pointer(ev: Evaluator, place: LValue, value: Value, node: ir.Node) -> None:
+    """Keeps the address in shared memory that a pointer which lies there itself is given.
+
+    The threads share the pointer: it has the value that was stored last, whichever of them did.
+    """
+    if not isinstance(place.type, PointerType):
+        return
+    is_variable = place.type == place.object.type
+    kept = None
+    if is_variable and isinstance(value, Pointer) and isinstance(value.offset.base, int):
+        kept = value if value.object.space is Space.SHARED else None
+    if kept is None:
+        note_lost_address(ev, value, node)
+    if is_variable:
+        ev.state.memory.set_cell(place.object, 0, kept)
+
+
+def kept_pointer(place: LValue) -> Pointer | None:
+    """Returns the address that a pointer in shared memory was given last, where it is kept."""
+    kept = place.object.cells.get(0) if place.type == place.object.type else None
+    return kept if isinstance(kept, Pointer) else None
+
+
+def note_lost_address(ev: Evaluator, value: Value, node: ir.Node) -> None:
+    """Notes that an address in shared memory is written where it is not followed."""
+    if isinstance(value, Pointer) and value.object.space is Space.SHARED:
+        text = f"`{ev.state.source_text(node)}` points into shared memory and is not followed"
+        ev.state.note_unfollowed(node, Reason(ReasonCode.NOT_MODELLED, text))
+
+
+def note_lost_pointer(ev: Evaluator, obj: Object, value: Unknown, node: ir.Node) -> None:
+    """Notes that a pointer of several into shared memory was read, and which is not known."""
+    content = (v for v in obj.cells.values() if isinstance(v, Pointer))
+    if any(pointer.object.space is Space.SHARED for pointer in content):
+        ev.state.note_unfollowed(node, value.reason)
