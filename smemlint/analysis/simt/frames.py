@@ -16,7 +16,9 @@ from smemlint.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from smemlint.analysis.simt.codegen.held_parts import Held
     from smemlint.analysis.simt.codegen.sunk_loads import Sunk
+    from smemlint.analysis.simt.domain.ctypes import CType
     from smemlint.analysis.simt.domain.trace import Trace
     from smemlint.frontend import ir
     from smemlint.reasons import Assumption
@@ -63,6 +65,8 @@ class Frame:
             directives of its blocks.
         before: how many scopes there were where a directive changed the place, and the place.
         sunk: of branches and calls, the loads that sink into them whose values it was given.
+        bytes_read: masks of the bytes that are read of variables, with the constants that they hang
+            on, and the numbers that these were.
     """
 
     name: str
@@ -84,6 +88,9 @@ class Frame:
     found: dict[str, Binding | None] = field(default_factory=dict)
     before: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
     sunk: dict[ir.Node, list[Sunk]] = field(default_factory=dict)
+    bytes_read: dict[tuple[Held, CType], tuple[tuple[str, ...], list[int | None], int]] = field(
+        default_factory=dict
+    )
 
     # ---- names
 

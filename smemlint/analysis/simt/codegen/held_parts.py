@@ -64,6 +64,13 @@ class Held:
             worklist += new
         return list(found)
 
+    def constants(self) -> tuple[str, ...]:
+        """Returns the names of constants that the bytes which are read hang on."""
+        every = self.with_copies()
+        places = [place for held in every for place in held.reads]
+        places += (place for held in every for c in held.copies for place in (c.source, c.place))
+        return tuple({name: None for place in places for name in sorted(place.constants())})
+
     @property
     def is_dead(self) -> bool:
         """Whether it is nothing but numbers, and nothing hangs on them."""

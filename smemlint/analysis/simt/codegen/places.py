@@ -75,6 +75,13 @@ class Place:
         """Returns a part of the place."""
         return Place(self.name, (*self.steps, step), self.counters)
 
+    def constants(self) -> set[str]:
+        """Returns the names that its bytes are computed of beside those that loops count with."""
+        indexes = [step.index for step in self.steps]
+        indexes += (index for c in self.counters for index in (c.first, c.end, c.step))
+        counted = {counter.name for counter in self.counters}
+        return {name for index in indexes for name in _names(index)} - counted
+
     def pruned(self) -> Place:
         """Returns the place with those counters that it is computed of."""
         names = {name for step in self.steps for name in _names(step.index)}

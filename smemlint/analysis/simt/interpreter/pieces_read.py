@@ -44,6 +44,7 @@ from smemlint.analysis.simt.loops.bytes_of_places import (
     Part,
     counts_now,
     counts_of,
+    number_of,
     part_of,
     parts_in_iterations,
 )
@@ -104,7 +105,7 @@ def _is_element_unread(ev: Evaluator, held: Held, place: Place) -> bool:
         return False
     whole = ev.types.resolve(ctype)
     now = part_of(ev, whole, place, counts_now(ev, place.counters)) if place.steps else None
-    return now is not None and not _Reads(ev, held, whole).of(held) & _mask([now])
+    return now is not None and not _bytes_read(ev, held, whole) & _mask([now])
 
 
 def _is_in_words(ctype: RecordType, largest: int) -> bool:
@@ -177,7 +178,7 @@ def _words_of_parts(
     whole = _type_of(ev, held, ctype)
     now = part_of(ev, whole, parts.written, counts_now(ev, parts.written.counters))
     begins = [now] if now is not None else parts_in_iterations(ev, whole, parts.written)
-    read = _Reads(ev, held, whole).of(held)
+    read = _bytes_read(ev, held, whole)
     if parts.is_declared:
         for place in held.writes[1:]:
             again = parts_in_iterations(ev, whole, place)
@@ -224,6 +225,17 @@ def _bits(at: int, size: int) -> int:
 def _mask(parts: Iterable[Part]) -> int:
     """Returns the bytes of parts of a variable."""
     return reduce(or_, (_bits(begin, end - begin) for begin, end, _ in parts), 0)
+
+
+def _bytes_read(ev: Evaluator, held: Held, whole: CType) -> int:
+    """Returns the bytes that are read of a variable, which hang on constants of its function."""
+    known = ev.state.frame.bytes_read
+    names, numbers, read = known.get((held, whole)) or (held.constants(), None, 0)
+    now = [number_of(ev, name, {}) for name in names]
+    if now != numbers:
+        read = _Reads(ev, held, whole).of(held)
+        known[held, whole] = names, now, read
+    return read
 
 
 class _Reads:

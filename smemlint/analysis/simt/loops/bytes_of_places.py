@@ -33,7 +33,7 @@ def counts_of(ev: Evaluator, counters: Iterable[Counter]) -> list[Counts] | None
         grown: list[Counts] = []
         for outer in found:
             first, end, step = (
-                _number(ev, i, outer) for i in (counter.first, counter.end, counter.step)
+                number_of(ev, i, outer) for i in (counter.first, counter.end, counter.step)
             )
             if first is None or end is None or not step or step < 0:
                 return None
@@ -56,11 +56,17 @@ def _known(binding: Binding | None) -> int | None:
     return value.constant if isinstance(value, AffineInt) and not scev_of(value).terms else None
 
 
-def _number(ev: Evaluator, index: Index | None, counts: Counts) -> int | None:
-    """Returns the constant that an index is; None where the compiler knows none."""
+def number_of(ev: Evaluator, index: Index | None, counts: Counts) -> int | None:
+    """Returns the constant that an index is; None where the compiler knows none.
+
+    Args:
+        ev: the evaluator.
+        index: of an element.
+        counts: what loops around count with.
+    """
     match index:
         case (op, left, right):
-            a, b = _number(ev, left, counts), _number(ev, right, counts)
+            a, b = number_of(ev, left, counts), number_of(ev, right, counts)
             if a is None or b is None or (op == "/" and b <= 0):
                 return None
             return a + b if op == "+" else a - b if op == "-" else a * b if op == "*" else a // b
@@ -109,7 +115,7 @@ def _step(ev: Evaluator, ctype: CType, step: Step, counts: Counts) -> tuple[int,
     if step.member:
         member = next((m for m in members if m.name == step.member and not m.behind), None)
         return (member.offset, member.type) if member is not None else None
-    index = _number(ev, step.index, counts)
+    index = number_of(ev, step.index, counts)
     if index is None:
         return None
     if step.ctype is not None:

@@ -41,3 +41,20 @@ def test_only_what_is_read_is_loaded(body, widths):
     for load in loads:
         counts[load.width_bytes] += load.instructions
     assert counts == widths
+
+
+def test_what_is_read_hangs_on_constants_of_the_iteration() -> None:
+    text = """
+    __global__ void k(float *o) {
+      __shared__ float s[256]; int t = threadIdx.x;
+      for (int i = 0; i < 2; ++i) {
+        const int h = 2 * i + 1;
+        float f[4];
+        for (int j = 0; j < 4; ++j) f[j] = s[8 * t + 4 * i + j];
+        o[t + 32 * i] = f[h] + f[3];
+      }
+    }
+    void f(float *o) { k<<<1, 32>>>(o); }
+    """
+    (load,) = accesses_of(text)
+    assert (load.width_bytes, load.instructions) == (4, 3)
