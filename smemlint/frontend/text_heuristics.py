@@ -34,6 +34,7 @@ _GEMM_WORDS = (
     ("ConvUniversalAdapter", "CollectiveBuilder", "arch::Sm1"),
 )
 """A text that makes a kernel of CUTLASS's whose epilogue goes through shared memory has these."""
+_AMD_ATOM = pattern(r"\bGFX\w+_\d+x\d+x\d+_")
 _SWIZZLE_WORDS = ("Swizzle", "CU_TENSOR_MAP_SWIZZLE_")
 _SWIZZLE = pattern(r"\bSwizzle\s*<|\bCU_TENSOR_MAP_SWIZZLE_\w+")
 _CALLED = pattern(r"\b([A-Za-z_]\w*+)\s*+\(")
@@ -59,6 +60,14 @@ def may_touch_shared(text: str) -> bool:
 def describes_swizzle(text: str) -> bool:
     """Returns whether a text writes down a swizzle, of CuTe or of a tensor map."""
     return any(word in text for word in _SWIZZLE_WORDS) and _SWIZZLE.search(text) is not None
+
+
+def names_amd_atom(text: str) -> bool:
+    """Returns whether a text names a matrix product of AMD's GPUs in CuTe's way of naming its own.
+
+    `GFX928_16x16x16_F32F16F16F32_NT`: a port may keep NVIDIA's branches, dead.
+    """
+    return "GFX" in text and _AMD_ATOM.search(text) is not None
 
 
 def may_launch(text: str) -> bool:

@@ -58,6 +58,9 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("USE_CUDA", "K2_WITH_CUDA", "_CUDA_ENABLED", "HAVE_GPU", "MY_USING_CUDA"), ("DEBUG_CUDA", "CUDA_FORCESTL", "FAST"),
     ),
     heuristics.switches_hip: (("ENABLE_HIP", "MY_WITH_HIP"), ("HIP", "ENABLE_HIPBLAS", "USE_CUDA")),
+    text_heuristics.names_amd_atom: (
+        ("MMA_Atom<GFX928_16x16x16_F32F16F16F32_NT>",), ("GFX928", "SM80_16x8x16_F32F16F16F32_TN"),
+    ),
     text_heuristics.may_touch_shared: (
         ("__shared__ int a;", "st.shared.f32", "ldmatrix_x4(p)", "make_smem_ptr(p)", "cutlass::device_kernel<K>",
          "__cvta_generic_to_shared(p)", "cutlass::kernel_launch<K>",

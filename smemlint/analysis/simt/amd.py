@@ -8,6 +8,7 @@ from smemlint.analysis.program.units import ProgramIndex
 from smemlint.frontend.cuda.preprocessor.hip import NVIDIA_PLATFORM
 from smemlint.frontend.heuristics import calls_hip_alone, is_hip_file
 from smemlint.frontend.program import Unit
+from smemlint.frontend.text_heuristics import names_amd_atom
 
 _BUILTIN = "__builtin_amdgcn_"
 
@@ -15,9 +16,9 @@ _BUILTIN = "__builtin_amdgcn_"
 def is_for_amd(unit: Unit, index: ProgramIndex) -> bool:
     """Returns whether a unit is compiled for AMD's GPUs only.
 
-    Its file's name says so, its code uses `amdgcn` builtins, or it calls the HIP run-time library
-    and never CUDA's, and no file of the run asks whether HIP stands over CUDA. What is behind `#if`
-    for HIP was left out when the unit was read.
+    Its file's name says so, its code uses `amdgcn` builtins, it names atoms of CuTe for AMD, or it
+    calls the HIP run-time library and never CUDA's, and no file of the run asks whether HIP stands
+    over CUDA. What is behind `#if` for HIP was left out when the unit was read.
     """
     if is_hip_file(unit.path):
         return True
@@ -27,5 +28,7 @@ def is_for_amd(unit: Unit, index: ProgramIndex) -> bool:
         if posixpath.normpath(function.span.path) == own:
             words |= function.words
     if any(word.startswith(_BUILTIN) for word in words):
+        return True
+    if any(names_amd_atom(index.read(path) or "") for path in unit.files):
         return True
     return calls_hip_alone(words) and not index.mentioning(NVIDIA_PLATFORM, unit.path)

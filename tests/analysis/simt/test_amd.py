@@ -24,6 +24,10 @@ def text(body="", host=""):
         ("settle.hip.cpp", text()),
         ("k.cu", text(body="__builtin_amdgcn_s_barrier();")),
         ("k.cu", text(host="hipMalloc(&g, 4);")),
+        (
+            "k.cu",
+            "#if __CUDA_ARCH__ < 800\nusing A = GFX928_16x16x16_F32F16F16F32_NT;\n#endif" + text(),
+        ),
     ],
 )
 def test_silent(name, code):
@@ -42,6 +46,7 @@ def test_silent(name, code):
         ),
         ("k.cu", text(host="cudaMalloc(&g, 4); hipMalloc(&g, 4);")),
         ("k.cu", text(host="int hipbone = 1; (void)hipbone;")),
+        ("k.cu", "enum { GFX928, GFX_16x16x16, SM80_16x8x16_NT };" + text()),
         (
             "k.cu",  # a header for all vendors, as ggml has one
             "#if defined(LIB_USE_HIP)\n#define cudaMalloc hipMalloc\n#endif\n"
