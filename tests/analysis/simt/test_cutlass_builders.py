@@ -5,6 +5,8 @@ The figures of sm_90 are those that CuTe's own headers give for the same layouts
 the four warps of an epilogue of sm_100 touch was logged by CUTLASS 4.7's own builder and CuTe's own
 `copy`, compiled with g++ 12 as `tests/oracle/record_cute_copies.py` does, for one tile of the
 epilogue (the tile beside each row); a block has as many as divide its own. None has a conflict.
+Tiles of sparse operands are those that `sm100_sparse_compute_tile_shape_or_override` gives, compiled
+so, for 360 of 360 schedules, widths and tiles of blocks.
 Instructions of sm_120 are those of SASS (CUTLASS 4.7, nvcc 13.5, sm_120a) of examples 87b and 79a,
 of which a warp executes those of one tile of the mainloop and of one of the epilogue.
 """
@@ -83,6 +85,16 @@ HALF = {"SOURCE": "half", "OUTPUT": "half"}
 ALONE = {"CLUSTER": "_1", "STORE": "TmaWarpSpecialized1Sm"}
 PAIR = {"TILE": "_128, _128, _64"}
 BYTES = {"SOURCE": "void", "OUTPUT": "int8_t"}
+SPARSE = {
+    "CLASS": "OpClassSparseTensorOp",
+    "SCHEDULE": "KernelSparseTmaWarpSpecialized2SmSm100",
+    "STORE": "TmaWarpSpecialized2Sm",
+}
+SPARSE_SCALED = {
+    "CLASS": "OpClassBlockScaledSparseTensorOp",
+    "SCHEDULE": "KernelSparseTmaWarpSpecialized2SmMxf8f6f4Sm100",
+    "STORE": "TmaWarpSpecialized2SmMxf8f6f4",
+}
 BY_OPERANDS = (
     "cute::conditional_t<cutlass::gemm::collective::detail::is_input_fp8<cutlass::float_e4m3_t, B>(),"
     " half, float>"
@@ -157,6 +169,12 @@ def test_an_epilogue_of_sm_90_by_tma_is_priced_where_the_kernel_is_made(parts, t
          {("store", 16, 8 * 16, 4), ("load", 16, 8 * 16, 4)}),
         (COLUMNS | {"CLUSTER": "int", "SCHEDULE": "KernelTmaWarpSpecialized2SmSm100"},
          {("store", 4, 8 * 64, 1), ("load", 4, 8 * 64, 1)}),  # 128x16 of two SMs' 256x128
+        (SPARSE, {("store", 16, 8 * 16, 4), ("load", 16, 8 * 16, 4)}),  # 128x16
+        (SPARSE | COLUMNS, {("store", 4, 8 * 64, 1), ("load", 4, 8 * 64, 1)}),
+        (SPARSE | HALF | COLUMNS | {"TILE": "_256, _192, _64"},  # 128x64
+         {("stmatrix", 16, 3 * 32, 4), ("ldmatrix", 16, 3 * 32, 4)}),
+        (SPARSE_SCALED | HALF | COLUMNS | {"TILE": "_256, _192, _64"},  # 128x32
+         {("stmatrix", 16, 6 * 16, 4), ("ldmatrix", 16, 6 * 16, 4)}),
     ],
 )  # fmt: skip
 def test_an_epilogue_of_sm_100_is_priced_where_the_kernel_is_made(parts, expected):
@@ -269,7 +287,7 @@ def test_a_gemm_of_sm_120_is_priced_where_the_kernel_is_made(parts, expected):
         SM90 | {"STORE": "collective::EpilogueScheduleAuto"},
         SM90 | {"SCHEDULE": "KernelTmaWarpSpecializedOfTomorrow"},
         SM100 | {"STORE": "NoSmemWarpSpecialized2Sm"},
-        SM100 | {"CLASS": "OpClassSparseTensorOp"},
+        SM100 | SPARSE | {"SOURCE": "void"},
         SM100 | {"OPERAND": "int8_t"},
         SM100 | {"OUTPUT": "cutlass::float_e2m1_t"},
         SM100 | {"SCHEDULE": "KernelTmaWarpSpecialized2SmOfTomorrow"},

@@ -274,6 +274,8 @@ def _resolve_alias(
         if arguments and not declaration.template:
             continue  # a member alias may have the name of the template that it stands for
         if declaration.kind == "enum":
+            if declaration.name != last:
+                continue  # an enumerator of it is no type
             with state.within(f"enum {name}", {}, declaration.scope):
                 return underlying_type(ev, declaration.parse())
         if declaration.kind != "alias":

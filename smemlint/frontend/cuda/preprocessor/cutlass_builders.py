@@ -172,6 +172,7 @@ struct StageCountAuto {};
 struct KernelScheduleAuto {};
 template <int Stages> struct StageCount {};
 template <int Bytes> struct StageCountAutoCarveout {};
+template <class Epilogue_> struct StageCountAutoCarveoutEpi {};
 template <class Schedule, class Tile> struct Groups {};
 template <class Tile> struct Groups<KernelScheduleAuto, Tile> {
   static constexpr int Atoms = CUTE_STATIC_V(cute::size<0>(Tile{})) == 64 ? 1 : 2;

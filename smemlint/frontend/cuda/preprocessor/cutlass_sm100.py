@@ -3,8 +3,8 @@
 Operands reach tcgen05 by descriptors, without lane addresses; four warps load the accumulators from
 tensor memory, write D into shared memory and read C from it, in a layout and by operations that
 follow from the element types, the major mode and the tile; of convolutions, too. What warps that
-scale, split or convert operands do besides is noted. Elements narrower than a byte, sparse
-operands and schedules that are not listed have no definition.
+scale, split or convert operands do besides is noted. Elements narrower than a byte, epilogues of
+sparse operands whose C is not as wide as D, and schedules that are not listed have no definition.
 
 Source: CUTLASS 4.7, `epilogue/collective/builders/sm10{0,3}_builder.inl`,
 `epilogue/collective/sm100_epilogue{,_array}_tma_warpspecialized.hpp` and
@@ -17,8 +17,33 @@ from smemlint.frontend.cuda.preprocessor.cutlass_builders import epilogue_builde
 
 _EPILOGUE = """\
 namespace cutlass {
-namespace arch { struct OpClassBlockScaledTensorOp {}; }
+namespace arch {
+struct OpClassBlockScaledTensorOp {};
+struct OpClassBlockScaledSparseTensorOp {};
+}
 namespace smemlint {
+template <bool IsKnown_, bool IsScaled_ = false, bool IsSparse_ = false> struct Sm100Features {
+  static constexpr bool IsKnown = IsKnown_, IsScaled = IsScaled_, IsSparse = IsSparse_;
+};
+template <class Class> struct Sm100Class : Sm100Features<false> {};
+template <> struct Sm100Class<arch::OpClassTensorOp> : Sm100Features<true> {};
+template <> struct Sm100Class<arch::OpClassBlockScaledTensorOp> : Sm100Features<true, true> {};
+template <> struct Sm100Class<arch::OpClassSparseTensorOp> : Sm100Features<true, false, true> {};
+template <> struct Sm100Class<arch::OpClassBlockScaledSparseTensorOp>
+    : Sm100Features<true, true, true> {};
+enum Sm100Scales { NoScales, Mxf8f6f4, Nvf4, Mxf4 };
+template <Sm100Scales Scales, int Ctas, int N, int K, int Bits> struct Sm100SparseTile {
+  static constexpr bool IsPair = Ctas == 2, IsWord = Bits == 32;
+  static constexpr bool IsHalved = N == 64 ||
+      (Scales == NoScales ? Bits == 8 ||
+           (IsWord ? IsPair && (N == 128 ? K == 64 || K == 256 : N == 256 && K == 32) : N == 128)
+       : Scales == Mxf8f6f4 ? (IsWord ? IsPair && N < 256 : N == 128 || (IsPair && N == 192))
+       : Scales == Nvf4 ? !IsWord && (N == 128 || (!IsPair && N == 256 && K < 512))
+       : !IsWord || N < 256);
+  static constexpr bool IsSmall = Scales == NoScales && N == 64 && !IsWord;
+  static constexpr bool IsLarge = Scales == Nvf4 && IsWord && N == 256 && K == 512;
+  static constexpr int bits = (IsLarge ? 32 : IsSmall ? 4 : IsHalved ? 8 : 16) * 8192;
+};
 template <class Given, int M, int N, int WarpsM, int WarpsN, int Columns>
 struct Sm100Tile { using type = Given; };
 template <int M, int N, int WarpsM, int WarpsN, int Columns>
@@ -47,8 +72,8 @@ template <int Rows, int Columns> struct Sm100Mma<2, Rows, Columns> {
                                                 Columns, cute::UMMA::Major::K,
                                                 cute::UMMA::Major::K>;
 };
-template <bool IsScaled, int Ctas, class Tile, class Given, class Accumulator, class C,
-          class LayoutC, class D, class LayoutD>
+template <class Class, Sm100Scales Scales, int Ctas, class Tile, class Given, class Accumulator,
+          class C, class LayoutC, class D, class LayoutD>
 struct Sm100TmaEpilogue {
   struct SharedStorage { alignas(128) char bytes[1024]; };
   struct Arguments {};
@@ -58,6 +83,7 @@ struct Sm100TmaEpilogue {
   static constexpr int Rows = CUTE_STATIC_V(cute::size<0>(Tile{})), M = Rows / Ctas;
   static constexpr int CtasOfMma = Rows > 128 ? 2 : Ctas;  // of the mainloop, of any cluster
   static constexpr int N = CUTE_STATIC_V(cute::size<1>(Tile{}));
+  static constexpr int K = CUTE_STATIC_V(cute::size<2>(Tile{}));
   static constexpr int WarpsN = Ctas == 2 && M == 64 ? 2 : 1, WarpsM = 4 / WarpsN;
   static constexpr int BitsC = Sm100Bits<C>::value, BitsD = Sm100Bits<D>::value;
   static constexpr int Bits = BitsC < BitsD ? BitsD : BitsC;
@@ -68,8 +94,9 @@ struct Sm100TmaEpilogue {
   static constexpr int LeastD =
       !OutputStride<LayoutD>::is_row_major ? 8 * WarpsN : 128 / BitsD * WarpsN;
   static constexpr int Least = LeastC < LeastD ? LeastD : LeastC;
-  static constexpr int Columns =
-      IsScaled && N == 256 ? 0 : Preferred < Least ? Least : Preferred;
+  static constexpr int Columns = Sm100Class<Class>::IsSparse
+      ? Sm100SparseTile<Scales, Ctas, N, K, BitsC>::bits / M / (BitsC ? BitsC : 1)
+      : Sm100Class<Class>::IsScaled && N == 256 ? 0 : Preferred < Least ? Least : Preferred;
   using EpiTile = typename Sm100Tile<Given, M, N, WarpsM, WarpsN, Columns>::type;
   using EpiShape = decltype(cute::product_each(cute::shape(EpiTile{})));
   using WarpTile = decltype(cute::shape_div(EpiShape{}, cute::Shape<cute::Int<WarpsM>,
@@ -125,41 +152,30 @@ struct Sm100NoSmemEpilogue : NoSmemEpilogue {
   __device__ void store(int thread, char* bytes) {}
 };
 struct Sm100NoSmemBuilder { using CollectiveOp = Sm100NoSmemEpilogue; };
-template <class Class, int Ctas, class Tile, class EpiTile, class Accumulator, class C,
-          class LayoutC, class D, class LayoutD, bool IsWhole>
+template <bool IsKnown, class Class, Sm100Scales Scales, int Ctas, class... Parts>
 struct Sm100Builder {};
-template <int Ctas, class Tile, class EpiTile, class Accumulator, class C, class LayoutC, class D,
-          class LayoutD>
-struct Sm100Builder<arch::OpClassTensorOp, Ctas, Tile, EpiTile, Accumulator, C, LayoutC, D,
-                    LayoutD, true> {
-  using CollectiveOp =
-      Sm100TmaEpilogue<false, Ctas, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD>;
+template <class Class, Sm100Scales Scales, int Ctas, class... Parts>
+struct Sm100Builder<true, Class, Scales, Ctas, Parts...> {
+  using CollectiveOp = Sm100TmaEpilogue<Class, Scales, Ctas, Parts...>;
 };
-template <int Ctas, class Tile, class EpiTile, class Accumulator, class C, class LayoutC, class D,
-          class LayoutD>
-struct Sm100Builder<arch::OpClassBlockScaledTensorOp, Ctas, Tile, EpiTile, Accumulator, C, LayoutC,
-                    D, LayoutD, true> {
-  using CollectiveOp =
-      Sm100TmaEpilogue<true, Ctas, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD>;
-};
+template <class Class, class C, class D> constexpr bool is_known_by_sm100() {
+  return Sm100Class<Class>::IsKnown && Sm100Bits<D>::value % 8 == 0 &&
+         Sm100Bits<C>::value % 8 == 0 &&
+         (!Sm100Class<Class>::IsSparse || Sm100Bits<C>::value == Sm100Bits<D>::value);
+}
 template <class M, bool IsStatic = cute::is_static_v<M>> struct Sm100Cluster {
   static constexpr int value = 1;
 };
 template <class M> struct Sm100Cluster<M, true> { static constexpr int value = M::value; };
 template <class Class, int M, int Cluster> struct Sm100Auto {
-  static constexpr int ctas = Cluster % 2 == 0 && (M == 256 || M == 128) ? 2 : 1;
-};
-template <int M, int Cluster> struct Sm100Auto<arch::OpClassBlockScaledTensorOp, M, Cluster> {
-  static constexpr int ctas = Cluster % 2 == 0 && M == 256 ? 2 : 1;
+  static constexpr int ctas =
+      Cluster % 2 == 0 && (M == 256 || (M == 128 && !Sm100Class<Class>::IsScaled)) ? 2 : 1;
 };
 template <bool IsKnown, int Threads = 256> struct Sm100Mainloop {};
 struct Sm100Transformed { using CollectiveOp = Sm100Mainloop<true, 384>; };
-template <class Class, class A, class B> struct Sm100Operands {};
-template <class A, class B> struct Sm100Operands<arch::OpClassTensorOp, A, B> {
-  using CollectiveOp = Sm100Mainloop<sizeof(A) == sizeof(B)>;
-};
-template <class A, class B> struct Sm100Operands<arch::OpClassBlockScaledTensorOp, A, B> {
-  using CollectiveOp = Sm100Mainloop<true>;
+template <class Class, class A, class B> struct Sm100Operands {
+  using CollectiveOp = Sm100Mainloop<
+      Sm100Class<Class>::IsKnown && (Sm100Class<Class>::IsScaled || sizeof(A) == sizeof(B))>;
 };
 }
 namespace epilogue { namespace collective {
@@ -233,9 +249,11 @@ struct CollectiveBuilder<arch::Sm100, Class, Way, A, LayoutA, AlignmentA, B, Lay
 _AUTO = """smemlint::Sm100Auto<Class, CUTE_STATIC_V(cute::size<0>(Tile{})),
                              smemlint::Sm100Cluster<decltype(cute::get<0>(Cluster{}))>::value>::ctas"""
 _ALL = ("", "PtrArray")
+_SCALES = ("Mxf8f6f4", "Nvf4", "Mxf4")
 _EPILOGUES = {
-    "EpilogueScheduleAuto": _AUTO,
-    **{f"{kind}TmaWarpSpecialized{n}Sm": str(n) for kind in _ALL for n in (1, 2)},
+    "EpilogueScheduleAuto": ("NoScales", _AUTO),
+    **{f"{kind}TmaWarpSpecialized{n}Sm": ("NoScales", n) for kind in _ALL for n in (1, 2)},
+    **{f"TmaWarpSpecialized{n}Sm{name}": (name, n) for name in _SCALES for n in (1, 2)},
 }
 _NO_SMEM = tuple(
     f"{kind}{path}NoSmemWarpSpecialized{n}Sm"
@@ -243,17 +261,21 @@ _NO_SMEM = tuple(
     for path in ("", "FastF32", "Blockwise")
     for n in (1, 2)
 )
-_MADE = """Sm100Builder<Class, {}, Tile, EpiTile, Accumulator, C, LayoutC, D, LayoutD,
-                             smemlint::Sm100Bits<D>::value % 8 == 0 &&
-                                 smemlint::Sm100Bits<C>::value % 8 == 0>"""
-_SCALED = ("", "Mxf8f6f4", "Nvf4", "Mxf4")
+_MADE = """Sm100Builder<smemlint::is_known_by_sm100<Class, C, D>(), Class,
+                             smemlint::{}, {}, Tile, EpiTile, Accumulator, C, LayoutC, D,
+                             LayoutD>"""
 _MAINLOOPS = (
     "KernelScheduleAuto",
     *(
         f"Kernel{kind}TmaWarpSpecialized{n}Sm{scaled}Sm100"
         for kind in _ALL
         for n in (1, 2)
-        for scaled in _SCALED
+        for scaled in ("", *_SCALES)
+    ),
+    *(
+        f"KernelSparseTmaWarpSpecialized{n}Sm{scaled}Sm100"
+        for n in (1, 2)
+        for scaled in ("", *_SCALES)
     ),
 )
 _TRANSFORMED = (
@@ -293,7 +315,10 @@ def _convolutions() -> str:
 SM100_BUILDERS = "".join(
     (
         _EPILOGUE,
-        *(epilogue_builder(name, "Sm100", _MADE.format(n)) for name, n in _EPILOGUES.items()),
+        *(
+            epilogue_builder(name, "Sm100", _MADE.format(*made))
+            for name, made in _EPILOGUES.items()
+        ),
         *(epilogue_builder(name, "Sm100", "Sm100NoSmemBuilder") for name in _NO_SMEM),
         *(
             specialized(_MAINLOOP_BUILDER, name, ARCH=arch, MADE=made)

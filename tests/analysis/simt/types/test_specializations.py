@@ -1,7 +1,7 @@
 """Which explicit specialization of a function a call means; strides that g++ 12 computes, too."""
 
 import pytest
-from conftest import accesses_of
+from conftest import accesses_of, facts_of
 from figures import facts_in
 from strides import access_of
 
@@ -96,3 +96,20 @@ def test_memory_of_a_specialization_is_found_where_the_argument_is_known():
     kernels = facts_in(a_cu=SHARED + "void go(float *g, int *h) { run(g); run(h); }").kernels
     assert [a.ways for k in kernels for a in k.accesses] == [2]
     assert not any(k.not_analysed for k in kernels)
+
+
+@pytest.mark.parametrize("of", ["V<Y, int>::n", "V<Y, int>::Of::n", "V<T::Y, int>::Of::n"])
+def test_an_enumerator_that_a_variadic_template_is_given_is_no_type(of):
+    """Its specialization knew that of its parameter `e` it is given `int`, the type of the enum."""
+    text = """enum T { X, Y };
+template <T e> struct Of_ { static constexpr int n = e == Y ? 2 : 8; };
+template <T e, class... Ts> struct V {};
+template <T e> struct V<e, int> {
+  using Of = Of_<e>;
+  static constexpr int n = e == Y ? 2 : 8;
+};
+template <int N> __global__ void k() { __shared__ float s[256]; s[N * threadIdx.x] = 0; }
+void go() { k<OF><<<1, 32>>>(); }
+"""
+    (kernel,) = facts_of(text.replace("OF>", of + ">")).kernels
+    assert [(a.ways, a.width_bytes) for a in kernel.accesses] == [(2.0, 4)]
