@@ -31,6 +31,7 @@ from smemlint.analysis.simt.launches.bindings import type_text
 from smemlint.analysis.simt.types.builtin_types import builtin_type
 from smemlint.analysis.simt.types.template_packs import (
     any_open,
+    expanded_arguments,
     is_pack_element,
     pack_element,
     pack_size,
@@ -55,6 +56,7 @@ def template_scope(
     Defaults are looked up from `place`, the scope of the template.
     """
     scope: Scope = {}
+    arguments = expanded_arguments(ev, arguments)
     for i, parameter in enumerate(parameters):
         if parameter.is_pack:
             _bind_pack(ev, parameter, arguments[i:], scope)

@@ -57,3 +57,19 @@ def test_instances_with_other_packs_are_others():
     void run(float *g) { k<3><<<1, 32>>>(g); k<5, 7><<<1, 32>>>(g); }"""
     found = [(dict(a.instance.template), a.ways) for a in accesses_of(text)]
     assert found == [({"N": "3"}, 2), ({"N": "5, 7"}, 4)]
+
+
+@pytest.mark.parametrize(("given", "stride"), [("", 2), ("Int<4>", 4), ("Int<8>, Int<4>", 8)])
+@pytest.mark.parametrize("chosen", ["first_of<2, Us...>", "typename first<2, Us...>::type"])
+def test_a_pack_is_handed_on_to_an_alias_whose_class_is_specialized(given, stride, chosen):
+    """Lists of options are looked through so: `find_option_t<Tag::kStages, Int<2>, Options...>`."""
+    text = """template <int N> struct Int { static constexpr int value = N; };
+template <int N, class... Ts> struct first { using type = Int<N>; };
+template <int N, class T, class... Ts> struct first<N, T, Ts...> { using type = T; };
+template <int N, class... Ts> using first_of = typename first<N, Ts...>::type;
+template <class... Us> struct Kernel { using Stride = CHOSEN; static constexpr int n = Stride::value; };
+template <int N> __global__ void k() { __shared__ float s[512]; s[N * threadIdx.x] = 0; }
+void go() { k<Kernel<GIVEN>::n><<<1, 32>>>(); }
+"""
+    (access,) = accesses_of(text.replace("CHOSEN", chosen).replace("GIVEN", given))
+    assert access.ways == stride
