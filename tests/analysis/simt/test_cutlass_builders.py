@@ -298,3 +298,50 @@ def test_what_has_no_lane_accesses_or_is_not_followed_has_no_figure(parts):
     assert not [a for kernel in facts.kernels for a in kernel.accesses]
     left_out = [n for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
     assert {n.span.line for n in left_out} >= {EPILOGUE, KERNEL + 1}
+
+
+@pytest.mark.parametrize(
+    ("of_a", "expected"), [("Row", {("store", 16, 32, 1.0)}), ("Column", set())]
+)
+def test_kernels_take_layouts_and_the_mma_of_a_mainloop_that_was_built(of_a, expected):
+    """A vector along rows lies apart in tiles whose columns are contiguous: CuTe refuses that copy."""
+    kernel = """
+__global__ void k() {
+  __shared__ half s[size(typename Mainloop::SmemLayoutA{})];
+  Tensor sA = make_tensor(make_smem_ptr(s), typename Mainloop::SmemLayoutA{});
+  auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half>{},
+                               Layout<Shape<_32, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+  auto to = tiled.get_slice(threadIdx.x).partition_D(sA(_, _, 2));
+  copy(tiled, make_tensor<half>(shape(to)), to);
+}
+void go() { k<<<1, size(typename Mainloop::TiledMma{})>>>(); }
+"""
+    count = "Carveout<static_cast<int>(\n        sizeof(typename Epilogue::SharedStorage))>"
+    text = GEMM.split("using Kernel")[0].replace(f"StageCountAuto{count}", "StageCount<3>") + kernel
+    for name, part in (SM90 | {"OF_A": f"cutlass::layout::{of_a}Major"}).items():
+        text = text.replace(name, part)
+    (found,) = facts_of(text).kernels
+    assert (found.instance.block, found.arrays[0].bytes) == ((256, 1, 1), 128 * 64 * 3 * 2)
+    assert {
+        (str(a.kind), a.width_bytes, a.instructions, a.ways) for a in found.accesses
+    } == expected
+
+
+def test_what_is_for_sm_90a_alone_is_read():
+    """CUTLASS's `arch/config.h` defines it for `-arch=sm_90a`, without which wgmma does not compile."""
+    text = """#include <cute/tensor.hpp>
+__global__ void k() {
+  __shared__ float s[256];
+#if !defined(CUTLASS_ARCH_MMA_SM90A_ENABLED)
+  s[2 * threadIdx.x] = 0;
+#else
+  s[4 * threadIdx.x] = 0;
+#endif
+#if defined(CUTLASS_ARCH_MMA_SM100A_ENABLED)
+  s[8 * threadIdx.x] = 0;
+#endif
+}
+void go() { k<<<1, 32>>>(); }
+"""
+    (kernel,) = facts_of(text).kernels
+    assert [a.ways for a in kernel.accesses] == [4.0]

@@ -142,8 +142,43 @@ struct NoSmemEpilogue {
   template <class Accumulators, class Mma>
   __device__ void store(Accumulators& accumulators, Mma mma, int thread, char* bytes) {}
 };
-template <class Tile, class Mma, int Atoms, int Consumers>
-struct TmaMainloop {};
+template <class Tag> struct OperandB : OutputStride<Tag> {};
+template <> struct OperandB<layout::RowMajor> : OutputStride<layout::ColumnMajor> {};
+template <> struct OperandB<layout::ColumnMajor> : OutputStride<layout::RowMajor> {};
+template <class T> struct Multiplied { using type = T; };
+template <> struct Multiplied<float> { using type = tfloat32_t; };
+template <class Stages> struct StagesOf {};
+template <class T, class Stride, class Rows, class Columns, class Stages> struct Staged {
+  static constexpr bool IsKMajor = cute::is_same_v<decltype(cute::get<1>(Stride{})), cute::_1>;
+  static constexpr auto Major = IsKMajor ? cute::GMMA::Major::K : cute::GMMA::Major::MN;
+  using Atom = decltype(cutlass::gemm::collective::detail::ss_smem_selector<Major, T, Rows,
+                                                                            Columns>());
+  using type = decltype(cute::tile_to_shape(
+      Atom{}, cute::Shape<Rows, Columns, cute::Int<StagesOf<Stages>::value>>{},
+      cute::conditional_t<IsKMajor, cute::Step<cute::_1, cute::_2, cute::_3>,
+                          cute::Step<cute::_2, cute::_1, cute::_3>>{}));
+};
+template <class A, class LayoutA, class B, class LayoutB, class Accumulator, class Tile, int Atoms,
+          class Stages>
+struct Sm90Operands {
+  using ElementA = typename Multiplied<A>::type;
+  using ElementB = typename Multiplied<B>::type;
+  using TileShape = Tile;
+  using StagedA = Staged<ElementA, typename Pointee<typename OutputStride<LayoutA>::type>::type,
+                         decltype(cute::get<0>(Tile{})), decltype(cute::get<2>(Tile{})), Stages>;
+  using StagedB = Staged<ElementB, typename Pointee<typename OperandB<LayoutB>::type>::type,
+                         decltype(cute::get<1>(Tile{})), decltype(cute::get<2>(Tile{})), Stages>;
+  using SmemLayoutAtomA = typename StagedA::Atom;
+  using SmemLayoutAtomB = typename StagedB::Atom;
+  using SmemLayoutA = typename StagedA::type;
+  using SmemLayoutB = typename StagedB::type;
+  using TiledMma = decltype(cute::make_tiled_mma(
+      cute::GMMA::ss_op_selector<ElementA, ElementB, Accumulator, Tile, StagedA::Major,
+                                 StagedB::Major>(),
+      cute::Layout<cute::Shape<cute::Int<Atoms>, cute::_1, cute::_1>>{}));
+};
+template <class Tile, class Mma, int Atoms, int Consumers, class Operands>
+struct TmaMainloop : Operands {};
 }
 namespace epilogue { namespace collective {
 template <class Arch, class Class, class Tile, class Cluster, class EpiTile, class Accumulator,
@@ -170,9 +205,16 @@ template <class A, class B> constexpr bool is_input_fp8() { return is_fp8<A>() &
 }
 struct StageCountAuto {};
 struct KernelScheduleAuto {};
-template <int Stages> struct StageCount {};
+template <int Stages> struct StageCount { static constexpr int value = Stages; };
 template <int Bytes> struct StageCountAutoCarveout {};
 template <class Epilogue_> struct StageCountAutoCarveoutEpi {};
+} }
+namespace smemlint {
+template <int N> struct StagesOf<gemm::collective::StageCount<N>> {
+  static constexpr int value = N;
+};
+}
+namespace gemm { namespace collective {
 template <class Schedule, class Tile> struct Groups {};
 template <class Tile> struct Groups<KernelScheduleAuto, Tile> {
   static constexpr int Atoms = CUTE_STATIC_V(cute::size<0>(Tile{})) == 64 ? 1 : 2;
@@ -191,14 +233,16 @@ struct CollectiveBuilder<arch::Sm90, Class, A, LayoutA, AlignmentA, B, LayoutB, 
   using Mma = decltype(cute::make_tiled_mma(
       cute::GMMA::ss_op_selector<cutlass::half_t, cutlass::half_t, float, Tile>(),
       cute::Layout<cute::Shape<cute::Int<Plan::Atoms>, cute::_1, cute::_1>>{}));
-  using CollectiveOp = smemlint::TmaMainloop<Tile, Mma, Plan::Atoms, Plan::Consumers>;
+  using CollectiveOp = smemlint::TmaMainloop<
+      Tile, Mma, Plan::Atoms, Plan::Consumers,
+      smemlint::Sm90Operands<A, LayoutA, B, LayoutB, Accumulator, Tile, Plan::Atoms, Stages>>;
 };
 } }
 namespace gemm { namespace kernel {
-template <class Problem, class Tile, class Mma, int Atoms, int Consumers, class Epilogue_,
-          class Scheduler>
-struct GemmUniversal<Problem, smemlint::TmaMainloop<Tile, Mma, Atoms, Consumers>, Epilogue_,
-                     Scheduler> {
+template <class Problem, class Tile, class Mma, int Atoms, int Consumers, class Operands,
+          class Epilogue_, class Scheduler>
+struct GemmUniversal<Problem, smemlint::TmaMainloop<Tile, Mma, Atoms, Consumers, Operands>,
+                     Epilogue_, Scheduler> {
   static constexpr int MaxThreadsPerBlock = 128 * Consumers + 128;
   static constexpr int MinBlocksPerMultiprocessor = 1;
   struct Arguments {};
