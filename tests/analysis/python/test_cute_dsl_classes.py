@@ -257,3 +257,22 @@ def test_an_atom_tells_the_operation_that_it_was_made_of(tmp_path, op, ways):
     text = f"op = cute.make_copy_atom(cute.nvgpu.warp.{op}, cutlass.{element}).op"
     plain = "isinstance(op, (cute.nvgpu.warp.StMatrix8x8x16bOp,)) and not op.transpose"
     assert ways_with(tmp_path, text, f"op.num_matrices * (8 if {plain} else 1)") == [ways]
+
+
+SIZES = "sizes = {(1, 2): 34, (3, 4): 36, 'one': 40}\nmore = {(n, 1): 4 * n for n in (8, 10)}"
+
+
+@pytest.mark.parametrize(
+    ("pitch", "ways"),
+    [
+        ("sizes[1, 2]", [2]),
+        ("sizes.get((3, 4))", [4]),
+        ("sizes.get((4, 3), 40)", [8]),
+        ("sizes[3 - 1, 2]", []),
+        ("more[10, 1]", [8]),
+        ("34 if (1, 2) in sizes else 32", [2]),
+        ("34 if ((1, 2),) in sizes else 32", [32]),
+    ],
+)
+def test_tuples_are_keys_of_tables(tmp_path, pitch, ways):
+    assert ways_with(tmp_path, SIZES, pitch) == ways

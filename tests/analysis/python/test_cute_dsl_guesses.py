@@ -632,3 +632,31 @@ def test_accumulators_are_floats(tmp_path):
     """Rows of 64 bytes meet in two banks, those of 32 bytes in four."""
     (kernel,) = facts_of(SUMS, tmp_path).kernels
     assert [(a.width_bytes, a.ways) for a in kernel.accesses] == [(4, 16), (2, 8)]
+
+
+TABLE = """
+TILES = {(256, 64): (36, 8), (512, 64): (SECOND, 8), (512, 128): (33, 8)}
+
+@cute.kernel
+def kernel(pitch: cutlass.Constexpr):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32), stride=(pitch, 1)), 16)
+    x = s[tx, 0]
+
+@cute.jit
+def host(pitch: cutlass.Constexpr):
+    kernel(pitch).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+def compiled(problem):
+    pitch, _ = TILES[problem]
+    return cute.compile(host, pitch)
+"""
+
+
+@pytest.mark.parametrize(("second", "ways"), [(36, {4}), (44, {4}), (40, set())])
+def test_a_table_that_is_asked_for_an_open_key_gives_one_of_its_first_items(tmp_path, second, ways):
+    """36 and 44 words apart are 4-way both; where they differ, 4- and 8-way, neither is said."""
+    facts = facts_of(TABLE.replace("SECOND", str(second)), tmp_path)
+    found = [a for k in facts.kernels for a in k.accesses]
+    assert {a.ways for a in found if a.certainty is Certainty.ASSUMED} == ways

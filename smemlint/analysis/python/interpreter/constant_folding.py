@@ -10,11 +10,10 @@ from typing import TypeAlias
 from smemlint.analysis.python.interpreter.values import (
     REST_OF_NAMES,
     UNKNOWN,
-    DType,
     Key,
     Scope,
-    Symbol,
     Value,
+    is_key,
     is_known,
 )
 from smemlint.frontend.python.python2 import rounds_down
@@ -212,7 +211,7 @@ def _is_small_call(name: str, arguments: list[Value]) -> bool:
 
 def item_of(container: _Container | dict[Key, Value], key: Value) -> Value:
     """Returns an item of a container; not known where it has none of this key."""
-    if not isinstance(key, int | str | DType | Symbol):
+    if not is_key(key):
         return UNKNOWN
     if isinstance(container, dict):
         return container.get(key, UNKNOWN)
@@ -247,10 +246,8 @@ def call_dict_method(owner: dict[Key, Value], name: str, arguments: list[Value])
             return list(owner.values())
         case "copy", []:
             return owner.copy()
-        case "get", [int() | str() | DType() as key]:
-            return owner.get(key)
-        case "get", [int() | str() | DType() as key, default]:
-            return owner.get(key, default)
+        case "get", [key, *default] if is_key(key):
+            return owner.get(key, *default[:1])
     return UNKNOWN
 
 

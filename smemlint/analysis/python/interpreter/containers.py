@@ -15,12 +15,11 @@ from smemlint.analysis.python.interpreter.values import (
     REST,
     REST_OF_NAMES,
     UNKNOWN,
-    DType,
     Key,
     Scope,
     Scopes,
-    Symbol,
     Value,
+    is_key,
 )
 from smemlint.limits.budgets import MAX_ITEMS
 from smemlint.limits.sizes import require_tree
@@ -83,7 +82,7 @@ def evaluate_dict(interpreter: Interpreter, node: ast.Dict, scopes: Scopes) -> V
             found |= table
             continue
         name = interpreter.evaluate(key, scopes)
-        if not isinstance(name, str | int | DType | Symbol):
+        if not is_key(name):
             return UNKNOWN
         found[name] = interpreter.evaluate(item, scopes)
     require_tree(found.values())
@@ -158,8 +157,9 @@ def evaluate_dict_comprehension(
     if not isinstance(found, list):
         return UNKNOWN
     pairs = [(item[0], item[1]) for item in found if isinstance(item, tuple)]
-    known = {k: v for k, v in pairs if isinstance(k, str | int | DType | Symbol)}
-    return known if len(pairs) == len(found) and all(k in known for k, _ in pairs) else UNKNOWN
+    known = {k: v for k, v in pairs if is_key(k)}
+    are_known = len(pairs) == len(found) and all(is_key(k) for k, _ in pairs)
+    return known if are_known else UNKNOWN
 
 
 @evaluates(ast.JoinedStr)

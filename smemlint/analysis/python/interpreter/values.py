@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from types import EllipsisType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BASES
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Constant: TypeAlias = "bool | int | float | complex | str | bytes | range | EllipsisType | None"
 """Immutable values of Python, which stand for themselves."""
-Key: TypeAlias = "int | str | DType | Symbol"
+Key: TypeAlias = "int | str | DType | Symbol | tuple[int | str | DType | Symbol, ...]"
 """Keys of dictionaries that are followed."""
 Value: TypeAlias = (
     "Constant | list[Value] | tuple[Value, ...] | dict[Key, Value] | Unknown | Symbol | DType"
@@ -239,6 +239,12 @@ def _equals(one: Value, other: Value) -> bool:
     except TooLarge:
         return False
     return one == other
+
+
+def is_key(value: Value) -> TypeGuard[Key]:
+    """Returns whether a value is a key of dictionaries that are followed."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return all(isinstance(part, int | str | DType | Symbol) for part in parts)
 
 
 def is_known(value: Value) -> bool:

@@ -9,8 +9,8 @@ from smemlint.analysis.python.cute_dsl.execution.merging import merge_branches
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Number, Opaque, Rest
 from smemlint.analysis.python.interpreter import Interpreter, expressions
-from smemlint.analysis.python.interpreter.constant_folding import fold_membership
-from smemlint.analysis.python.interpreter.containers import items_of
+from smemlint.analysis.python.interpreter.constant_folding import fold_membership, is_complete
+from smemlint.analysis.python.interpreter.containers import evaluate_subscript, items_of
 from smemlint.analysis.python.interpreter.dispatch import EXPRESSIONS, ExpressionHandlers
 from smemlint.analysis.python.interpreter.values import (
     UNKNOWN,
@@ -24,6 +24,7 @@ from smemlint.analysis.python.interpreter.values import (
 )
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.sizes import require_tree
+from smemlint.reasons import Assumption, Topic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +144,26 @@ class Expressions:
         require_tree(items)
         return tuple(items)
 
+    def evaluate_subscript(
+        self, interpreter: Interpreter, node: ast.Subscript, scopes: Scopes
+    ) -> Value:
+        """Returns an item; of a table of the host whose key is open it is one that is guessed."""
+        found = evaluate_subscript(interpreter, node, scopes)
+        is_of_host = self.run.kernel is None and interpreter.frames
+        if not (isinstance(found, Unknown) and is_of_host and isinstance(node.value, ast.Name)):
+            return found
+        table = interpreter.evaluate(node.value, scopes)
+        if not isinstance(table, dict) or not table or not is_complete(table):
+            return found
+        if is_known(interpreter.evaluate(node.slice, scopes)):
+            return found
+        self.run.has_open_conditions = True
+        if not self.run.assumes:
+            return found
+        text = f"`{ast.unparse(node)}` is one of the first two items"
+        self.run.assumed.setdefault(Assumption(Topic.CONDITION, text))
+        return list(table.values())[min(self.run.choice or 0, len(table) - 1)]
+
     def evaluate_set(self, interpreter: Interpreter, node: ast.Set, scopes: Scopes) -> Value:
         """Returns the items of a set in the order in which they are written."""
         items = tuple(items_of(interpreter, node.elts, scopes))
@@ -161,4 +182,5 @@ def handlers(run: Execution) -> ExpressionHandlers:
         ast.IfExp: own.evaluate_conditional,
         ast.Tuple: own.evaluate_tuple,
         ast.Set: own.evaluate_set,
+        ast.Subscript: own.evaluate_subscript,
     }
