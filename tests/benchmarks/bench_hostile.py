@@ -2,7 +2,7 @@
 
 Prints wall time, memory of the largest process and what is said, cold and warm, with the time limit
 for one file (default 10 s): an endless loop, a line of 50 MB, deep nesting, a binary file and an
-unreadable one. The tree is that of `tests/test_many_files.py`.
+unreadable one. The tree is that of `tests/driver/test_many_files.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "driver"))
 
 from test_many_files import FILES, WITH_KERNELS, plant  # noqa: E402
 

@@ -56,7 +56,7 @@ from smemlint.analysis.simt.interpreter.pointers import (
     note_lost_pointer,
     unsized,
 )
-from smemlint.analysis.simt.loops.bytes_of_places import has_constructor
+from smemlint.analysis.simt.types.records import has_constructor
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 from smemlint.hardware.arch import WORD

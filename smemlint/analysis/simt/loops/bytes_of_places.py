@@ -11,6 +11,7 @@ from smemlint.analysis.simt.domain.environment import Binding, Variable, content
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.records import has_constructor
 from smemlint.limits.budgets import MAX_PARTS_READ
 
 Part: TypeAlias = "tuple[int, int, CType]"
@@ -126,12 +127,3 @@ def _step(ev: Evaluator, ctype: CType, step: Step, counts: Counts) -> tuple[int,
         is_known = 0 <= index < len(members) and not has_constructor(ev, ctype)
         return (members[index].offset, members[index].type) if is_known else None
     return index * element.size, element
-
-
-def has_constructor(ev: Evaluator, ctype: CType) -> bool:
-    """Returns whether a class has one: what its objects are made of is not modelled then."""
-    return (
-        isinstance(ctype, RecordType)
-        and ctype.record is not None
-        and any(ev.policy.functions(ev, ctype.name))
-    )

@@ -313,6 +313,15 @@ def _declare_members(
     return scope, initial
 
 
+def has_constructor(ev: Evaluator, ctype: CType) -> bool:
+    """Returns whether a class has one: what its objects are made of is not modelled then."""
+    return (
+        isinstance(ctype, RecordType)
+        and ctype.record is not None
+        and any(ev.policy.functions(ev, ctype.name))
+    )
+
+
 def _keeps_padding(ev: Evaluator, record: Record, ctype: RecordType) -> bool | None:
     """Returns whether a class has only public members and no more; None where that is not known."""
     if record.bases or is_dynamic(ctype):
