@@ -51,7 +51,7 @@ from smemlint.analysis.simt.domain.linear_forms import (
     with_form,
     wrapped,
 )
-from smemlint.analysis.simt.domain.scev import scaled
+from smemlint.analysis.simt.domain.scev import atom, power_of_two, scaled
 from smemlint.analysis.simt.domain.spelling import operation
 from smemlint.analysis.simt.domain.values import ADDRESS, AffineInt, Symbol, Unknown, depends_on
 from smemlint.reasons import ReasonCode
@@ -111,13 +111,14 @@ class AffineDomain:
         if key not in self.splits:
             return AffineInt(0, type, ((whole, 1),))
         modulus, residue = self.splits[key]
+        form = atom(key, power_of_two(multiple))  # no compiler knows the residue
         if not modulus:
-            return AffineInt(residue, type)
+            return AffineInt(residue, type, (), form)
         quotient = Symbol(
             f"{key}/{modulus}", f"{name}/{modulus}", 1, nonnegative, is_iteration=is_iteration
         )
         self.parts[quotient.key] = whole
-        return AffineInt(residue, type, ((quotient, modulus),))
+        return AffineInt(residue, type, ((quotient, modulus),), form)
 
     def operate(self, op: str, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `a op b` for the binary operators of C that take integers."""

@@ -180,6 +180,18 @@ def _possible_bits(value: AffineInt) -> int:
     return varying & -form.alignment | constant
 
 
+def _clears_constants(value: AffineInt, mask: int) -> bool:
+    """Returns whether a mask takes no bits of a number but those that the compiler knows.
+
+    `s[2 * t & ~1]` and `s[2 * t + 1]` are one LDS.64, so are those of `(2 * t + 1) & ~1` and
+    `2 * (t & 31) & 62`, but not of `2 * t & 4094`: LLVM knows no range of threadIdx (nvcc 13.5.37).
+    """
+    form, cleared = scev_of(value), ~mask & -scev_of(value).alignment
+    if _has_few_bits(value, form):
+        return not _possible_bits(value) & cleared
+    return not cleared and not any(factor & ~mask for _, factor in value.terms)
+
+
 def _is_of_bits(value: AffineInt, form: Scev) -> bool:
     """Returns whether a number is shifted from what a mask, a shift to the right or `^` left."""
     (key, factor), *others = form.terms or (("", 1),)
@@ -284,7 +296,8 @@ def _operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool, is_shar
     is_exact = is_power and x.alignment >= constant and not one_of(a) % constant
     if op == "/" and is_power and (not is_quotient or is_exact or _is_of_threads(a, x)):
         op, constant = ">>", constant.bit_length() - 1
-    if (op, constant) in (("/", 1), (">>", 0)):
+    is_kept = op == "&" and _clears_constants(a, constant)
+    if is_kept or (op, constant) in (("/", 1), (">>", 0)):
         return x
     if (op == "&" and 0 <= constant < x.alignment) or (op, constant) == ("%", 1):
         return CONSTANT
@@ -298,8 +311,11 @@ def _operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool, is_shar
         most = constant if constant >= 0 else None
         return combined(op, a, b, max(power_of_two(constant), x.alignment), most)
     if op in ("|", "^") and constant >= 0:
+        known = x.alignment if op == "^" else power_of_two(~constant & -x.alignment)
         whole = one_of(a) | constant if op == "|" else one_of(a) ^ constant
-        return combined(op, a, b, min(x.alignment, power_of_two(constant), power_of_two(whole)))
+        form = combined(op, a, b, known)
+        shown = min(x.alignment, power_of_two(constant), power_of_two(whole))
+        return replace(form, ptxas_alignment=shown)
     if op == ">>" and 0 <= constant < x.alignment.bit_length():
         return _shifted_scev(a, b, constant, is_quotient=is_quotient)
     if op == ">>" and constant > 0 and not is_shared and not is_quotient:

@@ -41,8 +41,8 @@ def test_a_mask_over_a_constant_below_it(index, expected):
     assert (load.width_bytes, load.instructions, load.certainty) == expected
 
 
-def test_a_masked_index_beside_one_that_may_be_computed_from_it():
+def test_a_mask_of_bits_that_are_known():
     kernel = KERNEL.replace("j < 4", "j < 2")  # one LDS.64
     found = accesses_of(kernel % "(2 * (threadIdx.x & 31) + j) & 127")
     (load,) = (a for a in found if a.kind is AccessKind.LOAD)
-    assert load.certainty is Certainty.SAMPLED
+    assert (load.width_bytes, load.certainty) == (8, Certainty.ASSUMED)
