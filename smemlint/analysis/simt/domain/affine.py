@@ -362,7 +362,7 @@ class AffineDomain:
             return self.bitwise(
                 "&", AffineInt(a.base, I32, a.terms), AffineInt((1 << type.bits) - 1)
             )
-        return AffineInt(a.base, type, a.terms, a.form)
+        return AffineInt(a.base, type, a.terms, converted_scev(a, type))
 
     # ---- what is not affine
 

@@ -314,7 +314,7 @@ def _operated_scev(op: str, a: AffineInt, b: AffineInt, *, signed: bool, is_shar
         known = x.alignment if op == "^" else power_of_two(~constant & -x.alignment)
         whole = one_of(a) | constant if op == "|" else one_of(a) ^ constant
         form = combined(op, a, b, known)
-        shown = min(x.alignment, power_of_two(constant), power_of_two(whole))
+        shown = min(x.ptxas_alignment, power_of_two(constant), power_of_two(whole))
         return replace(form, ptxas_alignment=shown)
     if op == ">>" and 0 <= constant < x.alignment.bit_length():
         return _shifted_scev(a, b, constant, is_quotient=is_quotient)

@@ -14,6 +14,7 @@ from smemlint.analysis.simt.domain.scev import (
     Split,
     atom,
     difference,
+    is_combined,
     merged,
     power_of_two,
     scaled,
@@ -182,10 +183,27 @@ def with_wrap(form: Scev, type: IntType, *parts: AffineInt) -> Scev:
 def converted_scev(a: AffineInt, type: IntType) -> Scev | None:
     """Returns the form of a number of another type: of an int in 64 unsigned bits it may wrap."""
     form, is_wider = a.form, type.bits > a.type.bits
-    if form is None or not form.terms or _is_small(form.split):
+    if form is None or not form.terms:
+        return form
+    if type.signed and type.bits < BITS_OF_INT:
+        return _sign_extended(form, begins_whole(a))
+    if _is_small(form.split):
         return form
     is_lost = a.type.signed and not type.signed if is_wider else bool(one_of(a))
     return replace(form, may_wrap=True) if is_lost else form
+
+
+def _sign_extended(form: Scev, is_whole: bool) -> Scev:
+    """Returns the form of a number that is cut off to few bits, of which one is its sign.
+
+    LLVM makes `t << 16 >> 12` of the bytes `16 * t` of a short, of which ptxas knows no bits: four
+    loads of `s[4 * t + j]` stay four LDS. Of what is computed before, `short b = 4 * t`, those of
+    `s[b + j]` are four or one: open. What has no sign is masked (132 kernels, nvcc 13.5.37, sm_90).
+    """
+    if form.most is not None and all(is_combined(key) for key, _ in form.terms):
+        return form
+    is_one = is_whole and len(form.terms) == 1 and form.terms[0][1] == 1
+    return replace(form, ptxas_alignment=0, is_open=form.is_open or not is_one)
 
 
 def _is_small(part: Split | None) -> bool:
