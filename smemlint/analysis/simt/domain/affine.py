@@ -22,6 +22,7 @@ from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_
 from smemlint.analysis.simt.domain.integer_scev import (
     added_scev,
     converted_scev,
+    extreme_scev,
     product_scev,
     scev_of,
     shifted_scev,
@@ -343,7 +344,8 @@ class AffineDomain:
         type = common(a.type, b.type)
         if a.is_concrete and b.is_concrete:
             pick = np.maximum if largest else np.minimum
-            return AffineInt(settled(plain(pick(a.base, b.base))), type)
+            form = None if is_plain(a) and is_plain(b) else extreme_scev(a, b, largest=largest)
+            return AffineInt(settled(plain(pick(a.base, b.base))), type, (), form)
         greater = compare(">=", a, b)
         if isinstance(greater, AffineInt) and greater.constant is not None:
             return a if bool(greater.constant) == largest else b

@@ -145,6 +145,18 @@ def combined(
     return replace(result, is_open=True) if x.is_open or y.is_open else result
 
 
+def extreme_scev(a: AffineInt, b: AffineInt, *, largest: bool) -> Scev:
+    """Returns the form of `max(a, b)` or `min(a, b)`, which one the compiler does not know.
+
+    LLVM knows the bits that both have: of an array that is declared to be aligned four loads of
+    `s[min(4 * t, 252) + j]` are one LDS.128. ptxas knows none: of any other they are four LDS, and
+    one those of `s[min(t, 63) * 4 + j]` (28 own kernels twice, nvcc 13.5.37, sm_90).
+    """
+    known = min(scev_of(a).alignment, scev_of(b).alignment, power_of_two(one_of(a) - one_of(b)))
+    form = combined("max" if largest else "min", a, b, known)
+    return replace(form, ptxas_alignment=1)
+
+
 def shifted_scev(a: AffineInt, b: AffineInt) -> Scev:
     """Returns the form of `a << b` where LLVM does not know `b`: it does not shift summands.
 

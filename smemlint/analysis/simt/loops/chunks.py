@@ -103,5 +103,7 @@ def chunk_of(ev: Evaluator, parts: LoopParts) -> Chunk | None:
         begin, end = (number_of(ev.evaluate(side)) for side in sides)
     if begin is None or end is None:
         return None
-    terms = scev_of(begin).terms
-    return Chunk(op, begin, end) if terms and terms == scev_of(end).terms else None
+    terms, last = scev_of(begin).terms, scev_of(end)
+    if terms != last.terms:
+        return Chunk(op, begin, end, is_alone=False) if last.is_divergent else None
+    return Chunk(op, begin, end) if terms else None
