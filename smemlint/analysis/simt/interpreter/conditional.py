@@ -13,6 +13,7 @@ from smemlint.analysis.simt.dispatch import evaluates
 from smemlint.analysis.simt.domain.comparisons import is_seen
 from smemlint.analysis.simt.domain.ctypes import PointerType
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any
+from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.masking import chosen, is_staggered, truth_bounds
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -48,7 +49,7 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
             behind = decided_by(ev, node.cond, holds=bool(condition.constant))
             value = evaluate_under(ev, mask, way, behind)
             assert value is not None
-            return value
+            return _beside(ev, value, node.iffalse if condition.constant else node.iftrue)
         where = np.asarray(condition.base) != 0
         sunk = settled(ev, node)
         sink_loads(ev.state.trace, sunk, node.iftrue, mask & where)
@@ -78,6 +79,25 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     if left is None or right is None:
         return _one_or_both(may_hold, left, right)
     return join(ev, left, right, condition, node)
+
+
+def _beside(ev: Evaluator, value: Value, untaken: ir.Node) -> Value:
+    """Returns a number that all threads of this block pick, which the compiler does not know.
+
+    `c = t < 64 ? 4 : 2` ends no loop after four iterations for it (nvcc 13.5.37).
+    """
+    changes = ev.state.node_facts.mod_ref(untaken)
+    if not isinstance(value, AffineInt) or not ev.policy.tracks_scev or changes is None:
+        return value
+    if changes.modified or changes.callees:
+        return value
+    with ev.state.dry():
+        other = ev.evaluate(untaken)
+    if not isinstance(other, AffineInt):
+        return value
+    either = AffineInt(value.base, value.type, value.terms)
+    either.form = chosen_scev(value, other, either)
+    return either
 
 
 def note_untaken(ev: Evaluator, condition: AffineInt, untaken: ir.Node | None) -> None:

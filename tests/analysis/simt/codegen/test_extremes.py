@@ -39,6 +39,7 @@ def test_llvm_sees_the_bits_that_both_have_and_ptxas_none(index: str, width: int
     [
         ("b = t * 4, e = min(b + 4, 512); b < e; b++", "b", Certainty.SAMPLED),  # STS.64
         ("i = 0, e = min(4, 512 - 4 * t); i < e; i++", "4 * t + i", Certainty.SAMPLED),  # STS.64
+        ("i = 0, e = t < 64 ? 4 : 2; i < e; i++", "4 * t + i", Certainty.SAMPLED),  # STS
         ("b = t * 4, e = b + min(4, 8); b < e; b++", "b", Certainty.ASSUMED),  # STS.128
     ],
 )
