@@ -60,7 +60,7 @@ class Scev:
         terms: (atom, factor), ordered by atom; empty for a compile-time constant.
         alignment: a power of two (at most 1024) that provably divides the sum.
         ptxas_alignment: what ptxas proves of it: less where a difference was computed, or the sum
-            from another one.
+            from another one; 0 of what it proves nothing of in multiples either.
         is_divergent: it is computed from what tells lanes apart, so that the compiler does not
             take it to be the same for a warp, whatever the block's shape makes of it.
         is_rewritten: the compiler makes the sum of another one (`codegen.strength_reduction`).
@@ -118,11 +118,12 @@ def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
     for key, factor in b.terms:
         table[key] = table.get(key, 0) + sign * factor
     terms = tuple(sorted((k, f) for k, f in table.items() if f))
+    shown = min(a.ptxas_alignment, b.ptxas_alignment)
     form = Scev(
         terms,
         min(a.alignment, b.alignment),
         a.is_divergent or b.is_divergent,
-        min(a.ptxas_alignment, b.ptxas_alignment),
+        max(shown, 1) if a.terms or sign < 0 else shown,
         a.is_rewritten or b.is_rewritten,
         a.is_open or b.is_open,
         a.is_mirrored or b.is_mirrored,

@@ -13,8 +13,9 @@ from smemlint.facts import AccessKind, Certainty
     [
         ("short", "s[4 * t + i] = a[t + i * 64]", 4),
         ("signed char", "s[4 * t + i] = a[t + i * 64]", 4),
-        ("short", "(&s[0])[(t ^ 1) * 4 + i] = a[t + i * 64]", 4),
+        ("short", "s[(t ^ 1) * 4 + i] = a[t + i * 64]", 4),
         ("short", "s[4 * (t & 15) + i] = a[t + i * 64]", 16),
+        ("short", "s[4 * (31 - t) + i] = a[t + i * 64]", 16),
         ("unsigned short", "s[4 * t + i] = a[t + i * 64]", 16),
         ("int", "s[4 * t + i] = a[t + i * 64]", 16),
     ],
