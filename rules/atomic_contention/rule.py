@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from smemlint.finding import Finding
 
 _HELP = (
-    "combine the values of a warp first, e.g. with `__reduce_add_sync` or shuffles, and let one "
-    "lane update the word; a lane that uses the result adds what lanes before it contribute to it; "
+    "combine the values of a warp first, with shuffles (or `__reduce_add_sync`, which takes "
+    "integers only), and let one lane update the word; a lane that uses the result adds what lanes "
+    "before it contribute to it; "
     "where all lanes write one value, let one lane write it"
 )
 
