@@ -266,3 +266,23 @@ def test_an_enum_of_a_class_names_its_enumerators_only():
     typedef enum { P, Q } E;"""
     names = {n for d in found(text).declarations for n in (d.name, *d.enumerators) if n}
     assert names - {"enum"} == {"N", "M", "T", "P", "Q", "E"}
+
+
+@pytest.mark.parametrize(
+    ("text", "scope", "template", "params"),
+    [
+        ("namespace n { struct C { friend void f(C &a) {} }; }", ("n",), (), "C&a"),
+        ("struct A { struct C { int f(C a, int b) { return 0; } friend int g(C a) {} }; };", (), (), "C a"),
+        ("template <class T, int N> struct C { friend void f(C a, const C<T, 2> *b) {} };", (), ("T", "N"),
+         "C<T, N>a, const C<T, 2>*b"),
+        ("template <class... T> struct C { template <class U> friend void f(C a, U b) {} };", (), ("T", "U"),
+         "C<T...>a, U b"),
+        ("template <class T> struct C; template <class T> struct C<T *> { friend void f(C a) {} };", (), ("T",),
+         "C<T*>a"),
+    ],
+)  # fmt: skip
+def test_a_friend_is_a_function_of_the_namespace_around_its_class(text, scope, template, params):
+    function = found(text).functions[-1]
+    assert (function.scope, function.pieces.record, function.pieces.outer) == (scope, None, ())
+    assert tuple(p.name for p in function.pieces.template) == template
+    assert spelling_of(function.pieces.params) == params

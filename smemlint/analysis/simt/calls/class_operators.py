@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from smemlint.analysis.simt.calls.inlining import inline_member, inline_named
 from smemlint.analysis.simt.calls.unfollowed import forget_place, is_shared_address
-from smemlint.analysis.simt.domain.ctypes import RecordType
+from smemlint.analysis.simt.domain.ctypes import PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
@@ -32,7 +32,7 @@ def call_operator(
     name = f"operator{op}"
     if any(ev.policy.functions(ev, name)):
         with ev.state.frame.scoped():
-            value = _call(ev, name, [_named(ev, *operand) for operand in operands], node)
+            value = call_defined(ev, name, [named(ev, *operand) for operand in operands], node)
         if value is not None:
             return value
     if any(is_shared_address(ev.state, value) for _, value in operands):
@@ -77,9 +77,17 @@ def _is_read_from_stream(ev: Evaluator, node: ir.BinaryOp) -> bool:
     return True
 
 
-def _call(
+def call_defined(
     ev: Evaluator, name: str, operands: Sequence[ir.Expression], node: ir.Expression
 ) -> Value | None:
+    """Returns what a member or a free function of a name gives; None where none takes these.
+
+    Args:
+        ev: the evaluator.
+        name: `operator+=`.
+        operands: the object of a member first.
+        node: the expression.
+    """
     called = ir.ID(name, at=node.at)
     place = ev.lvalue(operands[0])
     if isinstance(place, LValue):
@@ -90,11 +98,19 @@ def _call(
     return inline_named(ev, name, None, ir.FuncCall(called, tuple(operands), at=node.at), None)
 
 
-def _named(ev: Evaluator, node: ir.Node, value: Value) -> ir.Expression:
-    """Returns a name for an operand that was evaluated, which is not evaluated again."""
+def named(ev: Evaluator, node: ir.Node, value: Value) -> ir.Expression:
+    """Returns a name for an operand that was evaluated, which is not evaluated again.
+
+    Args:
+        ev: the evaluator.
+        node: the operand.
+        value: what it gave; a reference to what it names.
+    """
     if isinstance(node, ir.ID):
         return node
     name, ctype = f"operand at {node.at}", type_of(value)
+    if isinstance(value, Pointer) and value.is_reference:
+        ctype = PointerType(value.target, is_reference=True)
     content = ev.state.new_local(name, ctype, ev.state.key(node, name), value)
     ev.state.bind(name, Variable(content, ctype))
     return ir.ID(name, at=node.at)

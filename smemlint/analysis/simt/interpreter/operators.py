@@ -6,8 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from smemlint.analysis.simt.calls.class_operators import call_operator, is_of_stream, operated
-from smemlint.analysis.simt.calls.inlining import inline_named
+from smemlint.analysis.simt.calls.class_operators import (
+    call_defined,
+    call_operator,
+    is_of_stream,
+    named,
+    operated,
+)
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare, is_seen
 from smemlint.analysis.simt.domain.ctypes import (
@@ -345,8 +350,7 @@ def call_member_operator(
         None where the operand is no class object, or none is defined; what lies in shared memory
         stays a reference, which nothing may read.
     """
-    record = place.type
-    if not isinstance(record, RecordType) or record.record is None:
+    if not isinstance(place.type, RecordType) or place.type.record is None:
         return None
     arguments: tuple[ir.Expression, ...] = ()
     if isinstance(node, ir.Assignment):
@@ -354,10 +358,10 @@ def call_member_operator(
     elif node.op.startswith("p"):
         arguments = (ir.Constant("int", "0", at=node.at),)
     name, operand = f"operator{op}", node.lvalue if isinstance(node, ir.Assignment) else node.expr
-    call = ir.FuncCall(ir.ID(name, at=node.at), arguments, at=node.at)
-    value = inline_named(ev, name, record, call, place.pointer())
-    if value is None and isinstance(operand, ir.ID):
-        free = ir.FuncCall(call.name, (operand, *arguments), at=node.at)
-        value = inline_named(ev, name, None, free, None)
+    if not any(ev.policy.functions(ev, name)):
+        return None
+    with ev.state.frame.scoped():
+        left = named(ev, operand, replace(place.pointer(), is_reference=True))
+        value = call_defined(ev, name, [left, *arguments], node)
     is_local = isinstance(value, Pointer) and value.object.space is Space.LOCAL
     return operated(ev, value, node) if value is not None and is_local else value

@@ -38,6 +38,7 @@ from smemlint.frontend.cuda.scanner.definitions import (
 from smemlint.frontend.cuda.scanner.local_records import local_records
 from smemlint.frontend.cuda.scanner.name_lookup import directive_text
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
+from smemlint.frontend.cuda.scanner.template_ids import with_arguments
 from smemlint.frontend.program import Enclosing, TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HEAD, MAX_RECORDS, MAX_SCOPES
@@ -334,30 +335,38 @@ class _Scanner:
             body.append(Token("operator", "}", last.end, last.end, last.file, macro=last.macro))
         own = head.heads[head.qualifier_arguments :]
         outer = scope.outer + tuple(p for h in head.heads[: head.qualifier_arguments] for p in h)
-        record = scope.record.name if scope.record else None
+        template = own[-1] if own else ()
+        specifiers = {t.text for t in head.result if t.kind == "identifier"} - {"const"}
+        names, owner = scope.names, scope.record
+        params, result = head.params, head.result
+        if "friend" in specifiers and owner is not None:
+            # of the namespace around; what it is called with tells the arguments of the class
+            params, result, body = (with_arguments(t, owner) for t in (params, result, body))
+            template, outer, owner = (*outer, *template), (), None
+            while names in self.found.scopes.classes:
+                names = names[:-1]
+        record = owner.name if owner else None
         if head.qualifiers:
             record = head.qualifiers[-1]
         pieces = FunctionTokens(
             head.name,
-            own[-1] if own else (),
-            head.params,
-            head.result,
+            template,
+            params,
+            result,
             initializers_of(head.tail),
             body,
             head.name_token,
             record,
             outer,
         )
-        specifiers = {t.text for t in head.result if t.kind == "identifier"} - {"const"}
-        specifiers |= qualifiers_of(head.tail)
         self.found.functions.append(
             FoundFunction(
                 pieces,
-                scope.names + head.qualifiers,
+                names + head.qualifiers,
                 head.specialization,
-                frozenset(specifiers),
+                frozenset(specifiers | qualifiers_of(head.tail)),
                 head.launch_bounds,
-                self._specialized(head) if head.qualifiers else scope.record,
+                self._specialized(head) if head.qualifiers else owner,
             )
         )
         if head.heads:

@@ -74,3 +74,49 @@ def test_an_operator_that_is_not_known_may_read_all():
     classes = "struct V { float x, y, z, w; }; template <class T> __device__ T operator+(T a, T b);"
     found = accesses_of(classes + KERNEL % ("V", "V r = s[t] + s[t + 32]; o[t] = r.x;"))
     assert {a.width_bytes for a in found} == {16}
+
+
+MEMBERS = "float x, y, z, w; "
+SUMS = "l.x += r.x; l.y += r.y; l.z += r.z; l.w += r.w;"
+REDUCTION = """
+%s
+__global__ void k(%s *o) {
+  __shared__ %s s[256];
+  int t = threadIdx.x;
+  if (t < 128) { %s; }
+}
+void f() { k<<<1, 256>>>(0); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("classes", "name", "statement"),
+    [
+        ("struct C { %s}; __device__ C &operator+=(C &l, const C &r) { %s return l; }", "C", "s[t] += s[t + 128]"),
+        ("struct C { %s}; __device__ C &operator+=(C &l, const C &r) { %s return l; }", "C", "C *p = s + t; *p += p[128]"),
+        ("struct C { %sfriend __device__ C &operator+=(C &l, const C &r) { %s return l; } };", "C", "s[t] += s[t + 128]"),
+        ("namespace n { struct C { %s__device__ friend void add(C &l, const C &r) { %s } }; }", "n::C", "add(s[t], s[t + 128])"),
+        ("struct A { struct C { %sfriend __device__ C &operator-=(C &l, const C &r) { %s return l; } }; };", "A::C", "s[t] -= s[t + 128]"),
+        ("template <class T> struct C { %sfriend __device__ C<T> &operator+=(C<T> &l, const C<T> &r) { %s return l; } };", "C<float>", "s[t] += s[t + 128]"),
+        ("template <class T> struct C { %sfriend __device__ C &operator+=(C &l, const C &r) { %s return l; } };", "C<float>", "s[t] += s[t + 128]"),
+        ("template <class T> struct C { %sfriend __device__ void add(C &l, const C &r) { %s } };", "C<float>", "add(s[t], s[t + 128])"),
+    ],
+)  # fmt: skip
+def test_what_a_function_beside_the_class_does_to_places_is_followed(classes, name, statement):
+    """Each member is loaded and stored by itself: a store stands between (4 of 4 bytes, 4-way)."""
+    text = REDUCTION % (classes % (MEMBERS, SUMS), name, name, statement)
+    found = [a for a in accesses_of(text) if a.instructions]
+    assert {(a.width_bytes, a.wavefronts.mean) for a in found} == {(4, 4.0)}
+    loads, stores = (
+        sum(a.instructions for a in found if a.kind is kind)
+        for kind in (AccessKind.LOAD, AccessKind.STORE)
+    )
+    assert (loads, stores) == (32, 16)
+
+
+@pytest.mark.parametrize(("align", "width"), [(8, 8), (16, 16)])
+def test_what_is_aligned_is_vectorized_across_its_members(align, width):
+    classes = f"struct alignas({align}) C {{ {MEMBERS}}};"
+    classes += f"__device__ C &operator+=(C &l, const C &r) {{ {SUMS} return l; }}"
+    found = accesses_of(REDUCTION % (classes, "C", "C", "s[t] += s[t + 128]"))
+    assert {a.width_bytes for a in found if a.instructions} == {width}
