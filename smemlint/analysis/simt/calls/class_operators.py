@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from smemlint.analysis.simt.calls.inlining import inline_member, inline_named
+from smemlint.analysis.simt.calls.candidates import find_candidates
+from smemlint.analysis.simt.calls.inlining import inline_best, inline_member
 from smemlint.analysis.simt.calls.unfollowed import forget_place, is_shared_address
 from smemlint.analysis.simt.domain.ctypes import PointerType, RecordType
 from smemlint.analysis.simt.domain.environment import LValue, Variable, type_of
 from smemlint.analysis.simt.domain.values import Aggregate, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
+from smemlint.analysis.simt.types.specializations import class_fit
 from smemlint.frontend import ir
 from smemlint.reasons import Reason, ReasonCode
 
@@ -25,9 +27,9 @@ def call_operator(
     """Returns what an operator gives that is defined for its operands; a reference as a pointer.
 
     Returns:
-        None where no operand is an object that holds an address.
+        None where no operand is an object that holds an address, or a reference to an object.
     """
-    if not any(v.__class__ is Aggregate and _holds_address(v) for _, v in operands):
+    if not any(_holds_address(v) or _refers_to_object(v) for _, v in operands):
         return None
     name = f"operator{op}"
     if any(ev.policy.functions(ev, name)):
@@ -95,7 +97,12 @@ def call_defined(
         value = inline_member(ev, name, place, call)
         if value is not None:
             return value
-    return inline_named(ev, name, None, ir.FuncCall(called, tuple(operands), at=node.at), None)
+    free = ir.FuncCall(called, tuple(operands), at=node.at)
+    types = [place.type] if isinstance(place, LValue) else []
+    found = [
+        f for f in find_candidates(ev, name, None, free) if class_fit(ev, f, types) is not None
+    ]
+    return inline_best(ev, found, (), free, None, None) if found else None
 
 
 def named(ev: Evaluator, node: ir.Node, value: Value) -> ir.Expression:
@@ -120,6 +127,12 @@ def _holds_address(value: Value) -> bool:
     if not isinstance(value, Aggregate) or not isinstance(value.type, RecordType):
         return False
     return value.type.record is not None and _leads_on(value.cells.values())
+
+
+def _refers_to_object(value: Value) -> bool:
+    return (
+        isinstance(value, Pointer) and value.is_reference and isinstance(value.target, RecordType)
+    )
 
 
 def _leads_on(values: Iterable[Value]) -> bool:

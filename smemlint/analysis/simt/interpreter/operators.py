@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -178,14 +179,19 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     """Returns the value of a binary operator."""
     if node.op in ("&&", "||"):
         return _evaluate_logical(ev, node)
-    left = ev.evaluate(node.left)
+    evaluate = ev.evaluate
+    if node.op in COMPARISONS and any(ev.policy.functions(ev, f"operator{node.op}")):
+        evaluate = partial(_reference_or_value, ev)
+    left = evaluate(node.left)
     if node.op in ("<<", ">>") and isinstance(left, Unknown) and is_of_stream(ev, node):
         return left
-    right = ev.evaluate(node.right)
+    right = evaluate(node.right)
     if not (left.__class__ is AffineInt and right.__class__ is AffineInt):  # most are
         found = call_operator(ev, node.op, [(node.left, left), (node.right, right)], node)
         if found is not None:
             return operated(ev, found, node)
+        if evaluate is not ev.evaluate:
+            left, right = operated(ev, left, node.left), operated(ev, right, node.right)
         if node.op in _OF_CONDITIONS and _is_condition(node):
             sides = to_condition(left), to_condition(right)
             if any(isinstance(side, Unknown) for side in sides):
@@ -195,6 +201,19 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     if node.op in _SUMS and ev.state.trace.events:
         _note_sum(ev, node, left, right)
     return apply_binary(ev, node.op, left, right, node)
+
+
+def _reference_or_value(ev: Evaluator, node: ir.Node) -> Value:
+    """Returns the value of an operand; a reference to an element that is a shared class object."""
+    if not isinstance(node, ir.ArrayRef) and not (isinstance(node, ir.UnaryOp) and node.op == "*"):
+        return ev.evaluate(node)
+    place = ev.lvalue(node)
+    if isinstance(place, Unknown):
+        return place
+    is_object = isinstance(place.type, RecordType) and place.type.record is not None
+    if is_object and place.object.space is Space.SHARED:
+        return replace(place.pointer(), is_reference=True)
+    return read_lvalue(ev, place, node)
 
 
 def _note_sum(ev: Evaluator, node: ir.BinaryOp, left: Value, right: Value) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice, takewhile
 
 from smemlint.frontend.cuda.lexer.brackets import Brackets, find_brackets
 from smemlint.frontend.cuda.lexer.keywords import ATTRIBUTES
-from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, matching
+from smemlint.frontend.cuda.lexer.tokens import CLOSING, Token, angle_end, lex, matching
 from smemlint.frontend.cuda.scanner.declarators import Declared, declared_names
 from smemlint.frontend.cuda.scanner.definition_ends import (
     after_operator,
@@ -38,7 +39,6 @@ from smemlint.frontend.cuda.scanner.definitions import (
 from smemlint.frontend.cuda.scanner.local_records import local_records
 from smemlint.frontend.cuda.scanner.name_lookup import directive_text
 from smemlint.frontend.cuda.scanner.template_heads import template_heads
-from smemlint.frontend.cuda.scanner.template_ids import with_arguments
 from smemlint.frontend.program import Enclosing, TemplateParameter
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_HEAD, MAX_RECORDS, MAX_SCOPES
@@ -80,6 +80,19 @@ def _outermost(brackets: Brackets) -> list[int]:
         if opening >= end:
             found.append(opening)
             end = brackets.close[opening]
+    return found
+
+
+def _with_arguments(tokens: Sequence[Token], record: FoundRecord) -> list[Token]:
+    """Returns tokens of a class template's body as they would be outside of it: `C` is `C<T>`."""
+    found: list[Token] = []
+    for i, token in enumerate(tokens):
+        found.append(token)
+        following = tokens[i + 1].text if i + 1 < len(tokens) else ""
+        if token.text == record.name and record.template and following != "<":
+            names = ", ".join(p.name + "..." * p.is_pack for p in record.template)
+            spelling = f"<{record.specialization or names}>"
+            found += [replace(token, kind=t.kind, text=t.text) for t in lex(spelling)]
     return found
 
 
@@ -341,7 +354,7 @@ class _Scanner:
         params, result = head.params, head.result
         if "friend" in specifiers and owner is not None:
             # of the namespace around; what it is called with tells the arguments of the class
-            params, result, body = (with_arguments(t, owner) for t in (params, result, body))
+            params, result, body = (_with_arguments(t, owner) for t in (params, result, body))
             template, outer, owner = (*outer, *template), (), None
             while names in self.found.scopes.classes:
                 names = names[:-1]

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from smemlint.frontend.cuda.lexer.keywords import BUILTIN_TYPES, QUALIFIERS
-from smemlint.frontend.cuda.lexer.tokens import (
-    Token,
-    angle_end,
-    lex,
-    spelling_of,
-    split_commas,
-)
-from smemlint.frontend.cuda.scanner.definitions import FoundRecord
+from smemlint.frontend.cuda.lexer.tokens import Token, angle_end, spelling_of, split_commas
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_ANGLES, MAX_RESULT_TYPE
 
@@ -46,19 +38,6 @@ class TemplateId:
     def spelled(self) -> str:
         """`Swizzle<3,4,3>`."""
         return f"{self.first.text}<{','.join(self.arguments)}>"
-
-
-def with_arguments(tokens: Sequence[Token], record: FoundRecord) -> list[Token]:
-    """Returns tokens of a class template's body as they would be outside of it: `C` is `C<T>`."""
-    found: list[Token] = []
-    for i, token in enumerate(tokens):
-        found.append(token)
-        following = tokens[i + 1].text if i + 1 < len(tokens) else ""
-        if token.text == record.name and record.template and following != "<":
-            names = ", ".join(p.name + "..." * p.is_pack for p in record.template)
-            spelling = f"<{record.specialization or names}>"
-            found += [replace(token, kind=t.kind, text=t.text) for t in lex(spelling)]
-    return found
 
 
 def angle_positions(tokens: Sequence[Token]) -> dict[str, list[int]]:

@@ -120,3 +120,27 @@ def test_what_is_aligned_is_vectorized_across_its_members(align, width):
     classes += f"__device__ C &operator+=(C &l, const C &r) {{ {SUMS} return l; }}"
     found = accesses_of(REDUCTION % (classes, "C", "C", "s[t] += s[t + 128]"))
     assert {a.width_bytes for a in found if a.instructions} == {width}
+
+
+@pytest.mark.parametrize(
+    "defined",
+    [
+        "}; __device__ bool operator<(const C &l, const C &r) { return l.y < r.y; }",
+        "__device__ bool operator<(const C &r) const { return y < r.y; } };",
+        "friend __device__ bool operator<(const C &l, const C &r) { return l.y < r.y; } };",
+    ],
+)
+@pytest.mark.parametrize("test", ["s[t] < s[t + 128]", "*(s + t) < s[t + 128]"])
+def test_a_comparison_of_elements_reads_what_its_operator_reads(defined, test):
+    """SASS: LDS of four bytes in lanes of 16, 4-way, twice in each of 4 warps."""
+    text = REDUCTION % (f"struct C {{ {MEMBERS}{defined}", "C", "C", f"if ({test}) o[t].x = 1")
+    found = [a for a in accesses_of(text) if a.instructions]
+    assert {(a.width_bytes, a.wavefronts.mean) for a in found} == {(4, 4.0)}
+    assert sum(a.instructions for a in found) == 8
+
+
+def test_elements_that_no_operator_in_sight_compares_are_not_priced():
+    classes = "struct C { float x, y; bool operator<(const C &r) const; };"
+    classes += "struct D { float x; }; bool operator<(const D &l, const D &r) { return l.x < r.x; }"
+    found = accesses_of(REDUCTION % (classes, "C", "C", "if (s[t] < s[t + 128]) o[t].x = 1"))
+    assert not [a for a in found if a.instructions]
