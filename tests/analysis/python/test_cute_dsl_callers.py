@@ -530,11 +530,13 @@ def test_the_capability_of_a_device_is_that_of_the_architecture(tmp_path):
 def test_the_contiguous_mode_of_an_operand_is_one_of_two(tmp_path):
     same, other = '4 if b_major in "kn" else 8', '4 if b_major == "k" else 8'
     assert guessed(tmp_path, "b_major", same) == [(4, Certainty.ASSUMED)]
-    assert guessed(tmp_path, "b_major", other) == []
+    assert guessed(tmp_path, "b_major", other) == [(4, Certainty.SAMPLED)]
 
 
 def test_the_shape_of_a_tile_that_a_caller_is_given_is_guessed(tmp_path):
-    assert guessed(tmp_path, "tile_shape_mn", "tile_shape_mn[1] // 128 * 4") == []
+    assert guessed(tmp_path, "tile_shape_mn", "tile_shape_mn[1] // 128 * 4") == [
+        (4, Certainty.SAMPLED)
+    ]
     assert guessed(tmp_path, "tile_shape_mnk", "tile_shape_mnk[2] // 16") == [
         (4, Certainty.ASSUMED)
     ]
@@ -665,3 +667,32 @@ def make(x, mode):
 """
     facts, _ = analysed(tmp_path, {"kernels.py": OPERATIONS, "launch.py": caller})
     assert {a.ways for k in facts.kernels for a in k.accesses} == {4, 8}
+
+
+def test_what_a_caller_leads_to_at_a_place_of_its_own_is_a_sample_where_guesses_differ(tmp_path):
+    """The operation's rows are 40 or 34 words apart: the class itself decides as many accesses."""
+    text = OPERATIONS.replace(
+        "class Load:", "class Load:\n    def __init__(self, pitch):\n        self.pitch = pitch\n"
+    )
+    text = text.replace("stride=(40, 1)", "stride=(self.pitch, 1)").replace("Load()", "Load(extra)")
+    text = text.replace(
+        "layout = cute.make_layout((32, 32), stride=(self.pitch, 1))",
+        "layout = cute.make_layout((32, 32), stride=(36, 1))",
+    )
+    text = text.replace(
+        "        x = s[tx, 0]\n", "        x = s[tx, 0]\n        z = s[self.pitch * tx, 0]\n"
+    )
+    caller = """
+from kernels import Rows
+
+def make(x, mode):
+    pitch, extra = 1, 40
+    if mode == 1:
+        pitch, extra = 2, 34
+    return cute.compile(Rows(pitch, extra), x)
+"""
+    facts, _ = analysed(tmp_path, {"kernels.py": text, "launch.py": caller})
+    (found,) = (
+        a for k in facts.kernels for a in k.accesses if a.expression == "tx, 0" and a.ways != 4
+    )
+    assert (found.ways, found.certainty) == (8, Certainty.SAMPLED)

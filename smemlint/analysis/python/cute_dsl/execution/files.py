@@ -52,7 +52,7 @@ from smemlint.analysis.python.cute_dsl.execution.run import MARKS, Run, choices_
 from smemlint.analysis.python.interpreter.values import DType, Scope, Value
 from smemlint.analysis.simt.kernel.consensus import sampled
 from smemlint.config.settings import Settings
-from smemlint.facts import KernelFacts, LayoutUse, NotAnalysed, Span
+from smemlint.facts import AccessKind, KernelFacts, LayoutUse, NotAnalysed, Span
 from smemlint.frontend.heuristics import guessed_rows, names_shared_tensor
 from smemlint.frontend.python.parameters import parameters_of
 from smemlint.frontend.python.python_source import PythonText
@@ -247,7 +247,10 @@ class _File:
         return any(map(is_mostly_decided, called))
 
     def _prefer(self, runs: Sequence[Run], kernels: Sequence[KernelFacts]) -> None:
-        """Takes complete kernels as further instances, others in place of what decides less."""
+        """Takes complete kernels as further instances, others in place of what decides less.
+
+        Of those that decide no more, what they do at places that are not known is taken.
+        """
         for facts in kernels:
             if facts.decided > most_decided(facts, self.found.kernels):
                 left = (
@@ -258,8 +261,15 @@ class _File:
                 )
                 self.found.kernels = [k for k in left if k is not None]
             elif not is_complete(facts):
-                continue
+                facts = beyond(facts, self._places, frozenset(self.found.reached))
+                if not facts.accesses:
+                    continue
             self._keep(runs, [facts])
+
+    @property
+    def _places(self) -> set[tuple[Span, AccessKind]]:
+        """The places of accesses that are known."""
+        return {(a.span, a.kind) for k in self.found.kernels for a in k.accesses}
 
     def unfinished(self) -> list[NotAnalysed]:
         """Returns a note for each function whose execution did not come to its end."""
@@ -335,8 +345,7 @@ class _File:
         guess, tried = self._selection.guessed(entry, guess)
         if tried.state.refusals - refusals or tried.state.reached <= self.found.reached:
             return
-        known = {(a.span, a.kind) for k in self.found.kernels for a in k.accesses}
-        reached = frozenset(self.found.reached)
+        known, reached = self._places, frozenset(self.found.reached)
         facts = tried.facts(assumptions_of(entry, tried))
         runs, agreed = (
             [tried],
