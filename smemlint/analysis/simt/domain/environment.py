@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,8 @@ from smemlint.analysis.simt.domain.values import (
     Pointer,
     Value,
 )
+from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass, light_dataclass
-
-if TYPE_CHECKING:
-    from smemlint.frontend import ir
-
-    pass
 
 WARP = 32
 MAX_THREADS = 1024
@@ -62,10 +58,10 @@ class Variable:
 
 @dataclass(slots=True, eq=False)
 class Lazy:
-    """A constant that is evaluated when it is first named.
+    """A constant, or a type, that is evaluated when it is first named.
 
     Attributes:
-        node: what gives its value.
+        node: what gives its value, or the `typedef`.
         scope: that takes the value.
         owner: the class whose static member it is, once that is known.
     """
@@ -73,6 +69,11 @@ class Lazy:
     node: ir.Node
     scope: Scope
     owner: RecordType | None = None
+
+    @property
+    def is_type(self) -> bool:
+        """Whether it stands for a type."""
+        return isinstance(self.node, ir.Typedef)
 
 
 Binding: TypeAlias = Variable | CType | Value | Lazy

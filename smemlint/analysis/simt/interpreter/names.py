@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.ctypes import (
@@ -33,7 +31,7 @@ from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
 from smemlint.analysis.simt.interpreter.globals import find_global
 from smemlint.analysis.simt.interpreter.lvalues import member_lvalue, variable_lvalue
-from smemlint.analysis.simt.types.statics import static_member
+from smemlint.analysis.simt.types.statics import forced, static_member
 from smemlint.analysis.simt.types.type_traits import trait_value
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_warp_size
@@ -49,7 +47,7 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
     if local.__class__ is Variable:  # most are
         return local
     if isinstance(local, Lazy):
-        local = _force_lazy(ev, name, local)
+        local = forced(ev, name, local)
     if local is not None:
         return local
     member = _member_of_this(ev, name)
@@ -60,7 +58,7 @@ def find_binding(ev: Evaluator, name: str) -> Binding:
         return built_in
     found = _global_binding(ev, name)
     if isinstance(found, Lazy):
-        found = _force_lazy(ev, name, found)
+        found = forced(ev, name, found)
     record = ev.state.frame.record
     if found is None and record is not None:
         found = static_member(ev, record, name)  # of a base that hangs on template parameters
@@ -105,23 +103,6 @@ def _global_binding(ev: Evaluator, name: str) -> Binding | None:
             found = cute_trait(ev, name)
         found = found if found is not None else trait_value(ev, name)
     return found if found is not None else find_global(ev, name)
-
-
-def _force_lazy(ev: Evaluator, name: str, lazy: Lazy) -> Value:
-    """Returns the value of a constant, evaluated where it is defined."""
-    if lazy.owner is not None:
-        return cast("Value", static_member(ev, lazy.owner, name))
-    lazy.scope[name] = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` is defined by itself")
-    state, frames = ev.state, ev.state.frames
-    around = (n for n, f in enumerate(frames, 1) if any(s is lazy.scope for s in f.scopes))
-    state.frames = frames[: next(around, len(frames))]
-    try:
-        value = lazy.scope[name] = ev.evaluate(lazy.node)
-    finally:
-        state.frames = frames
-    for frame in frames:
-        frame.found.pop(name, None)  # what it meant meanwhile
-    return value
 
 
 def _member_of_this(ev: Evaluator, name: str) -> Binding | None:

@@ -133,7 +133,8 @@ def _may_hold_small_float(bound: object) -> bool:
     if isinstance(bound, FloatType):
         return bound in _STAND_INS
     is_number = isinstance(bound, IntType | VoidType | AffineInt | Unknown)
-    return not is_number and type(bound) is not OpaqueType and not isinstance(bound, Lazy)
+    is_constant = isinstance(bound, Lazy) and not bound.is_type
+    return not (is_number or is_constant or type(bound) is OpaqueType)
 
 
 def _without_name(bound: Binding, types: dict[FloatType, AnonymousFloat]) -> Binding:

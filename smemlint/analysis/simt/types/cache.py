@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TypeVar
@@ -26,7 +26,8 @@ class TypeCache:
         spelled: by spelling and what it rests on (see `spellings`); None for what is no type.
         class_fits: how closely a function names the classes of operands, see `class_fit`.
         enumerators: of enums by name.
-        any_enumerators: of all enums, see `enumerator_named`; None as long as nobody asked.
+        any_enumerators: by name, equal in all enums, see `enumerator_named`.
+        enums: by the names of their enumerators; None as long as nobody asked.
         uses_cute: some file of the unit mentions CuTe; None as long as nobody asked.
         scopes: what keys name by identity lives on here, so that nothing else takes it.
     """
@@ -36,7 +37,8 @@ class TypeCache:
     spelled: dict[tuple[object, ...], CType | None] = field(default_factory=dict)
     class_fits: dict[tuple[object, ...], int | None] = field(default_factory=dict)
     enumerators: dict[Declaration, dict[str, Value]] = field(default_factory=dict)
-    any_enumerators: dict[str, Value | None] | None = None
+    any_enumerators: dict[str, Value | None] = field(default_factory=dict)
+    enums: dict[str, Sequence[Declaration]] | None = None
     uses_cute: bool | None = None
     scopes: list[Scope] = field(default_factory=list)
 

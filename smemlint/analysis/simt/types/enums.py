@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 from smemlint.analysis.simt.domain.ctypes import I32, CType, IntType, RecordType
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.patterns import same_argument
 from smemlint.analysis.simt.types.statics import static_member
-from smemlint.analysis.simt.types.template_arguments import names_of, split_qualified
+from smemlint.analysis.simt.types.template_arguments import names_of, open_scope, split_qualified
 from smemlint.frontend import ir
 from smemlint.frontend.program import Declaration
 
@@ -28,26 +31,37 @@ def enumerator_named(ev: Evaluator, prefix: str, name: str) -> Value | None:
             value = _values(ev, declaration).get(name)
             if value is not None:
                 return value
-    return _of_any(ev).get(name) if prefix else None
+    return _of_any(ev, name) if prefix else None
 
 
-def _of_any(ev: Evaluator) -> dict[str, Value | None]:
-    """Returns the enumerators that are equal in all enums of the unit: `Alias::X` hides its enum.
+def _of_any(ev: Evaluator, name: str) -> Value | None:
+    """Returns an enumerator that is equal in all enums of the unit: `Alias::X` hides its enum."""
+    cache = ev.state.resolution.cache
+    if name not in cache.any_enumerators:
+        values = [_values(ev, declaration).get(name) for declaration in _enums_with(ev, name)]
+        found = [value for value in values if value is not None]
+        are_equal = all(same_argument(found[0], value) for value in found[1:])
+        cache.any_enumerators[name] = found[0] if found and are_equal else None
+    return cache.any_enumerators[name]
 
-    None stands for one that differs.
-    """
-    cache, unit = ev.state.resolution.cache, ev.state.unit
-    if cache.any_enumerators is None:
-        found = cache.any_enumerators = {}  # what defines them sees those before
-        try:
-            for declaration in [d for group in unit.declarations.values() for d in group]:
-                for name, value in _values(ev, declaration).items():
-                    is_equal = name not in found or same_argument(found[name], value)
-                    found[name] = value if is_equal else None
-        except BaseException:
-            cache.any_enumerators = None  # a budget ended it half way
-            raise
-    return cache.any_enumerators
+
+def _enums_with(ev: Evaluator, name: str) -> Sequence[Declaration]:
+    """Returns the enums of the unit that have an enumerator of a name."""
+    cache = ev.state.resolution.cache
+    if cache.enums is None:
+        found: dict[str, dict[Declaration, None]] = {}
+        for declaration in chain.from_iterable(ev.state.unit.declarations.values()):
+            enum = _enum_of(declaration)
+            for item in (enum.enumerators or ()) if enum is not None else ():
+                found.setdefault(item.name, {})[declaration] = None
+        cache.enums = {name: tuple(declarations) for name, declarations in found.items()}
+    return cache.enums.get(name, ())
+
+
+def _enum_of(declaration: Declaration) -> ir.Enum | None:
+    node = declaration.parse() if declaration.kind == "enum" else None
+    enum = getattr(node, "type", node)
+    return enum if isinstance(enum, ir.Enum) else None
 
 
 def _values(ev: Evaluator, declaration: Declaration) -> dict[str, Value]:
@@ -55,15 +69,17 @@ def _values(ev: Evaluator, declaration: Declaration) -> dict[str, Value]:
     state = ev.state
     known = state.resolution.cache.enumerators
     if declaration not in known:
-        node = declaration.parse() if declaration.kind == "enum" else None
-        enum = getattr(node, "type", node)
-        if not isinstance(enum, ir.Enum):
+        enum = _enum_of(declaration)
+        if enum is None:
             return {}
         frames, state.frames = state.frames, []
         known[declaration] = {}  # what defines them sees none of them here
         try:
             working_out = state.resolution.working_out(declaration)
-            with working_out, state.within("file", {}, declaration.scope):
+            with (
+                working_out,
+                state.within("file", open_scope(declaration.outer), declaration.scope),
+            ):
                 known[declaration] = enumerator_values(ev, enum)
         except BaseException:
             del known[declaration]

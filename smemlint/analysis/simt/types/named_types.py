@@ -23,7 +23,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_opaque,
     unreferenced,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, Variable
+from smemlint.analysis.simt.domain.environment import CTYPES, Lazy, Variable
 from smemlint.analysis.simt.domain.values import AffineInt, CallableValue
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.builtin_types import builtin_type
@@ -32,11 +32,12 @@ from smemlint.analysis.simt.types.glm import glm_type
 from smemlint.analysis.simt.types.pytorch import pytorch_type
 from smemlint.analysis.simt.types.record_layout import lay_out
 from smemlint.analysis.simt.types.records import member_template, record_named, tuple_type
-from smemlint.analysis.simt.types.statics import declaring, place_of, scope_of
+from smemlint.analysis.simt.types.statics import declaring, forced, place_of, scope_of
 from smemlint.analysis.simt.types.template_arguments import (
     ROOT,
     bindings_text,
     names_of,
+    open_scope,
     split_qualified,
     template_scope,
     type_argument,
@@ -71,6 +72,8 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         owner = ev.types.spelled(prefix)
         if isinstance(owner, RecordType):
             inner = declaring(owner, name).statics.get(name)
+            if isinstance(inner, Lazy) and inner.is_type:
+                inner = forced(ev, name, inner)
             if isinstance(inner, CTYPES):
                 return inner
             return _member_template(ev, owner, name, arguments) if arguments else None
@@ -291,6 +294,7 @@ def _resolve_alias(
         if arguments and is_of_class and state.place == declaration.scope:
             own = (item for known in state.frame.scopes for item in known.items())
             scope = {**{k: v for k, v in own if not isinstance(v, Variable)}, **scope}
+        scope = {**open_scope((*declaration.outer, *declaration.template)), **scope}
         key = (declaration, bindings_text(scope))
         aliases = resolution.cache.aliases
         if key not in aliases:

@@ -26,6 +26,7 @@ from smemlint.analysis.simt.types.specializations import Specialization, special
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import (
     bindings_text,
+    open_scope,
     template_argument,
     template_scope,
     value_argument,
@@ -151,7 +152,8 @@ def record_type(ev: Evaluator, record: Record, scope: Scope, arguments: tuple[st
     state.resolution.cache.scopes.append(scope)
     tree = record.parse()
     try:
-        with state.within(f"struct {record.name}", scope, (*record.scope, record.name)):
+        bound = {**open_scope(record.template), **scope}
+        with state.within(f"struct {record.name}", bound, (*record.scope, record.name)):
             bases: list[tuple[str, CType, int]] = [
                 ("", as_base(ev.types.spelled(b) or OpaqueType(b)), 0) for b in record.bases
             ]
@@ -279,15 +281,22 @@ def _declare_members(
     fields: list[tuple[str, CType, int]],
     record: Record | None,
 ) -> tuple[Scope, dict[str, object]]:
-    """Adds the members to `fields`; returns what is no member, and what members begin with."""
+    """Adds the members to `fields`; returns what is no member, and what members begin with.
+
+    A `typedef` does not complete the class that it names: `Base<D>` that names `Op<D>`, derived
+    from `Base<Op<D>>`, would have no end.
+    """
     scope: Scope = {}
     initial: dict[str, object] = {}
+    is_within_itself = sum(r is record for r, _ in ev.state.resolution.records) > 1
     frame = ev.state.frame
     frame.enter_scope(scope)
     try:
         for decl in getattr(tree, "decls", None) or ():
             if isinstance(decl, ir.Typedef):
-                frame.bind(decl.name, ev.types.resolve(decl.type))
+                is_lazy = is_within_itself and _is_template_id(decl.type)
+                named = Lazy(decl, scope) if is_lazy else ev.types.resolve(decl.type)
+                frame.bind(decl.name, named)
             elif not isinstance(decl, ir.Decl):
                 continue
             elif {"static", "constexpr"} & set(decl.storage):
@@ -320,6 +329,13 @@ def has_constructor(ev: Evaluator, ctype: CType) -> bool:
         and ctype.record is not None
         and any(ev.policy.functions(ev, ctype.name))
     )
+
+
+def _is_template_id(node: ir.Node) -> bool:
+    """Returns whether a type is spelled as a template with its arguments."""
+    while isinstance(node, ir.TypeDecl | ir.Typename):
+        node = node.type
+    return isinstance(node, ir.IdentifierType) and node.names[-1].endswith(">")
 
 
 def _keeps_padding(ev: Evaluator, record: Record, ctype: RecordType) -> bool | None:

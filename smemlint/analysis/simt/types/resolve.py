@@ -11,7 +11,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     UnreadTemplate,
     is_opaque,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES
+from smemlint.analysis.simt.domain.environment import CTYPES, Lazy
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.node_facts import node_facts
@@ -23,6 +23,7 @@ from smemlint.analysis.simt.types.keyword_types import is_volatile, keyword_type
 from smemlint.analysis.simt.types.named_types import resolve_spelling
 from smemlint.analysis.simt.types.patterns import Argument, template_value
 from smemlint.analysis.simt.types.records import local_record, record_named
+from smemlint.analysis.simt.types.statics import forced
 from smemlint.frontend import ir
 from smemlint.frontend.program import Unit
 from smemlint.reasons import ReasonCode
@@ -127,6 +128,8 @@ class Resolver:
         frame = state.frames[-1] if state.frames else None
         lookup = state.lookup if frame is None else frame.lookup
         bound = lookup(spelling) if frame is not None else None
+        if isinstance(bound, Lazy) and bound.is_type:
+            bound = forced(self._ev, spelling, bound)
         if isinstance(bound, CTYPES):
             return bound
         resolution = state.resolution

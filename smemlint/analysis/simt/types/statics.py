@@ -25,8 +25,29 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
             ReasonCode.NO_VALUE, f"`{owner.name}::{name}` is defined by itself"
         )
         with ev.state.within(f"static {owner.name}", scope_of(owner), place_of(owner)):
-            inner = owner.statics[name] = ev.evaluate(inner.node)
+            inner = owner.statics[name] = _meaning(ev, inner)
     return inner  # type: ignore[return-value]
+
+
+def forced(ev: Evaluator, name: str, lazy: Lazy) -> Binding:
+    """Returns the value of a constant, or a type, evaluated where it is defined."""
+    if lazy.owner is not None:
+        return cast("Binding", static_member(ev, lazy.owner, name))
+    lazy.scope[name] = Unknown.because(ReasonCode.NO_VALUE, f"`{name}` is defined by itself")
+    state, frames = ev.state, ev.state.frames
+    around = (n for n, f in enumerate(frames, 1) if any(s is lazy.scope for s in f.scopes))
+    state.frames = frames[: next(around, len(frames))]
+    try:
+        found = lazy.scope[name] = _meaning(ev, lazy)
+    finally:
+        state.frames = frames
+    for frame in frames:
+        frame.found.pop(name, None)  # what it meant meanwhile
+    return found
+
+
+def _meaning(ev: Evaluator, lazy: Lazy) -> Binding:
+    return ev.types.resolve(lazy.node) if lazy.is_type else ev.evaluate(lazy.node)
 
 
 def _value_of_base(owner: RecordType) -> Binding | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from smemlint.analysis.simt.domain.ctypes import (
@@ -73,6 +73,12 @@ def template_scope(
         if bound is not None and parameter.name:
             scope[parameter.name] = bound
     return scope
+
+
+def open_scope(parameters: Iterable[TemplateParameter]) -> Scope:
+    """Binds type parameters that nothing gives to unknown types: they hide all of their names."""
+    named = (p.name for p in parameters if p.kind == "type" and p.name and not p.is_pack)
+    return {name: OpaqueType(name) for name in named}
 
 
 def default_scope(ev: Evaluator, function: Function) -> Scope:
