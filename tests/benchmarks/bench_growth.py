@@ -92,6 +92,31 @@ def parse_errors(size: int) -> Files:
     return {"a.cu": kernel("k", "\n".join(lines))}
 
 
+def expression_templates(size: int) -> Files:
+    """Class templates that a base names for each of their own instances."""
+    names = [f"Op{k}" for k in range(size)]
+    text = "".join(f"template <class X> struct {name};\n" for name in names)
+    members = " ".join(f"typedef {name}<const D> Of{name};" for name in names)
+    text += f"template <class D> struct Base {{ {members} }};\n"
+    text += "".join(
+        f"template <class X> struct {name} : Base<{name}<X>> {{ X *x; }};\n" for name in names
+    )
+    leaf = "struct Leaf : Base<Leaf> { float x; };\n"
+    return {"a.cu": text + leaf + kernel("k", f"Leaf l; l.x = 0; {STORE.format(0)}")}
+
+
+def definitions_of_a_name(size: int) -> Files:
+    """Methods of one name that call each other with what a launch needs."""
+    methods = "".join(
+        f"struct C{k} {{ static void run(float *g, int n) {{ C{(k + 1) % size}::run(g, n / 2);"
+        " k<<<1, n>>>(g); } };\n"
+        for k in range(size)
+    )
+    declared = "".join(f"struct C{k};\n" for k in range(size))
+    main = "int main() { float *g; C0::run(g, 64); }\n"
+    return {"a.cu": kernel("k", STORE.format(0)) + declared + methods + main}
+
+
 MEASURES: dict[Callable[[int], Files], int] = {
     files: 10,
     kernel_length: 200,
@@ -100,6 +125,8 @@ MEASURES: dict[Callable[[int], Files], int] = {
     alike_instances: 100,
     texts_of_hosts: 50,
     parse_errors: 100,
+    expression_templates: 10,
+    definitions_of_a_name: 20,
 }
 """What is measured, and its smallest size."""
 
@@ -116,13 +143,13 @@ def seconds(found: Files) -> float:
 def main() -> None:
     """Prints a row a measure."""
     seconds(files(1))  # imports
-    print(f"{'measure':<16}{'sizes':>16}{'seconds':>24}{'exponent':>10}")
+    print(f"{'measure':<22}{'sizes':>16}{'seconds':>24}{'exponent':>10}")
     for measure, smallest in MEASURES.items():
         sizes = [smallest, 2 * smallest, 4 * smallest]
         spent = [min(seconds(measure(size)) for _ in range(3)) for size in sizes]
         exponent = math.log(spent[-1] / spent[0]) / math.log(sizes[-1] / sizes[0])
         shown = "".join(f"{s:8.3f}" for s in spent)
-        print(f"{measure.__name__:<16}{'/'.join(map(str, sizes)):>16}{shown:>24}{exponent:10.2f}")
+        print(f"{measure.__name__:<22}{'/'.join(map(str, sizes)):>16}{shown:>24}{exponent:10.2f}")
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ class CudaUnit:
         self._types: dict[str, ir.Typename | None] = {}
         self._are_types: dict[str, bool] = {}
         self._texts: dict[Span, str] = {}
+        self._template_ids: dict[str, tuple[TemplateId, ...]] = {}
         self._instantiations: dict[tuple[str, tuple[str, ...]], ir.ID | None] = {}
         self._prototypes: dict[str, list[Prototype]] = {}
         self._meant: dict[tuple[tuple[str, ...], tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
@@ -264,9 +265,12 @@ class CudaUnit:
         return self._source.files[token.file].span(token.start, token.end)
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
-        """Returns the template-ids of a name, in order."""
-        deduced = self._deduced_positions.get(name, ())
-        return template_ids(self._source.tokens, self._angle_positions.get(name, ()), deduced)
+        """Returns the template-ids of a name, in order; they are read once."""
+        if name not in self._template_ids:
+            tokens, places = self._source.tokens, self._angle_positions.get(name, ())
+            deduced = self._deduced_positions.get(name, ())
+            self._template_ids[name] = tuple(template_ids(tokens, places, deduced))
+        return iter(self._template_ids[name])
 
     def instantiation(self, name: str, arguments: tuple[str, ...]) -> ir.ID | None:
         """Returns where a file of the user instantiates a class template; None for nowhere."""

@@ -275,9 +275,9 @@ class _Climb:
 
     def _open_parameters(self, function: Function) -> OpenParameters:
         host = self._host
-        launching = host.without_itself(function, self._launching)
         flows = self._search.flows(host)
         variables = written_variables(self._units)
+        launching = self._launching
         return open_parameters(function, self._kernel, launching, host.named, flows, variables)
 
     def _may_be_fixed(self, function: Function) -> bool:

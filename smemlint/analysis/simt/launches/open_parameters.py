@@ -30,20 +30,36 @@ class Flows:
     Attributes:
         bodies: of functions, by those that they call to launch.
         words: of their expressions.
-        passed: words of calls that tell parameters, see `_Reading._passed`.
-        sets: of such words, one of each.
-        open: parameters by function, kernel, and the names of what it calls to launch.
+        places: of calls that tell parameters of a function.
+        readings: by kernel, and the names of what is called to launch.
     """
 
     bodies: dict[tuple[Function, frozenset[str]], Dependences] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
-    passed: dict[tuple[_Call, Function, frozenset[str]], frozenset[str]] = field(
-        default_factory=dict
-    )
-    sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
-    open: dict[tuple[Function, Function, frozenset[str]], OpenParameters] = field(
-        default_factory=dict
-    )
+    places: dict[tuple[Function, frozenset[str]], _Places] = field(default_factory=dict)
+    readings: dict[tuple[Function | None, frozenset[str]], _Reading] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Which parts of a call tell what the called function needs.
+
+    Attributes:
+        words: that every call has.
+        of_callee: its name with what stands before it, and template arguments.
+        arguments: their numbers, and whether all behind them do, too.
+    """
+
+    words: frozenset[str] = _NOTHING
+    of_callee: bool = False
+    arguments: frozenset[tuple[int, bool]] = frozenset()
+
+    def __or__(self, other: _Places) -> _Places:
+        return _Places(
+            self.words | other.words,
+            self.of_callee or other.of_callee,
+            self.arguments | other.arguments,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +98,8 @@ def open_parameters(
         flows: what was read of bodies with the same definitions, which is added to.
         variables: of files, that other functions may set.
     """
-    flows = flows or Flows()
-    key = function, kernel, launching
-    if key not in flows.open:
-        reading = _Reading(kernel, launching, functions_named, flows, variables)
-        flows.open[key] = reading.of(function)
-    return flows.open[key]
+    reading = _reading(kernel, launching, functions_named, flows or Flows(), variables)
+    return reading.of(function)
 
 
 class IrrelevantChoices:
@@ -107,7 +119,7 @@ class IrrelevantChoices:
         flows: Flows,
         variables: frozenset[str] = _NOTHING,
     ) -> None:
-        self._reading = _Reading(None, launching, functions_named, flows, variables)
+        self._reading = _reading(None, launching, functions_named, flows, variables)
         self._known: dict[str, frozenset[ir.Node]] = {}
 
     def of(self, name: str) -> frozenset[ir.Node]:
@@ -124,6 +136,19 @@ class IrrelevantChoices:
         return _NOTHING.union(*found) & asked
 
 
+def _reading(
+    kernel: Function | None,
+    launching: frozenset[str],
+    functions_named: Callable[[str], Sequence[Function]],
+    flows: Flows,
+    variables: frozenset[str],
+) -> _Reading:
+    key = kernel, launching
+    if key not in flows.readings:
+        flows.readings[key] = _Reading(kernel, launching, functions_named, flows, variables)
+    return flows.readings[key]
+
+
 @dataclass(slots=True)
 class _Reading:
     """Reads functions, each once; launches of any kernel count where none is given."""
@@ -135,6 +160,7 @@ class _Reading:
     variables: frozenset[str] = _NOTHING
     known: dict[int, OpenParameters] = field(default_factory=dict)
     named: dict[str, Sequence[Function]] = field(default_factory=dict)
+    needed: dict[str, tuple[_Places, _Places]] = field(default_factory=dict)
 
     def _named(self, name: str) -> Sequence[Function]:
         """Returns the definitions of a name, asked for once."""
@@ -143,11 +169,48 @@ class _Reading:
         return self.named[name]
 
     def of(self, function: Function) -> OpenParameters:
-        """Returns the parameters of one function; none of one that is being read."""
+        """Returns the parameters of one function, which those that it calls to launch tell."""
         if id(function) not in self.known:
-            self.known[id(function)] = OpenParameters()
-            self.known[id(function)] = self._read(function)
-        return self.known[id(function)]
+            callers: dict[str, list[Function]] = {}
+            level = self._unknown_below(function, callers)
+            self.known |= dict.fromkeys(map(id, level), OpenParameters())
+            while level:
+                found = [(f, self._read(f)) for f in level]
+                changed = {f.name: None for f, told in found if told != self.known[id(f)]}
+                self.known |= {id(f): told for f, told in found}
+                for name in changed:
+                    self.needed.pop(name, None)
+                level = list(dict.fromkeys(f for n in changed for f in callers.get(n, ())))
+        return self.known.setdefault(id(function), OpenParameters())
+
+    def _unknown_below(
+        self, function: Function, callers: dict[str, list[Function]]
+    ) -> list[Function]:
+        """Returns a function and what it comes to call to launch, callees first, if not known.
+
+        Args:
+            function: that is read.
+            callers: by the names of what they call, which is added to.
+        """
+        found: dict[Function, None] = {}
+        worklist = [function]
+        while worklist:
+            function = worklist.pop()
+            tree = function.parse().tree
+            if function in found or id(function) in self.known or tree is None:
+                continue
+            found[function] = None
+            for name in dict.fromkeys(map(self._follows, self._body_of(function, tree).launches)):
+                if name not in callers:
+                    worklist += self._named(name)
+                callers.setdefault(name, []).append(function)
+        return [*reversed(found)]
+
+    def _follows(self, call: _Call) -> str:
+        """Returns the name of a function that is called to launch; empty for a launch."""
+        name = ir.called_name(call.name) if isinstance(call, ir.FuncCall) else ""
+        is_launch = not name or spelled_launch(name, call.args, self._named(name)) is not None
+        return "" if is_launch else name
 
     def _read(self, function: Function) -> OpenParameters:
         tree = function.parse().tree
@@ -184,13 +247,7 @@ class _Reading:
         self, function: Function, tree: ir.FuncDef
     ) -> tuple[Dependences, set[str], set[str]]:
         """Returns what a body does, and the words that shapes and arguments of launches rest on."""
-        key = function, self.launching & function.words
-        flow = self.flows.bodies.get(key)
-        if flow is None:
-            flow = Dependences(self.launching, self.functions_named, self.flows.words)
-            self.flows.bodies[key] = flow
-            flow.read(tree.body, ())
-            flow.note_types(parameters_of(tree), {p.name for p in function.template})
+        flow = self._body_of(function, tree)
         shape: set[str] = set()
         arguments: set[str] = set()
         for call in flow.launches:
@@ -198,6 +255,16 @@ class _Reading:
             shape |= of_shape
             arguments |= of_arguments
         return flow, shape, arguments
+
+    def _body_of(self, function: Function, tree: ir.FuncDef) -> Dependences:
+        key = function, self.launching & function.words
+        flow = self.flows.bodies.get(key)
+        if flow is None:
+            flow = Dependences(self.launching, self.functions_named, self.flows.words)
+            self.flows.bodies[key] = flow
+            flow.read(tree.body, ())
+            flow.note_types(parameters_of(tree), {p.name for p in function.template})
+        return flow
 
     def _words_of(self, call: _Call) -> tuple[Set[str], Set[str]]:
         """Returns the words that the shape, and the arguments, of what a call launches rest on."""
@@ -209,57 +276,60 @@ class _Reading:
         launch = spelled_launch(name, call.args, self._named(name))
         if launch is not None:
             return words.of(launch.kernel, launch.block), words.of(*call.args)
-        shape: set[str] = set()
-        arguments: set[str] = set()
-        passed = self.flows.passed
-        variables = self.variables
-        for function in self._named(name):
-            needed = self.known.get(id(function)) or self.of(function)
-            for result, names in ((shape, needed.shape), (arguments, needed.arguments)):
-                result |= names & variables
-                if parameters := names - variables:
-                    key = call, function, parameters
-                    result |= passed.get(key) or self._passed(call, function, parameters)
-        return shape, arguments
+        shape, arguments = self._needed_of(name)
+        return self._told(call, shape), self._told(call, arguments)
 
-    def _deduced(self, call: ir.Launch) -> set[str]:
+    def _needed_of(self, name: str) -> tuple[_Places, _Places]:
+        """Returns what the shapes, and the arguments, of what functions of a name launch need."""
+        if name not in self.needed:
+            shape = arguments = _Places()
+            for function in self._named(name):
+                told = self.known.get(id(function)) or self.of(function)
+                shape |= self._places(function, told.shape)
+                arguments |= self._places(function, told.arguments)
+            self.needed[name] = shape, arguments
+        return self.needed[name]
+
+    def _deduced(self, call: ir.Launch) -> Set[str]:
         """Returns the words of arguments whose types tell template arguments of the kernel."""
         name = ir.called_name(call.kernel)
         kernels = self._named(name) if self.kernel is None else (self.kernel,)
-        found: set[str] = set()
+        places = _Places()
         for kernel in kernels:
             if kernel.name == name:
-                names = frozenset(p.name for p in kernel.template)
-                found |= self._passed(call, kernel, names)
-        return found
+                places |= self._places(kernel, frozenset(p.name for p in kernel.template))
+        return self._told(call, places)
 
-    def _passed(self, call: _Call, function: Function, needed: frozenset[str]) -> frozenset[str]:
-        """Returns the words of a call that tell some parameters of the function that it calls."""
-        key = call, function, needed
-        known = self.flows.passed.get(key)
-        if known is None:
-            found = frozenset(self._read_passed(call, function, needed))
-            known = self.flows.passed[key] = self.flows.sets.setdefault(found, found)
-        return known
-
-    def _read_passed(self, call: _Call, function: Function, needed: frozenset[str]) -> set[str]:
-        """Returns the same, read from the call."""
-        tree = function.parse_head().tree
-        if not needed or tree is None:
-            return set()
-        callee, given = (call.kernel if isinstance(call, ir.Launch) else call.name), call.args
-        words = self.flows.words
-        found: set[str] = set()
-        of_template = needed & {p.name for p in function.template}
-        if of_template:
+    def _told(self, call: _Call, places: _Places) -> Set[str]:
+        """Returns the words of a call in some places."""
+        words, given = self.flows.words, call.args
+        callee = call.kernel if isinstance(call, ir.Launch) else call.name
+        found = set(places.words)
+        if places.of_callee:
             found |= words.of(callee)
-        if THIS in needed:
-            found |= words.of(callee) | {THIS}
-        params = parameters_of(tree)
-        for index, param in enumerate(params):
-            is_needed = param.name in needed or not of_template.isdisjoint(words.of(param.type))
-            is_last = index == len(params) - 1
-            if is_needed:
-                passed = given[index:] if is_last else given[index : index + 1]
-                found |= words.of(*passed) if passed else {CONSTANT}
+        for index, is_last in places.arguments:
+            passed = given[index:] if is_last else given[index : index + 1]
+            found |= words.of(*passed) if passed else {CONSTANT}
         return found
+
+    def _places(self, function: Function, needed: frozenset[str]) -> _Places:
+        """Returns which places of a call tell parameters of a function, or variables of files."""
+        key = function, needed
+        if key not in self.flows.places:
+            self.flows.places[key] = self._read_places(function, needed)
+        return self.flows.places[key]
+
+    def _read_places(self, function: Function, needed: frozenset[str]) -> _Places:
+        tree = function.parse_head().tree
+        asked = needed - self.variables
+        if not asked or tree is None:
+            return _Places(needed & self.variables)
+        of_template = asked & {p.name for p in function.template}
+        params = parameters_of(tree)
+        arguments = frozenset(
+            (index, index == len(params) - 1)
+            for index, param in enumerate(params)
+            if param.name in asked or not of_template.isdisjoint(self.flows.words.of(param.type))
+        )
+        this = asked & {THIS}
+        return _Places(needed & self.variables | this, bool(of_template | this), arguments)

@@ -49,6 +49,7 @@ class LaunchSearch:
         self._hosts: dict[tuple[int, ...], HostCode] = {}
         self._runs: dict[object, list[HostRun]] = {}
         self._flows: dict[HostCode, Flows] = {}
+        self._uncalled_launchers: dict[Function, list[Function]] = {}
 
     def units_of(self, kernel: Function) -> list[Unit]:
         """Returns the kernel's unit, and those of files that name the kernel and may launch it."""
@@ -82,8 +83,10 @@ class LaunchSearch:
 
         Empty where the unit launches the kernel, or nothing in it would.
         """
-        launchers, _ = self.host_code((self._unit,)).launchers_of(kernel.name)
-        return self._uncalled(launchers)
+        if kernel not in self._uncalled_launchers:
+            launchers, _ = self.host_code((self._unit,)).launchers_of(kernel.name)
+            self._uncalled_launchers[kernel] = self._uncalled(launchers)
+        return self._uncalled_launchers[kernel]
 
     def has_callers(self, function: Function) -> bool:
         """Returns whether code of the unit calls a function, other than templates without use."""
@@ -100,11 +103,13 @@ class LaunchSearch:
         found: dict[Function, None] = {}
         while worklist:
             function = worklist.pop()
+            if function in found:
+                continue
             is_own = function.span.path == self._unit.path or own.is_in_a_table(function.name)
             if is_own or is_instantiated(self._unit, function):
                 return []
             found[function] = None
-            worklist += (c for c in own.callers(function) if c not in found)
+            worklist += own.callers(function)
         return list(found)
 
     def is_launched_here(self, kernel: Function) -> bool:
