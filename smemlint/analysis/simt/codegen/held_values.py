@@ -58,15 +58,16 @@ class Held:
         return not self.is_lost and is_seen and dominates(self.first or self.event, load)
 
     def is_of_way(self, load: Event) -> bool:
-        """Returns whether it is on a way of the branch that the basic block of a load follows."""
+        """Returns whether some of the paths to a load come by it.
+
+        It is on a way of the branch that the basic block of the load follows, or in an operand
+        that was perhaps evaluated for the load's way to be taken.
+        """
         scope = self.event.scope
-        return (
-            not self.is_lost
-            and load.joined > 0
-            and bool(scope)
-            and scope[:-1] == load.scope
-            and scope[-1] >> 1 == load.joined >> 1
-        )
+        if self.is_lost or not scope:
+            return False
+        is_joined = load.joined > 0 and scope[:-1] == load.scope
+        return (is_joined and scope[-1] >> 1 == load.joined >> 1) or -scope[-1] in load.behind
 
     def joined_with(self, other: Event) -> Event | None:
         """Returns since when a register has what lies there, if the other way accesses it, too."""

@@ -299,6 +299,8 @@ class _Registers:
             self.out.append(replace(load, may_sink=True))
         else:
             self.out.append(replace(load, mask=others, issued=int(others.any())))
+        if -event.scope[-1] in load.behind:  # the other way may have it for sure
+            return before
         return Held(load, len(self.out) - 1, False, len(self._kept), is_near=False)
 
     def _hold(self, event: Event, before: Held | None) -> Held:

@@ -59,7 +59,7 @@ class Event:
         may_part: of a fused instruction: such branches may keep its accesses apart.
         scope: the conditional pieces of code that it stands in, outermost first.
         behind: those, and the operands that were evaluated for it to be reached: where `p && q`
-            holds, q was.
+            holds, q was; less than 0 those that perhaps were.
         granted: what had to hold for those to be evaluated: p did.
         joined: the first way of the branch that its basic block follows; 0 for none.
         begins_way: a way of a branch without another one computes it first.

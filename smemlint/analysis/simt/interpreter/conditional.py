@@ -198,13 +198,17 @@ def note_condition(
 
 
 def decided_by(ev: Evaluator, cond: ir.Node, *, holds: bool) -> tuple[int, ...]:
-    """Returns the scopes of the operands that a condition evaluated to have an outcome."""
+    """Returns the scopes of the operands that a condition evaluated to have an outcome.
+
+    Those that it evaluated perhaps are less than 0: q, where `p && q` does not hold.
+    """
     match cond:
         case ir.UnaryOp(op="!", expr=expr):
             return decided_by(ev, expr, holds=not holds)
-        case ir.BinaryOp(op="&&" | "||" as op, left=left, right=right) if (op == "&&") == holds:
-            found = (decided_by(ev, part, holds=holds) for part in (left, right))
-            return (*next(found), *ev.state.trace.ways.get(right, ()), *next(found))
+        case ir.BinaryOp(op="&&" | "||" as op, left=left, right=right):
+            sides = (decided_by(ev, part, holds=holds) for part in (left, right))
+            found = (*next(sides), *ev.state.trace.ways.get(right, ()), *next(sides))
+            return found if (op == "&&") == holds else tuple(-abs(way) for way in found)
     return ()
 
 

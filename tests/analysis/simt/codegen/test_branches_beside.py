@@ -6,7 +6,7 @@ The counts are of the LDS that the compiler makes of the body, times the warps t
 import pytest
 from conftest import accesses_of
 
-from smemlint.facts import AccessKind
+from smemlint.facts import AccessKind, Certainty
 
 KERNEL = """
 __global__ void k(float *o, int n, int a) {{
@@ -60,3 +60,23 @@ def test_what_a_condition_loaded_last_is_in_a_register_where_it_holds(body, load
     """The second operand was evaluated for it: nvcc 13.5.37, sm_90."""
     found = accesses_of(KERNEL.format(body=body))
     assert sum(a.instructions for a in found if a.kind is AccessKind.LOAD) == 4 * loads
+
+
+@pytest.mark.parametrize(
+    ("condition", "ways", "last"),
+    [
+        ("s[2 * t] > 0 && s[2 * t + 8] > 0", "{} else x = s[2 * t + 8] * 3;", [None]),
+        (
+            "s[2 * t] > 0 || s[2 * t + 8] > 0",
+            "x = s[2 * t + 8]; else x = s[2 * t + 8] + n;",
+            [None, 0],
+        ),
+        ("t < 64 && s[2 * t + 8] > 0", "{} else x = s[2 * t + 8] * 3;", [None]),
+    ],
+)
+def test_those_load_on_the_other_way_that_did_not_for_the_condition(condition, ways, last):
+    """Data says which; LLVM hoists some of such loads in front of the condition: nvcc 13.5.37."""
+    found = accesses_of(KERNEL.format(body=f"if ({condition}) {ways}"))
+    loads = [a for a in found if a.kind is AccessKind.LOAD]
+    of_ways = [a for a in loads if a.span.column > len("  if (" + condition)]
+    assert [None if a.certainty is Certainty.UNKNOWN else a.instructions for a in of_ways] == last
