@@ -33,6 +33,8 @@ from smemlint.lazy_dataclasses import dataclass
 _BOUND = 8
 """Iterations up to which LLVM fully unrolls a loop of which it knows no more than that bound."""
 _WIDE = 64
+_EXTREMES = ("(min ", "(max ")
+"""Begins the atoms of ends of which LLVM may take the most: `k < min(K, 16)`."""
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 
 
@@ -105,5 +107,6 @@ def chunk_of(ev: Evaluator, parts: LoopParts) -> Chunk | None:
         return None
     terms, last = scev_of(begin).terms, scev_of(end)
     if terms != last.terms:
-        return Chunk(op, begin, end, is_alone=False) if last.is_divergent else None
+        is_unsure = last.is_divergent or any(k.startswith(_EXTREMES) for k, _ in last.terms)
+        return Chunk(op, begin, end, is_alone=False) if is_unsure else None
     return Chunk(op, begin, end) if terms else None

@@ -138,7 +138,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     chunk = chunk_of(ev, parts) if foreseen != 0 else None
     trial = execute_iterations(ev, Iterations(parts, None, {}, tried, foreseen))
     trips, together = trial.count, trial.together
-    layout = chunk.layout(foreseen or trips, node.pragma) if chunk is not None else Layout.WHOLE
+    layout = chunk.layout(foreseen or trips, node.pragma) if chunk and trips else Layout.WHOLE
     was_cut_short = trips == tried and not trial.is_general
     is_unrolled = trial.is_constant and foreseen is not None and foreseen <= together
     is_parted = was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:])

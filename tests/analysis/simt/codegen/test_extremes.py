@@ -10,10 +10,10 @@ from smemlint.facts import AccessKind, Certainty
 
 def _store_of(body: str, array: str) -> tuple[int, int, Certainty]:
     found = accesses_of(
-        f"__global__ void k(const float *a, float *o) {{ __shared__ {array};"
+        f"__global__ void k(const float *a, float *o, int n) {{ __shared__ {array};"
         f" int t = threadIdx.x; {body}"
         " __syncthreads(); o[t] = s[t * 3]; }\n"
-        "void f(const float *a, float *o) { k<<<1, 32>>>(a, o); }\n"
+        "void f(const float *a, float *o) { k<<<1, 32>>>(a, o, 16); }\n"
     )
     (store,) = (a for a in found if a.kind is AccessKind.STORE)
     return store.width_bytes, store.instructions, store.certainty
@@ -39,6 +39,11 @@ def test_llvm_sees_the_bits_that_both_have_and_ptxas_none(index: str, width: int
     [
         ("b = t * 4, e = min(b + 4, 512); b < e; b++", "b", Certainty.SAMPLED),  # STS.64
         ("i = 0, e = min(4, 512 - 4 * t); i < e; i++", "4 * t + i", Certainty.SAMPLED),  # STS.64
+        (
+            "i = 0; i < min(n, 16); i++",
+            "16 * t + i",
+            Certainty.SAMPLED,
+        ),  # STS.128 by #pragma unroll
         ("i = 0, e = t < 64 ? 4 : 2; i < e; i++", "4 * t + i", Certainty.SAMPLED),  # STS
         ("b = t * 4, e = b + min(4, 8); b < e; b++", "b", Certainty.ASSUMED),  # STS.128
     ],
@@ -46,3 +51,10 @@ def test_llvm_sees_the_bits_that_both_have_and_ptxas_none(index: str, width: int
 def test_a_loop_to_the_least_of_two_is_open(head: str, place: str, certainty: Certainty) -> None:
     found = _store_of(f"for (int {head}) s[{place}] = a[{place} * 3];", "float s[512]")
     assert found[2] is certainty
+
+
+def test_a_loop_that_no_thread_is_known_to_run() -> None:
+    found = _store_of(
+        "for (int i = 5; i < min(t & 3, 4); i++) s[4 * t + i] = a[i]; s[t] = 1;", "float s[9]"
+    )
+    assert found[0] == 4
