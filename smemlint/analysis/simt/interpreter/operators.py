@@ -180,7 +180,8 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     if node.op in ("&&", "||"):
         return _evaluate_logical(ev, node)
     evaluate = ev.evaluate
-    if node.op in COMPARISONS and any(ev.policy.functions(ev, f"operator{node.op}")):
+    compares = node.op in COMPARISONS and (_is_element(node.left) or _is_element(node.right))
+    if compares and any(ev.policy.functions(ev, f"operator{node.op}")):
         evaluate = partial(_reference_or_value, ev)
     left = evaluate(node.left)
     if node.op in ("<<", ">>") and isinstance(left, Unknown) and is_of_stream(ev, node):
@@ -203,9 +204,13 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     return apply_binary(ev, node.op, left, right, node)
 
 
+def _is_element(node: ir.Node) -> bool:
+    return isinstance(node, ir.ArrayRef) or (isinstance(node, ir.UnaryOp) and node.op == "*")
+
+
 def _reference_or_value(ev: Evaluator, node: ir.Node) -> Value:
     """Returns the value of an operand; a reference to an element that is a shared class object."""
-    if not isinstance(node, ir.ArrayRef) and not (isinstance(node, ir.UnaryOp) and node.op == "*"):
+    if not _is_element(node):
         return ev.evaluate(node)
     place = ev.lvalue(node)
     if isinstance(place, Unknown):
