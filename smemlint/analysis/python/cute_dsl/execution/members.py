@@ -13,7 +13,10 @@ from smemlint.analysis.python.cute_dsl.execution.functions.tensors import (
     item_of,
     pointer_of,
 )
-from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
+from smemlint.analysis.python.cute_dsl.execution.recording.elements import (
+    access_element,
+    elements_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import Storage, StorageField, field_of
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -254,6 +257,8 @@ def _loaded(run: Execution, tensor: cute.Tensor | UnknownTensor, key: Value) -> 
 
 def subscript(run: Execution, owner: Value, key: Value, node: ast.AST) -> Value:
     """Returns `owner[key]`; an element of a tensor in shared memory is loaded."""
+    if isinstance(owner, Cute):
+        owner = Cute(elements_of(owner.payload))
     match owner:
         case Cute(payload=cute.Tensor() | UnknownTensor() as tensor):
             run.reach(node, tensor)

@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from smemlint.analysis.python.cute_dsl.execution.functions.tensors import item_of
 from smemlint.analysis.python.cute_dsl.execution.host_classes import tell_bases
 from smemlint.analysis.python.cute_dsl.execution.left_out import holds_shared_memory
-from smemlint.analysis.python.cute_dsl.execution.recording.elements import access_element
+from smemlint.analysis.python.cute_dsl.execution.recording.elements import (
+    access_element,
+    elements_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import Opaque, UnknownTensor, payload_of
 from smemlint.analysis.python.cute_dsl.memory import annotations_of, struct_of
@@ -146,11 +149,11 @@ class Statements:
         return True
 
     def _is_tensor(self, interpreter: Interpreter, target: ast.Subscript, scopes: Scopes) -> bool:
-        owner = payload_of(interpreter.evaluate(target.value, scopes))
+        owner = elements_of(payload_of(interpreter.evaluate(target.value, scopes)))
         return isinstance(owner, cute.Tensor | UnknownTensor)
 
     def _store(self, interpreter: Interpreter, target: ast.Subscript, scopes: Scopes) -> None:
-        tensor = payload_of(interpreter.evaluate(target.value, scopes))
+        tensor = elements_of(payload_of(interpreter.evaluate(target.value, scopes)))
         key = interpreter.evaluate(target.slice, scopes)
         if not isinstance(tensor, cute.Tensor | UnknownTensor):
             return

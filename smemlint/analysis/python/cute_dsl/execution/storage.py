@@ -13,7 +13,7 @@ from smemlint.analysis.python.cute_dsl.execution.call import (
     reason_of,
 )
 from smemlint.analysis.python.cute_dsl.execution.functions.tensors import tensor_at
-from smemlint.analysis.python.cute_dsl.execution.state import Execution
+from smemlint.analysis.python.cute_dsl.execution.state import Execution, Kernel
 from smemlint.analysis.python.cute_dsl.execution.values import (
     Cute,
     Origin,
@@ -37,6 +37,7 @@ from smemlint.reasons import ReasonCode
 
 _BYTE = DType("Uint8", 8)
 _LARGEST_ALIGNMENT = 1024
+_PARTITIONS = "SmemPartition"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,25 +65,30 @@ class StorageField:
     size: int | None
 
 
-def is_allocator(value: Value) -> bool:
-    """Returns whether a value is a `SmemAllocator`."""
-    return isinstance(value, Allocator)
+def _kernel_of(call: Call) -> Kernel:
+    """Returns the kernel in which an allocator allocates.
+
+    What lies in the reserved partition is moved to the front, whenever it is allocated.
+    """
+    kernel = call.run.kernel
+    if not isinstance(call.owner, Allocator) or kernel is None:
+        raise cute.CuteError(reason_of(call.owner, "an allocation outside of a kernel"))
+    if "partition" in call.given.named or _PARTITIONS in call.run.texts.text_of(kernel.node).text:
+        kernel.next_byte = None
+    return kernel
 
 
 @method("allocate")
 def allocate(call: Call) -> Value:
     """Evaluates `allocator.allocate(bytes, type or struct, byte_alignment)`."""
-    if not is_allocator(call.owner) or call.run.kernel is None:
-        raise cute.CuteError(reason_of(call.owner, "an allocation outside of a kernel"))
+    kernel = _kernel_of(call)
     what, alignment = call.value(0, "size_or_type"), _alignment(call.value(1, "byte_alignment", 1))
-    if call.has(2, "partition"):
-        call.run.kernel.next_byte = None  # what lies in the reserved one is moved to the front
     if isinstance(what, StructType):
         alignment = max(alignment, what.alignment or 1)
-        if what.alignment is None and call.run.kernel.next_byte:
-            call.run.kernel.next_byte = None
+        if what.alignment is None and kernel.next_byte:
+            kernel.next_byte = None
         _, at = call.run.allocate("", _BYTE, what.size, alignment, call.node)
-        call.run.kernel.arrays.pop()  # its fields are the arrays
+        kernel.arrays.pop()  # its fields are the arrays
         return Cute(Storage(what, at, alignment, call.node))
     dtype = what if isinstance(what, DType) else _BYTE
     size = dtype.bits // 8 if isinstance(what, DType) else what if isinstance(what, int) else None
@@ -104,12 +110,11 @@ def numbers_to_bits(run: Execution, at: AffineInt) -> cute.Integer:
 
 @method("allocate_array")
 def allocate_array(call: Call) -> Value:
-    """Evaluates `allocator.allocate_array(dtype, count)`."""
-    if not is_allocator(call.owner) or call.run.kernel is None:
-        raise cute.CuteError("an allocation outside of a kernel")
+    """Evaluates `allocator.allocate_array(dtype, count, byte_alignment=)`."""
+    _kernel_of(call)
     dtype, count = call.dtype(0, "element_type"), call.value(1, "num_elems", 1)
     size = count * dtype.bits // 8 if isinstance(count, int) else None
-    return Cute(_allocated(call, dtype, size, max(dtype.bits // 8, 1)))
+    return Cute(_allocated(call, dtype, size, _alignment(call.value(2, "byte_alignment", 1))))
 
 
 @function("alloc_smem")
@@ -140,8 +145,7 @@ def get_dyn_smem(call: Call) -> Value:
 @method("allocate_tensor")
 def allocate_tensor(call: Call) -> Value:
     """Evaluates `allocator.allocate_tensor(dtype, layout, byte_alignment, swizzle)`."""
-    if not is_allocator(call.owner) or call.run.kernel is None:
-        raise cute.CuteError("an allocation outside of a kernel")
+    kernel = _kernel_of(call)
     try:
         dtype = call.dtype(0, "element_type")
         value = call.value(1, "layout")
@@ -149,7 +153,7 @@ def allocate_tensor(call: Call) -> Value:
         layout = call.layout(1, "layout") if is_shape else needed_layout(value)
         swizzle = _swizzle(call, 3)
     except cute.CuteError as error:
-        call.run.kernel.next_byte = None
+        kernel.next_byte = None
         return Cute(UnknownTensor(cute.Space.SHARED, f"`allocate_tensor`: {error}"))
     alignment = _alignment(call.value(2, "byte_alignment", 1))
     extent = layout.plain.cosize  # of a layout that is compiled for a number that nobody gives

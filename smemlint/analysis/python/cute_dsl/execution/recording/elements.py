@@ -12,6 +12,7 @@ from smemlint.analysis.python.cute_dsl.execution.recording.events import (
     has_swizzle,
 )
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
+from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
 from smemlint.analysis.python.cute_dsl.execution.values import (
     AnyTensor,
     Pointer,
@@ -116,14 +117,20 @@ def issue_assembly(
     emit(run, tensor, KINDS[op], width, offset, node, instruction=instruction, is_assembly=True)
 
 
+def elements_of(payload: object) -> object:
+    """Returns what is subscribed as a tensor: elements one behind the other where it points.
+
+    A pointer's own accesses leave its swizzle out.
+    """
+    pointer = payload.pointer if isinstance(payload, StorageField) else payload
+    if not isinstance(pointer, Pointer):
+        return payload
+    bits, row = pointer.origin.dtype.bits, cute.Layout(1, 1)
+    return cute.Tensor(pointer.space, bits, row, pointer.base, None, pointer.origin)
+
+
 def _element_at(pointer: Pointer) -> tuple[cute.Tensor, AffineInt | UnknownNumber]:
     """Returns the element that a pointer points to, and its offset in bytes."""
-    tensor = cute.Tensor(
-        pointer.space,
-        pointer.origin.dtype.bits,
-        cute.Layout(1),
-        pointer.base,
-        pointer.swizzle,
-        pointer.origin,
-    )
+    tensor = elements_of(pointer)
+    assert isinstance(tensor, cute.Tensor)
     return tensor, byte_offset(cute.lanes_of(tensor.address_of(0)), tensor)
