@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
 from smemlint.analysis.simt.domain.ctypes import IntType
-from smemlint.analysis.simt.domain.environment import Variable, content_of
+from smemlint.analysis.simt.domain.environment import Mask, Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """What a cell holds at the head of a block of iterations: its name in sums, and for whom."""
+
+    atom: str
+    number: AffineInt
+    threads: Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,12 +58,14 @@ def _jumps_anywhere(node: ir.Node) -> bool:
 
 
 def is_geometric(step: ir.Node | None) -> bool:
-    """Returns whether the counter doubles or halves: no division gives the trip count."""
+    """Returns whether the counter halves, say, or is loaded: no division gives the trip count."""
     if not isinstance(step, ir.Assignment):
         return False
     if step.op in ("<<=", ">>=", "*=", "/="):
         return True
     value = step.rvalue if step.op == "=" else None
+    if isinstance(value, ir.ArrayRef | ir.StructRef):
+        return True
     return isinstance(value, ir.BinaryOp) and value.op in ("<<", ">>", "*", "/")
 
 
@@ -70,14 +85,18 @@ def step_of(node: ir.Node, step: ir.Node | None) -> ir.Expression | None:
 
 def is_countable(ev: Evaluator, parts: LoopParts) -> bool:
     """Returns whether the compiler could compute in front of a loop how often it runs."""
+    return not is_uncountable(parts) and not _may_wrap(ev, parts)
+
+
+def is_uncountable(parts: LoopParts) -> bool:
+    """Returns whether no sum of constants brings a loop to its end."""
     cond = parts.cond
     match advance := step_of(parts.node, parts.step):
         case ir.Assignment(lvalue=ir.ID(name=name)) | ir.UnaryOp(expr=ir.ID(name=name)):
             if cond is not None and not _names(cond, name):
-                return True
-            is_even = cond is None or _is_even(cond, name)
-            return is_even and not is_geometric(advance) and not _may_wrap(ev, advance, name)
-    return True
+                return False
+            return is_geometric(advance) or (cond is not None and not _is_even(cond, name))
+    return False
 
 
 def _names(part: ir.Node, name: str) -> bool:
@@ -108,17 +127,17 @@ def _is_even(part: ir.Node, counter: str) -> bool:
     return not _names(part, counter)
 
 
-def _may_wrap(ev: Evaluator, step: ir.Node, name: str) -> bool:
+def _may_wrap(ev: Evaluator, parts: LoopParts) -> bool:
     """Returns whether an unsigned counter may step over its end: no division gives the trip count.
 
     Of `for (unsigned i = t; i < 640; i += 128)` each iteration stays one of a loop.
     """
-    match step, ev.state.lookup(name):
-        case (
-            ir.Assignment(op="+=" | "-=", rvalue=ir.Constant(value=by)),
-            Variable(type=IntType(signed=False)),
-        ):
-            return by != "1"
+    match step_of(parts.node, parts.step):
+        case ir.Assignment("+=" | "-=", ir.ID(name=name), ir.Constant(value=by)) if by != "1":
+            counter = ev.state.lookup(name)
+            is_tested = parts.cond is None or _names(parts.cond, name)
+            ctype = counter.type if isinstance(counter, Variable) else None
+            return is_tested and isinstance(ctype, IntType) and not ctype.signed
     return False
 
 
@@ -167,3 +186,23 @@ def begins_at_constant(ev: Evaluator, node: ir.Node, step: ir.Node | None = None
             value = content_of(ev.state.lookup(name))
             return isinstance(value, AffineInt) and not scev_of(value).terms
     return isinstance(begin, ir.Constant)
+
+
+def atoms_of(cells: Iterable[Iterable[Head]]) -> frozenset[str]:
+    """Returns the names that sums have for what cells hold."""
+    return frozenset(head.atom for heads in cells for head in heads)
+
+
+def are_leaps(heads: Sequence[Head]) -> bool:
+    """Returns whether blocks of iterations are known to add different numbers to a cell."""
+    return any(map(_is_leap, heads, heads[1:], heads[2:]))
+
+
+def _is_leap(first: Head, second: Head, third: Head) -> bool:
+    numbers = [head.number for head in (first, second, third)]
+    tables = [{"": number.base, **{s.key: by for s, by in number.terms}} for number in numbers]
+    for symbol in dict.fromkeys(key for table in tables for key in table):
+        a, b, c = (np.asarray(table.get(symbol, 0)) for table in tables)
+        if (third.threads & ((b - a) != (c - b))).any():
+            return True
+    return False

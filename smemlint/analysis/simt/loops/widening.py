@@ -35,7 +35,12 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
 from smemlint.analysis.simt.interpreter.jumps import assume, join_at_target
-from smemlint.analysis.simt.loops.heads import LoopParts, is_countable, tests_indices
+from smemlint.analysis.simt.loops.heads import (
+    LoopParts,
+    is_countable,
+    is_uncountable,
+    tests_indices,
+)
 from smemlint.analysis.simt.state import Forms
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -212,7 +217,7 @@ def _execute_general(
         is_rolled = tests_indices(parts.node) or not is_countable(ev, parts)
         pragma = "unroll 1" if is_rolled else parts.node.pragma
         mark_open_fusions(items, trip, cost, pragma, state.trace.scope)
-        if not moves_pointers:
+        if not moves_pointers and not is_uncountable(parts):
             atoms = {symbol.key for symbol, _ in trip.terms}
             mark_induction_pointers(items, atoms, pragma, is_left=is_left_by_llvm(1, cost))
             is_second = isinstance(parts.node, ir.DoWhile)
