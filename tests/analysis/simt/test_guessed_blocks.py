@@ -6,6 +6,8 @@ import pytest
 from conftest import accesses_of
 from figures import facts_in
 
+from smemlint.facts import Certainty
+
 KERNEL = """
 __global__ void sums(float *g) {{
   if (blockDim.x <= {least}) return;
@@ -212,3 +214,17 @@ __global__ void __launch_bounds__({most}) k(float4 *g) {{
 }}"""
     (access,) = accesses_of(text)
     assert access.certainty.value == certainty
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [("1 + (w & 1)", Certainty.SAMPLED), ("2 - (w & 1)", Certainty.ASSUMED)],
+)
+def test_a_block_may_be_one_warp(factor, expected):
+    """Of odd warps only, or of even ones, two lanes meet in a bank."""
+    (load,) = accesses_of(
+        "__global__ void k(float *o) { __shared__ float s[64]; int t = threadIdx.x, w = t / 32;"
+        f" o[t] = s[t % 32 * ({factor})]; }}"
+        "void f(float *o, int n) { k<<<1, 32 * n>>>(o); }"
+    )
+    assert (load.certainty, load.wavefronts.mean) == (expected, 1.5)

@@ -57,13 +57,16 @@ def _inside_its_arrays(facts: KernelFacts) -> KernelFacts:
     """Returns a guess at a block, with samples where no such block may run the code.
 
     Where a warp leaves an array, a condition keeps some of its lanes inside; where it is not known
-    how many elements an array has, they may be as few as the lanes that meet in no bank.
+    how many elements an array has, they may be as few as the lanes that meet in no bank. What only
+    warps behind the first conflict in, a block of one warp does not do.
     """
     if facts.instance.origin:
         return facts
     accesses = (
         as_sample(a, _DIFFERS)
-        if _reaches_outside(a, warps=1) or (_is_of_any_size(a) and _conflicts(a))
+        if _reaches_outside(a, warps=1)
+        or (_is_of_any_size(a) and _conflicts(a))
+        or _conflicts_behind_first_warp(a)
         else a
         for a in facts.accesses
     )
@@ -73,6 +76,10 @@ def _inside_its_arrays(facts: KernelFacts) -> KernelFacts:
 def _is_of_any_size(access: Access) -> bool:
     array = access.array
     return array is not None and array.bytes is None and not array.is_dynamic
+
+
+def _conflicts_behind_first_warp(access: Access) -> bool:
+    return min((p.warp for p in access.patterns if p.ways > 1), default=0) > 0
 
 
 def are_alike(a: KernelFacts, b: KernelFacts) -> bool:
