@@ -217,6 +217,7 @@ class LoopPlan:
         may_part: a block may have fewer iterations than `unroll_factor`.
         is_counted: it runs as often as a variable says.
         is_from_constant: it begins to count at a constant.
+        are_few: LLVM leaves it as one of few iterations, to ptxas.
         surely_runs: it does so at least once.
         is_staggered: threads of one warp left it in different iterations.
         is_first_apart: the first iteration stands in front of a test of all others.
@@ -232,6 +233,7 @@ class LoopPlan:
     may_part: bool = False
     is_counted: bool = False
     is_from_constant: bool = False
+    are_few: bool = False
     surely_runs: bool = False
     is_first_apart: bool = False
     tried: int | None = None

@@ -65,17 +65,21 @@ from k = 0 on it is one of both: open.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, pairwise
 from types import MappingProxyType
 
-from smemlint.analysis.simt.codegen.slots import SLOT, position_of, run_and_position
+import numpy as np
+
+from smemlint.analysis.simt.codegen.slots import SLOT, position_of
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, stays_a_loop, unrolled
+from smemlint.analysis.simt.domain.environment import WARP, Mask
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, is_combined, power_of_two
-from smemlint.analysis.simt.domain.trace import Event, Fence, holds_loops
+from smemlint.analysis.simt.domain.trace import Event, Fence, Trace, holds_loops
 from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.frontend import ir
 
 _FEW = 4
 _MANY = 64
@@ -169,14 +173,80 @@ def mark_run_time_pointers(
             _mark_run(run, power_of_two(_pointed_at(places)), is_open)
 
 
-def mark_left_over(items: Sequence[Event | Fence], atoms: Set[str]) -> None:
+def part_left_over(
+    trace: Trace,
+    starts: list[int],
+    masks: Sequence[Mask],
+    atoms: Mapping[str, AffineInt],
+    together: int,
+) -> list[Event | Fence]:
+    """Parts accesses of warps that run whole blocks of iterations from those of others.
+
+    Behind the blocks of a loop from a constant, which is unrolled at run time, iterations are left,
+    whose addresses are computed anew: see `mark_left_over`.
+
+    Args:
+        trace: that ends with the iterations.
+        starts: where each begins in it; changed.
+        masks: the threads that run each.
+        atoms: the names that sums have for what the loop advances, and what they stand for.
+        together: iterations of a block.
+
+    Returns:
+        What whole blocks issue.
+    """
+    begins, items, nobody = starts.copy(), trace.items[starts[0] :], np.zeros_like(masks[0])
+    del trace.items[begins[0] :]
+    blocks: list[Event | Fence] = []
+    known: dict[object, tuple[int, bool]] = {}
+    for k, end in enumerate([*begins[1:], begins[0] + len(items)]):
+        last = k - k % together + together - 1
+        filled = masks[last] if last < len(masks) else nobody
+        filled = filled.reshape(-1, WARP).any(axis=1).repeat(WARP)
+        starts[k] = len(trace.items)
+        left: list[Event] = []
+        for item in items[begins[k] - begins[0] : end - begins[0]]:
+            trace.items.append(item)
+            if isinstance(item, Event) and not (item.mask & filled).any():
+                left.append(item)
+                continue
+            blocks.append(item)
+            if isinstance(item, Event) and (item.mask & ~filled).any() and is_moved(item, atoms):
+                left.append(replace(item, mask=item.mask & ~filled))
+                trace.items.append(left[-1])
+                item.mask = item.mask & filled
+        mark_left_over(left, atoms, known, is_behind=True)
+    return blocks
+
+
+def mark_left_over(
+    items: Sequence[Event | Fence],
+    atoms: Mapping[str, AffineInt],
+    known: dict[object, tuple[int, bool]] | None = None,
+    *,
+    is_behind: bool = False,
+) -> None:
     """Marks accesses in iterations that are left over of a loop that is unrolled at run time.
+
+    Behind the blocks of a loop from a constant `s[64 * j + 2 * l]` and the word behind it are two
+    LDS, `s[j][2 * l]` and the word behind it one LDS.64, whatever they are in the blocks; in front
+    of the blocks of a loop from a variable both are two LDS (40 own kernels, nvcc 13.5.37, sm_90).
 
     Args:
         items: of these iterations.
-        atoms: the names that sums have for what the loop advances.
+        atoms: the names that sums have for what the loop advances, and what they stand for.
+        known: what the first of them showed of the pointers.
+        is_behind: they stand behind the blocks.
     """
-    _mark_pointers(items, atoms, {})
+    if is_behind:
+        items = [item for item in items if isinstance(item, Event) and not _is_of_row(item)]
+    around = atoms if is_behind else {}
+    _mark_pointers(items, atoms.keys(), {} if known is None else known, around=around)
+
+
+def _is_of_row(event: Event) -> bool:
+    """Returns whether an access has indexes of its own for rows and columns."""
+    return isinstance(event.node, ir.ArrayRef) and isinstance(event.node.name, ir.ArrayRef)
 
 
 def _mark_pointers(
@@ -216,6 +286,12 @@ def _left_open(
     return min(alignment, of_last), is_open or of_last < min(alignment, max(SLOT.values()))
 
 
+def is_moved(event: Event, atoms: Container[str]) -> bool:
+    """Returns whether a loop that has sums of these names advances the place of an access."""
+    offset = event.offset
+    return isinstance(offset, AffineInt) and any(name in atoms for name, _ in scev_of(offset).terms)
+
+
 def _is_moved_alone(event: Event, atoms: Set[str]) -> bool:
     """Returns whether the place of an access, one for all threads, is what the loop advances."""
     if not isinstance(event.offset, AffineInt):
@@ -229,16 +305,27 @@ def _runs(
     atoms: Set[str],
     around: Mapping[str, AffineInt] = MappingProxyType({}),
 ) -> dict[tuple[object, ...], dict[int, list[Event]]]:
-    """Returns accesses by kind, object, width and sum, and by their place in it."""
-    runs: dict[tuple[object, ...], dict[int, list[Event]]] = {}
+    """Returns accesses by kind, object, width and sum, and by their place in it.
+
+    A pointer is one for all threads: those that leave the loop before others have it, too. Places
+    are those of a thread that all accesses of a sum have, or of each's own if there is none.
+    """
+    alike: dict[tuple[object, ...], list[tuple[Event, AffineInt]]] = {}
     for item in items:
         if not isinstance(item, Event) or not isinstance(item.offset, AffineInt):
             continue
-        moved = any(atom in atoms for atom, _ in scev_of(item.offset).terms)
-        if moved and not _is_moved_alone(item, atoms):
-            run, place = run_and_position(item, item.offset)
-            place -= _place_of_heads(scev_of(item.offset), around, int(item.mask.argmax()))
-            runs.setdefault((item.kind, *run), {}).setdefault(place, []).append(item)
+        if is_moved(item, atoms) and not _is_moved_alone(item, atoms):
+            run = item.kind, id(item.object), item.width, scev_of(item.offset)
+            alike.setdefault(run, []).append((item, item.offset))
+    runs: dict[tuple[object, ...], dict[int, list[Event]]] = {}
+    for key, events in alike.items():
+        common = np.logical_and.reduce([event.mask for event, _ in events])
+        for event, offset in events:
+            mask = common if common.any() else event.mask
+            thread = int(mask.argmax())
+            place = position_of(offset, thread)
+            place -= _place_of_heads(scev_of(offset), around, thread)
+            runs.setdefault((*key, mask.tobytes()), {}).setdefault(place, []).append(event)
     return runs
 
 

@@ -182,15 +182,17 @@ def begins_at_constant(ev: Evaluator, node: ir.Node, step: ir.Node | None = None
     first = init.decls[0] if isinstance(init, ir.DeclList) else init
     begin = getattr(first, "init", None) or getattr(first, "rvalue", None)
     match step:
-        case ir.Assignment(lvalue=ir.ID(name=name)) if init is None:
+        case ir.Assignment(lvalue=ir.ID(name=name)) | ir.UnaryOp(expr=ir.ID(name=name)) if (
+            init is None
+        ):
             value = content_of(ev.state.lookup(name))
             return isinstance(value, AffineInt) and not scev_of(value).terms
     return isinstance(begin, ir.Constant)
 
 
-def atoms_of(cells: Iterable[Iterable[Head]]) -> frozenset[str]:
-    """Returns the names that sums have for what cells hold."""
-    return frozenset(head.atom for heads in cells for head in heads)
+def atoms_of(cells: Iterable[Iterable[Head]]) -> dict[str, AffineInt]:
+    """Returns the names that sums have for what cells hold, and the numbers."""
+    return {head.atom: head.number for heads in cells for head in heads}
 
 
 def are_leaps(heads: Sequence[Head]) -> bool:

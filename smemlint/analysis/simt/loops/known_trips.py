@@ -12,7 +12,7 @@ import numpy as np
 
 from smemlint.analysis.simt.budget import Share
 from smemlint.analysis.simt.builtins.intrinsics import BLOCK_BARRIERS
-from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
+from smemlint.analysis.simt.codegen.induction import mark_induction_pointers, part_left_over
 from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.staggered import mark_thinned
 from smemlint.analysis.simt.codegen.unroll import (
@@ -66,7 +66,7 @@ class Trips:
         is_general: another one stands for all that were left.
         is_constant: the compiler knows how many there are.
         cost: of those that were run.
-        atoms: names that sums have for what it advances.
+        atoms: names that sums have for what it advances, and what they stand for.
     """
 
     count: int
@@ -74,7 +74,7 @@ class Trips:
     is_general: bool
     is_constant: bool
     cost: int
-    atoms: frozenset[str] = frozenset()
+    atoms: dict[str, AffineInt] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +110,7 @@ class _Run:
         asked: which these are.
         left: threads whose condition ended the loop.
         starts: where each iteration begins in the trace.
+        masks: the threads that run it.
         is_constant: no thread's condition ended it before that of all.
         heads: what the cells that it changes hold at the head of each block.
     """
@@ -117,6 +118,7 @@ class _Run:
     asked: Iterations
     left: Mask
     starts: list[int] = field(default_factory=list)
+    masks: list[Mask] = field(default_factory=list)
     is_constant: bool = True
     heads: dict[tuple[int, int], list[Head]] = field(default_factory=lambda: defaultdict(list))
 
@@ -183,12 +185,19 @@ def _mark_pointers(ev: Evaluator, run: _Run, together: int, cost: int) -> None:
     is_left = together == 1 and is_left_by_llvm(count, cost)
     if is_close(together, trips, cost * trips // count):
         is_left = None
-    is_left = True if is_counted and not is_countable(ev, parts) else is_left
-    leaps = atoms_of(heads for heads in run.heads.values() if are_leaps(heads))
-    items = ev.state.trace.items[run.starts[0] :]
+    if is_counted and not is_countable(ev, parts):
+        is_left = True
+    if plan is not None and plan.are_few:
+        is_left = True
+    atoms = atoms_of(run.heads.values())
+    if is_counted and plan is not None and plan.is_from_constant:
+        items = part_left_over(ev.state.trace, run.starts, run.masks, atoms, together)
+    else:
+        items = ev.state.trace.items[run.starts[0] :]
+    leaps = atoms_of(heads for heads in run.heads.values() if are_leaps(heads)).keys()
     mark_induction_pointers(
         [item for item in items if leaps.isdisjoint(_atoms_in(item))] if leaps else items,
-        atoms_of(run.heads.values()),
+        atoms.keys(),
         node.pragma,
         1 if is_open else together,
         known,
@@ -231,6 +240,7 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
         if together is not None and not loop.copy:
             _mark_loop_carried(ev, run, together, done)
         starts.append(len(state.trace.items))
+        run.masks.append(state.mask)
         tested = numbers_tested(ev, parts.cond)
         execute_iteration(ev, loop.counter, parts, loop)
         if not loop.is_left_openly and not _has_returned_openly(state.frame.returns[returned:]):

@@ -25,7 +25,7 @@ from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import LoopPlan
 from smemlint.analysis.simt.interpreter.names import find_binding
-from smemlint.analysis.simt.loops.chunks import Layout, chunk_of
+from smemlint.analysis.simt.loops.chunks import Layout, chunk_of, is_of_few
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
 from smemlint.analysis.simt.loops.heads import (
@@ -133,20 +133,23 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     mask, returned, left = state.mask, len(frame.returns), len(frame.pending.jumps)
     size, events, costs = len(state.trace.items), state.trace.events, state.costs()
     state.memory.begin()
-    is_from_constant = begins_at_constant(ev, node, parts.step)
+    step = parts.step if parts.first else step_of(node, parts.step)
+    is_from_constant = begins_at_constant(ev, node, step)
     chunk = chunk_of(ev, parts) if foreseen != 0 else None
+    are_few = is_of_few(ev, parts) if foreseen != 0 else False
     trial = execute_iterations(ev, Iterations(parts, None, {}, tried, foreseen))
     trips, together = trial.count, trial.together
     layout = chunk.layout(foreseen or trips, node.pragma) if chunk and trips else Layout.WHOLE
     was_cut_short = trips == tried and not trial.is_general
     is_unrolled = trial.is_constant and foreseen is not None and foreseen <= together
     is_parted = was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:])
-    if is_parted or layout is Layout.APART:
+    if is_parted or are_few or layout is Layout.APART:
         together = 1  # nothing fuses from one iteration to the next
     plan = state.loop_plans[node] = LoopPlan(
         together,
         is_counted=not trial.is_constant,
         is_from_constant=is_from_constant,
+        are_few=are_few,
         surely_runs=parts.first or (trips > 0 and _hangs_on_counters(ev, parts)),
         constant=foreseen if trial.is_constant else None,
         is_first_apart=layout is Layout.FIRST,
@@ -240,7 +243,7 @@ def _mark_staggered(
 ) -> None:
     """Marks accesses of which threads of a warp leave the loop in different iterations."""
     is_staggered, plan.is_staggered = plan.is_staggered, False
-    factor = plan.unroll_factor
+    factor = RUN_TIME if plan.are_few else plan.unroll_factor
     if not is_staggered or (factor < RUN_TIME if parts.node.pragma else factor != RUN_TIME):
         return
     if not ev.state.node_facts.told(may_be_left, parts.body) and _steps_by_constants(ev, parts):
@@ -296,12 +299,13 @@ def _execute_left_over(
     numbers = ((obj, at, number_of(obj.cells.get(at))) for obj, at, _ in carried.values())
     forms = [(obj, at, scev_of(number)) for obj, at, number in numbers if number is not None]
     if not rests.size:
+        is_behind = begins_at_constant(ev, parts.node, step_of(parts.node, parts.step))
         run = execute_iterations(ev, Iterations(parts, 1, carried))
-        mark_left_over(state.trace.items[begin:], run.atoms)
+        mark_left_over(state.trace.items[begin:], run.atoms, is_behind=is_behind)
         return
     left = np.zeros(threads.shape, rests.dtype)
     left[threads] = rests
-    atoms: set[str] = set()
+    atoms: dict[str, AffineInt] = {}
     done = 0
     for count in sorted(set(rests.tolist()) - {0}):
         if done:

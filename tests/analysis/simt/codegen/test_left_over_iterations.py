@@ -1,6 +1,7 @@
 """Iterations left over of a loop that is unrolled by four at run time.
 
 SASS of nvcc 13.0.88, -O3, sm_90, of these kernels: the bytes of each load and how many there are.
+Loops from constants: nvcc 13.5.37.
 """
 
 from __future__ import annotations
@@ -109,3 +110,29 @@ def test_stores_of_two_members_are_as_loads(trips, stores, body):
     found = [a for a in accesses_of(text % loop) if a.kind is AccessKind.STORE][1:]
     issued = [(a.width_bytes, a.instructions) for a in found if a.instructions]
     assert issued == [stores]
+
+
+@pytest.mark.parametrize(
+    ("head", "of_rows", "of_sums"),
+    [
+        ("int j = 0; j <= w * 2; ++j", 16, 24),
+        ("int j = 0; j < w; ++j", 6, 12),  # all are left over
+        ("int j = 1; j < w; ++j", 3, 6),
+        ("int j = 1; j <= w * 2; ++j", 20, 24),  # two LDS in each block
+        ("int j = 3; j > w; --j", 6, 12),
+        ("int j = 3; j > (w & 3); --j", 12, 12),  # left to ptxas, as are all up to 20 times
+        ("int j = 1; j <= (w & 3); ++j", 12, 12),
+        ("int j = 1; j <= (w & 15); ++j", 12, 12),
+        ("int j = 1; j <= (w & 31); ++j", 6, 12),
+        ("\n#pragma unroll 4\nint j = 1; j < w + 4; ++j", 30, 36),
+    ],
+)
+def test_warps_leave_a_loop_from_a_constant_after_different_iterations(head, of_rows, of_sums):
+    pragma, _, head = head.rpartition("\n")
+    for place, instructions in (("r[j][l * 2", of_rows), ("s[64 * j + l * 2", of_sums)):
+        loop = f"{pragma}\nfor ({head}) a += {place}] - {place} + 1];"
+        given = KERNEL.replace("s[4096];", "s[4096], r[64][64]; r[n][threadIdx.x & 63] = n;")
+        found = accesses_of(given % f"int l = t % 32, w = t / 32; float a = 0; {loop} g[t] = a;")
+        made = [a for a in found if a.kind is AccessKind.LOAD and a.wavefronts is not None]
+        assert sum(a.instructions for a in made) == instructions
+        assert sum(a.instructions * a.wavefronts.mean for a in made) == 2 * instructions
