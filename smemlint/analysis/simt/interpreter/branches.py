@@ -17,13 +17,14 @@ from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.comparisons import is_seen
-from smemlint.analysis.simt.domain.environment import Mask, is_any, kept
+from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import truth_bounds
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conditional import (
+    beside,
     decided_by,
     goes_on,
     is_unswitched,
@@ -92,6 +93,7 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
                 _execute_one_way(ev, node, taken)
             else:
                 _execute_way(ev, node, value, taken)
+                _set_beside(ev, untaken)
             if not is_any(state.mask):
                 note_untaken(ev, value, None)
             return
@@ -101,7 +103,9 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
             _execute_by_lane(ev, node, taken, rest)
         else:
             state.trace.one_ways += 1
-            _execute_one_way(ev, node, node.iftrue if is_any(taken) else node.iffalse)
+            way, untaken = (node.iftrue, node.iffalse)[:: 1 if is_any(taken) else -1]
+            _execute_one_way(ev, node, way)
+            _set_beside(ev, untaken)
         return
     assert isinstance(value, Unknown) or value.terms
     unknown = (
@@ -120,6 +124,19 @@ def _execute_branch(ev: Evaluator, node: ir.If) -> None:
         unknown,
         node,
     )
+
+
+def _set_beside(ev: Evaluator, untaken: ir.Node | None) -> None:
+    """Sets what a way assigns that no thread takes to what the compiler knows of it."""
+    match untaken:
+        case ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=other) | ir.Compound(
+            (ir.Assignment(op="=", lvalue=ir.ID(name=name), rvalue=other),)
+        ):
+            variable = ev.state.lookup(name)
+            if isinstance(variable, Variable) and variable.object.space is Space.LOCAL:
+                value = variable.object.cells.get(0)
+                if value is not None:
+                    ev.state.memory.set_cell(variable.object, 0, beside(ev, value, other))
 
 
 def _execute_by_lane(ev: Evaluator, node: ir.If, taken: Mask, rest: Mask) -> None:

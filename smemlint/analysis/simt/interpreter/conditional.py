@@ -49,7 +49,7 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
             behind = decided_by(ev, node.cond, holds=bool(condition.constant))
             value = evaluate_under(ev, mask, way, behind)
             assert value is not None
-            return _beside(ev, value, node.iffalse if condition.constant else node.iftrue)
+            return beside(ev, value, node.iffalse if condition.constant else node.iftrue)
         where = np.asarray(condition.base) != 0
         sunk = settled(ev, node)
         sink_loads(ev.state.trace, sunk, node.iftrue, mask & where)
@@ -81,7 +81,7 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     return join(ev, left, right, condition, node)
 
 
-def _beside(ev: Evaluator, value: Value, untaken: ir.Node) -> Value:
+def beside(ev: Evaluator, value: Value, untaken: ir.Node) -> Value:
     """Returns a number that all threads of this block pick, which the compiler does not know.
 
     `c = t < 64 ? 4 : 2` ends no loop after four iterations for it (nvcc 13.5.37).

@@ -58,3 +58,24 @@ def test_a_loop_that_no_thread_is_known_to_run() -> None:
         "for (int i = 5; i < min(t & 3, 4); i++) s[4 * t + i] = a[i]; s[t] = 1;", "float s[9]"
     )
     assert found[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("clamped", "width", "certainty"),
+    [
+        ("int b = t * 4; if (b > 501) b = 501;", 4, Certainty.ASSUMED),  # STS
+        ("int b = t * 4; if (t > 100) { b = 3; }", 4, Certainty.ASSUMED),  # STS
+        ("int b = t; if (b > 50) b = 50; b *= 4;", 16, Certainty.ASSUMED),  # STS.128
+    ],
+)
+def test_what_no_thread_assigns_the_compiler_sees(
+    clamped: str, width: int, certainty: Certainty
+) -> None:
+    body = f"{clamped} for (int i = 0; i < 4; i++) s[b + i] = a[i * 3 + t];"
+    assert _store_of(body, "float s[1024]") == (width, 16 // width, certainty)
+
+
+@pytest.mark.parametrize("clamp", ["t > 100", "blockDim.x > 100"])
+def test_a_loop_to_what_no_thread_assigns_is_open(clamp: str) -> None:
+    body = f"int e = 4; if ({clamp}) e = 3; for (int i = 0; i < e; i++) s[t * 4 + i] = a[i * 3];"
+    assert _store_of(body, "float s[1024]")[2] is Certainty.SAMPLED  # STS
