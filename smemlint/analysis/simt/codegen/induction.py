@@ -180,10 +180,7 @@ def part_left_over(
     atoms: Mapping[str, AffineInt],
     together: int,
 ) -> list[Event | Fence]:
-    """Parts accesses of warps that run whole blocks of iterations from those of others.
-
-    Behind the blocks of a loop from a constant, which is unrolled at run time, iterations are left,
-    whose addresses are computed anew: see `mark_left_over`.
+    """Returns accesses of warps that run whole blocks of iterations, parted from those of others.
 
     Args:
         trace: that ends with the iterations.
@@ -191,9 +188,6 @@ def part_left_over(
         masks: the threads that run each.
         atoms: the names that sums have for what the loop advances, and what they stand for.
         together: iterations of a block.
-
-    Returns:
-        What whole blocks issue.
     """
     begins, items, nobody = starts.copy(), trace.items[starts[0] :], np.zeros_like(masks[0])
     del trace.items[begins[0] :]
@@ -240,8 +234,8 @@ def mark_left_over(
     """
     if is_behind:
         items = [item for item in items if isinstance(item, Event) and not _is_of_row(item)]
-    around = atoms if is_behind else {}
-    _mark_pointers(items, atoms.keys(), {} if known is None else known, around=around)
+    known = {} if known is None else known
+    _mark_pointers(items, atoms.keys(), known, around=atoms if is_behind else {})
 
 
 def _is_of_row(event: Event) -> bool:
@@ -307,10 +301,9 @@ def _runs(
 ) -> dict[tuple[object, ...], dict[int, list[Event]]]:
     """Returns accesses by kind, object, width and sum, and by their place in it.
 
-    A pointer is one for all threads: those that leave the loop before others have it, too. Places
-    are those of a thread that all accesses of a sum have, or of each's own if there is none.
+    A pointer is one for all threads, those that leave the loop before others, too.
     """
-    alike: dict[tuple[object, ...], list[tuple[Event, AffineInt]]] = {}
+    alike: dict[tuple[object, int, int, Scev], list[tuple[Event, AffineInt]]] = {}
     for item in items:
         if not isinstance(item, Event) or not isinstance(item.offset, AffineInt):
             continue
@@ -323,8 +316,7 @@ def _runs(
         for event, offset in events:
             mask = common if common.any() else event.mask
             thread = int(mask.argmax())
-            place = position_of(offset, thread)
-            place -= _place_of_heads(scev_of(offset), around, thread)
+            place = position_of(offset, thread) - _place_of_heads(key[-1], around, thread)
             runs.setdefault((*key, mask.tobytes()), {}).setdefault(place, []).append(event)
     return runs
 

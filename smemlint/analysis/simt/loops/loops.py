@@ -133,17 +133,16 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     mask, returned, left = state.mask, len(frame.returns), len(frame.pending.jumps)
     size, events, costs = len(state.trace.items), state.trace.events, state.costs()
     state.memory.begin()
-    step = parts.step if parts.first else step_of(node, parts.step)
-    is_from_constant = begins_at_constant(ev, node, step)
+    is_from_constant = _begins_at_constant(ev, parts)
     chunk = chunk_of(ev, parts) if foreseen != 0 else None
-    are_few = is_of_few(ev, parts) if foreseen != 0 else False
+    are_few = foreseen != 0 and is_of_few(ev, parts)
     trial = execute_iterations(ev, Iterations(parts, None, {}, tried, foreseen))
-    trips, together = trial.count, trial.together
+    trips, together = trial.count, 1 if are_few else trial.together
     layout = chunk.layout(foreseen or trips, node.pragma) if chunk and trips else Layout.WHOLE
     was_cut_short = trips == tried and not trial.is_general
     is_unrolled = trial.is_constant and foreseen is not None and foreseen <= together
     is_parted = was_cut_short and is_unrolled and _barriers_part(state.trace.items[size:])
-    if is_parted or are_few or layout is Layout.APART:
+    if is_parted or layout is Layout.APART:
         together = 1  # nothing fuses from one iteration to the next
     plan = state.loop_plans[node] = LoopPlan(
         together,
@@ -162,10 +161,9 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     ends = state.memory.rollback()
     for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
-    is_open = layout is Layout.OPEN
-    if is_open or (foreseen is not None and not _is_settled(node, trial, foreseen)):
+    if layout is Layout.OPEN or (foreseen is not None and not _is_settled(node, trial, foreseen)):
         plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips, trial.cost)
-        plan.may_part = is_open or _may_be_parted(trial, together, foreseen or trips)
+        plan.may_part = layout is Layout.OPEN or _may_be_parted(trial, together, foreseen or trips)
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
@@ -175,6 +173,12 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
     plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
     _execute_planned(ev, parts, plan, carried, foreseen)
+
+
+def _begins_at_constant(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether a loop begins to count at a constant, before its first test."""
+    step = None if parts.first else step_of(parts.node, parts.step)
+    return begins_at_constant(ev, parts.node, step)
 
 
 def _may_be_parted(trial: Trips, together: int, expected: int) -> bool:
