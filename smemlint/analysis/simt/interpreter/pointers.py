@@ -211,8 +211,8 @@ def keep_pointer(ev: Evaluator, place: LValue, value: Value, node: ir.Node) -> N
 
 def kept_pointer(place: LValue) -> Pointer | None:
     """Returns the address that a pointer in shared memory was given last, where it is kept."""
-    kept = place.object.cells.get(0) if place.type == place.object.type else None
-    return kept if isinstance(kept, Pointer) else None
+    kept = place.object.cells.get(0)
+    return kept if isinstance(kept, Pointer) and place.type == place.object.type else None
 
 
 def note_lost_address(ev: Evaluator, value: Value, node: ir.Node) -> None:
