@@ -60,38 +60,39 @@ _ENABLED = "".join(
     for kinds in (("", "A") if n == 90 else ("", "A", "F"),)
 )
 """What a build enables that asks for the features of one architecture: `-arch=sm_90a`."""
-_CONSTANTS = f"""\
-#pragma once
-{_ENABLED}\
+_CONSTANTS = (
+    f"#pragma once\n{_ENABLED}"
+    + """\
 #include "cutlass/arch/arch.h"
 #include "cutlass/arch/barrier.h"
-namespace cutlass {{
+namespace cutlass {
 static const int NumThreadsPerWarp = 32;
 static const int NumThreadsPerWarpGroup = 128;
 static const int NumWarpsPerWarpGroup = 4;
 static const int NumThreadsPerHalfWarp = 16;
 static const int NumThreadsPerQuad = 4;
 static const int NumThreadsPerQuadPair = 8;
-template <int Row, int Column> struct MatrixShape {{
+template <int Row, int Column> struct MatrixShape {
   static int const kRow = Row, kColumn = Column, kCount = Row * Column;
-}};
-namespace gemm {{
-template <int M = 1, int N = 1, int K = 1> struct GemmShape {{
+};
+namespace gemm {
+template <int M = 1, int N = 1, int K = 1> struct GemmShape {
   static int const kM = M, kN = N, kK = K;
   static int const kMN = M * N, kMK = M * K, kKN = N * K, kMNK = M * N * K, kCount = kMNK;
-}};
-}}
-}}
-namespace cute {{ namespace TMEM {{
-struct Allocator1Sm {{
+};
+}
+}
+namespace cute { namespace TMEM {
+struct Allocator1Sm {
   static constexpr int ColumnsPerAllocationSlice = 32, Sm100TmemCapacityColumns = 512;
-  void allocate(int columns, uint32_t* where_its_address_is_kept) {{}}
-  void free(uint32_t address, int columns) {{}}
-  void release_allocation_lock() {{}}
-}};
+  void allocate(int columns, uint32_t* where_its_address_is_kept) {}
+  void free(uint32_t address, int columns) {}
+  void release_allocation_lock() {}
+};
 using Allocator2Sm = Allocator1Sm;
-}} }}
+} }
 """
+)
 _ARCHITECTURES = "#pragma once\nnamespace cutlass {{ namespace arch {{\n{}\n}} }}\n".format(
     "\n".join(
         f"struct Sm{n} {{ static int const kMinComputeCapability = {n}; }};"
