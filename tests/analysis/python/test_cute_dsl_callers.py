@@ -17,12 +17,7 @@ from smemlint.lint.check import run_rules
 from smemlint.reasons import Topic
 from smemlint.sources.source import Source
 
-COLUMNS = """
-class Columns:
-    def __init__(self, plan, *, mode="rows"):
-        CHECK
-        self.pitch = plan[1]
-
+METHODS = """
     @cute.jit
     def __call__(self, a: cute.Tensor):
         self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
@@ -35,6 +30,15 @@ class Columns:
         s = smem.allocate_tensor(cutlass.Float32, layout, 16)
         x = s[tx, 0]
 """
+COLUMNS = (
+    """
+class Columns:
+    def __init__(self, plan, *, mode="rows"):
+        CHECK
+        self.pitch = plan[1]
+"""
+    + METHODS
+)
 MAKER = """
 from kernels import Columns
 
@@ -591,23 +595,14 @@ def test_on_the_device_of_the_run_nothing_is_assumed_of_it(tmp_path):
     assert all(a.topic is not Topic.HOST for a in access.assumptions)
 
 
-DECLARED = """
+DECLARED = (
+    """
 class Rows:
     def __init__(self, pitch, is_wide=False, doubles: bool = True, odd: cutlass.Constexpr[bool] = 1):
         self.pitch = 4 * pitch if odd else 2 * pitch if doubles else pitch
-
-    @cute.jit
-    def __call__(self, a: cute.Tensor):
-        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
-
-    @cute.kernel
-    def kernel(self, a: cute.Tensor):
-        tx, _, _ = cute.arch.thread_idx()
-        smem = cutlass.utils.SmemAllocator()
-        layout = cute.make_layout((32, 32), stride=(self.pitch, 1))
-        s = smem.allocate_tensor(cutlass.Float32, layout, 16)
-        x = s[tx, 0]
 """
+    + METHODS
+)
 
 
 def test_what_is_declared_a_truth_is_guessed_as_one(tmp_path):
