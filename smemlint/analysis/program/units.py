@@ -8,7 +8,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from smemlint.analysis.program.dependencies import Dependencies
@@ -167,7 +167,9 @@ class ProgramIndex:
             from smemlint.analysis.python.interpreter.module_constants import module_constants
             from smemlint.frontend.python.jit.unit import load_python_unit
 
-            return load_python_unit(path, self.read(path) or "", self.read, module_constants)
+            is_caller = path != next(iter(self.sources))
+            text = self.read(path) or ""
+            return load_python_unit(path, text, self.read, module_constants, is_caller=is_caller)
         settings, flags = self.settings, self._build(path).flags
         options = LoadOptions(
             arch=settings.arch if "arch" in settings.given else flags.arch(settings.arch),
@@ -294,7 +296,8 @@ class ProgramIndex:
         key = words, folder, is_python
         if key not in self._near:
             names_one = self._mention_of(words)
-            files = self._by_folder[is_python].get(folder, ())
+            by_folder = self._by_folder[is_python]
+            files = chain(*by_folder.values()) if is_python else by_folder.get(folder, ())
             self._near[key] = [p for p in files if names_one(p)]
         found = list(self._near[key])
         if not is_python and all(p == near or p in declared_in for p in found):

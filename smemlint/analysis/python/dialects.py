@@ -47,7 +47,7 @@ DIALECTS = (
         True,
     ),
     Dialect("triton.analysis", ("triton.language", "import triton")),
-    Dialect("cupy.jit", ("jit.shared_memory", "import shared_memory", "shared.array")),
+    Dialect("cupy.jit", ("jit.shared_memory", "import shared_memory", "shared.array"), True),
     Dialect(
         "cupy.analysis",
         (

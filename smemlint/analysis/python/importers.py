@@ -30,6 +30,16 @@ class Importers:
         found = [s for s in self._by_word.get(module_of(path), ()) if s.path != path]
         return sorted(found, key=lambda s: -len(posixpath.commonprefix((s.path, path))))
 
+    def through_packages(self, path: str) -> dict[str, list[Source]]:
+        """Returns the files that may import a file, or a package that does, by what they import."""
+        found: dict[str, list[Source]] = {}
+        worklist = [path]
+        for module in worklist:
+            if module not in found:
+                found[module] = [s for s in self.of(module) if s.path != path]
+                worklist += (s.path for s in found[module] if s.path.endswith("/__init__.py"))
+        return found
+
     @cached_property
     def _by_word(self) -> dict[str, list[Source]]:
         found: dict[str, list[Source]] = {}

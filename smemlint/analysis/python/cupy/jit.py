@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.analysis.python.importers import Importers, module_of
 from smemlint.config.settings import Settings
 from smemlint.facts import Facts, NotAnalysed
 from smemlint.reasons import Reason, ReasonCode
@@ -18,18 +19,24 @@ if TYPE_CHECKING:
     from smemlint.frontend.python.jit.unit import PythonUnit
 
 
-def analyze(source: Source, settings: Settings) -> tuple[Facts, Dependencies]:
-    """Returns the facts of the file's kernels; only the file itself is searched for launches."""
+def analyze(source: Source, settings: Settings, importers: Importers) -> tuple[Facts, Dependencies]:
+    """Returns the facts of the file's kernels, launched in it or in files that import them."""
     from smemlint.analysis.simt.analyze import Project
     from smemlint.frontend.python.jit.unit import PythonUnit
 
-    project = Project([source], settings)
-    facts = project.facts()
+    searched = importers.through_packages(source.path)
+    callers = {s.path: s for importing in searched.values() for s in importing}
+    project = Project([source, *callers.values()], settings)
+    facts = project.facts_of(source.path)
     unit = project.index.unit(source.path)
     if not isinstance(unit, PythonUnit):
         return facts, Dependencies()
     notes = Facts(not_analysed=tuple(_unreached(unit, facts)))
-    return Facts.joined([facts, notes]), Dependencies(dict.fromkeys(unit.imported.dependencies))
+    reads = dict.fromkeys((*unit.imported.dependencies, *callers))
+    found = Dependencies(reads)
+    for path, importing in searched.items():
+        found.searches[(module_of(path),)] = tuple(s.path for s in importing)
+    return Facts.joined([facts, notes]), found
 
 
 def _unreached(unit: PythonUnit, facts: Facts) -> Iterator[NotAnalysed]:

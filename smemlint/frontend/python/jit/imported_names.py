@@ -38,12 +38,18 @@ class _Module:
 class ImportedNames:
     """The names that a module imports from other files.
 
+    Args:
+        read: returns the text of a file; None where there is none.
+        constants: returns the constants of a file.
+        launches: kernels of other files are launched, else called by those of the module.
+
     Attributes:
         dependencies: paths that were read, or do not exist.
         functions: definitions of other files that the module or they may call.
     """
 
-    def __init__(self, read: Read, constants: Constants) -> None:
+    def __init__(self, read: Read, constants: Constants, *, launches: bool = False) -> None:
+        self._launches = launches
         self._read = read
         self._constants = constants
         self._files: dict[str, _Module | None] = {}
@@ -109,6 +115,6 @@ class ImportedNames:
             if found is not definitions.host:
                 found.unique = f"{found.unique}@{path}"
                 found.imports = imports
-                found.is_device = found.dialect is not None
+                found.is_device |= found.dialect is not None and not self._launches
                 self.functions.append(found)
         return _Module(text, constants, definitions)

@@ -33,7 +33,12 @@ from smemlint.sources.source import Source
 
 
 def load_python_unit(
-    path: str, text: str, read: Read = lambda _: None, constants: Constants = lambda _: {}
+    path: str,
+    text: str,
+    read: Read = lambda _: None,
+    constants: Constants = lambda _: {},
+    *,
+    is_caller: bool = False,
 ) -> PythonUnit:
     """Reads a Python module; what could not be read is in the unit's `notices`.
 
@@ -42,9 +47,11 @@ def load_python_unit(
         text: its text.
         read: returns the text of a file that it imports from, None where there is none.
         constants: returns the constants of such a file.
+        is_caller: it may launch the kernels of files that it imports from.
     """
     try:
-        return PythonUnit(PythonText.of(Source(path, text)), read, constants)
+        source = PythonText.of(Source(path, text))
+        return PythonUnit(source, read, constants, is_caller=is_caller)
     except NotPython as failed:
         empty = PythonText(path, "", ast.Module([], []))
         return PythonUnit(empty, read, constants, (Dropped(failed.span, failed.reason),))
@@ -88,10 +95,11 @@ class PythonFunction:
     @cached_property
     def words(self) -> frozenset[str]:
         """Identifiers of the body, and `<<<` if it launches."""
-        words = set()
+        words: set[str] = set()
         for node in self.definition.own_nodes():
             if isinstance(node, ast.Name):
-                words.add(node.id)
+                found = self.definition.lookup(node.id)  # imported under another name
+                words.update((node.id, found.name) if found is not None else (node.id,))
             elif isinstance(node, ast.Attribute):
                 words.add(node.attr)
             elif isinstance(node, ast.Call) and _may_launch(node, self.definition):
@@ -201,14 +209,16 @@ class PythonUnit:
         read: Read,
         constants: Constants,
         notices: tuple[Dropped, ...] = (),
+        *,
+        is_caller: bool = False,
     ) -> None:
         self.source = source
         self.memory: dict[object, object] = {}
         self.notices = notices
         self.imports = Imports.of(source.tree)
         self.definitions = Definitions(source.tree, self.imports)
-        self.imported = ImportedNames(read, constants)
-        if any(d.is_kernel for d in self.definitions.all):  # else nothing here asks for them
+        self.imported = ImportedNames(read, constants, launches=is_caller)
+        if is_caller or any(d.is_kernel for d in self.definitions.all):  # else none is asked for
             self.imported.attach(source.path, self.imports, self.definitions)
         self.builder = Builder(source)
         known = (*self.definitions.all, *self.imported.functions)
