@@ -169,8 +169,8 @@ def unrolled(
     if is_constant and _is_fully_unrolled(trips, cost):
         return trips
     if not is_constant:
-        most = RUN_TIME if is_countable else 1
-        return next((f for f in (most, most // 2) if f * each <= _PARTIAL), 1)
+        factors = (RUN_TIME, RUN_TIME // 2) if is_countable else ()
+        return next((f for f in factors if f * each <= _PARTIAL), 1)
     factor = 1
     while trips % (2 * factor) == 0 and 2 * factor * each <= _PARTIAL:
         factor *= 2

@@ -60,8 +60,9 @@ def test_operations_on_what_the_loop_carries_count(ctype, body, whole, rolled):
         assert access.width_bytes == bytes_in_one
 
 
-def test_what_cannot_be_counted_in_front_of_the_loop_stays_rolled():
-    assert unrolled(100, 1000, "", is_constant=False, is_countable=False) == 1
+@pytest.mark.parametrize("cost", [1000, 30000])
+def test_what_cannot_be_counted_in_front_of_the_loop_stays_rolled(cost):
+    assert unrolled(100, cost, "", is_constant=False, is_countable=False) == 1
 
 
 @pytest.mark.parametrize(
