@@ -364,6 +364,7 @@ def returned_value(ev: Evaluator, frame: Frame, ctype: CType, node: ir.Node) -> 
         early = Unknown.because(
             ReasonCode.UNKNOWN_CONDITION,
             "a function returns early",
+            is_data=condition.is_data,
             is_uniform=condition.is_uniform,
         )
         value = join(ev, value, other, early, of)

@@ -9,6 +9,7 @@ warp, as in `table[begins[warp] + lane]`, only rotates the banks.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import gcd
 
 import numpy as np
@@ -52,7 +53,7 @@ def lanes_of_any_data(event: Event) -> NDArray[np.int64] | None:
     base = _lanes(offset, event)
     if offset.is_one_for_a_warp:
         return base if _moves_warps(event, offset) else None
-    return base if event.width <= WORD and _is_free(event, offset) else None
+    return base if _is_free(event, offset) else None
 
 
 def _moves_warps(event: Event, offset: DataRange) -> bool:
@@ -70,11 +71,24 @@ def _moves_warps(event: Event, offset: DataRange) -> bool:
 
 
 def _is_free(event: Event, offset: DataRange) -> bool:
-    """Returns whether no two lanes of any warp can come to one bank in different words."""
+    """Returns whether no two lanes that a wavefront serves can come to one bank in other words."""
     rows, active = _lanes(offset, event).reshape(-1, WARP), event.mask.reshape(-1, WARP)
+    if event.width > WORD:
+        return all(map(partial(_keep_their_banks, offset.step, event.width), rows, active))
     return all(
         _meet_no_other_word(row[lanes], offset) for row, lanes in zip(rows, active, strict=True)
     )
+
+
+def _keep_their_banks(
+    step: int, width: int, row: NDArray[np.int64], active: NDArray[np.bool_]
+) -> bool:
+    """Returns whether lanes of 8 or 16 bytes are all apart, and those of a pass in other banks."""
+    if step % _ROW or len(set((row[active] % step).tolist())) < active.sum():
+        return False
+    size = _ROW // width
+    banks = np.where(active, row % _ROW // width, -1 - np.arange(WARP))
+    return all(len(set(some)) == size for some in banks.reshape(-1, size).tolist())
 
 
 def _is_small(obj: Object | None) -> bool:

@@ -22,6 +22,8 @@ __global__ void k(const int *g, const unsigned char *bytes, float *out) {{
   __shared__ float row[32];
   __shared__ int counts[16][128];
   __shared__ double wide[16];
+  __shared__ double sums[8][32];
+  __shared__ float4 fours[4][32];
   int t = threadIdx.x, warp = t / 32, lane = t % 32, x = g[t];
   {body};
 }}
@@ -34,6 +36,12 @@ FREE = (
     "out[t] = row[x & 7]",
     "if (lane == 5) s[x] = 1",
     "if (x > 3) counts[x][t] = 1",
+)
+WIDE = (
+    ("sums[x][lane] = 1", 2),
+    ("out[t] = sums[bytes[t] >> 5][lane]", 2),
+    ("fours[x & 3][lane] = float4{}", 4),
+    ("if (lane < 8) sums[x][lane * 2] = 1", 1),
 )
 ONE_FOR_A_WARP = (
     "s[g[warp] + lane] = 1",
@@ -50,6 +58,9 @@ OPEN = (
     "s[(x & 3) * 16 + lane] = 1",
     "out[t] = s[x * 16 + lane]",
     "out[t] = s[(x << 7) + 4 * lane]",
+    "sums[x][lane * 2 % 32] = 1",
+    "sums[0][x * 16 + lane] = 1",  # lanes 0 and 16 may come to one word
+    "if (lane < 16) sums[x][lane * 2] = 1",
     "out[t] = wide[x]",  # lanes of one word may or may not share a wavefront
     "s[__shfl_sync(~0u, x, 7, 16) + lane] = 1",
     "s[__ballot_sync(0xffff, x > 0) + lane] = 1",
@@ -71,6 +82,27 @@ def of_data(body: str) -> list[tuple[Certainty, float | None]]:
 @pytest.mark.parametrize("body", [*FREE, *ONE_FOR_A_WARP])
 def test_no_data_conflict(body: str) -> None:
     assert of_data(body) == [(Certainty.ASSUMED, 1.0)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "switch (c) { case 'F': return 0; case 'O': return 1; default: return 7; }",
+        "if (c == 'F') return 3; return 1;",
+    ],
+)
+def test_what_data_return_early_is_data(code: str) -> None:
+    text = f"__device__ int code(int c) {{ {code} }}\n" + KERNEL.format(
+        body="counts[code(x)][t] = 1"
+    )
+    (access,) = accesses_of(text)
+    assert access.certainty is Certainty.ASSUMED and access.wavefronts
+    assert access.wavefronts.mean == 1
+
+
+@pytest.mark.parametrize(("body", "wavefronts"), WIDE)
+def test_no_data_conflict_of_wide_elements(body: str, wavefronts: float) -> None:
+    assert of_data(body) == [(Certainty.ASSUMED, wavefronts)]
 
 
 @pytest.mark.parametrize("body", OPEN)
@@ -129,9 +161,9 @@ lanes = st.lists(st.integers(0, 255), min_size=32, max_size=32)
     base=st.one_of(
         lanes, st.sampled_from([4, 8, 32, 128]).map(lambda n: [n * k for k in range(32)])
     ),
-    step=st.sampled_from([1, 2, 4, 12, 32, 128, 132, 512]),
+    step=st.sampled_from([1, 2, 4, 8, 12, 16, 32, 128, 132, 512]),
     count=st.sampled_from([1, 2, 8, 31, 32, 33, 500]),
-    width=st.sampled_from([1, 2, 4]),
+    width=st.sampled_from([1, 2, 4, 8, 16]),
     active=st.integers(1, (1 << 32) - 1),
     is_one=st.booleans(),
     seed=st.integers(0, 99),
