@@ -34,7 +34,6 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.shared_functions import touches_shared
-from smemlint.analysis.simt.state import State
 from smemlint.analysis.simt.types.overloads import best_fit, parameters_of, signature_of
 from smemlint.analysis.simt.types.records import is_specialization_open
 from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, refuses, takes
@@ -195,7 +194,7 @@ def _inline(
     parsed = function.parse()
     tree = parsed.tree
     label = f"{function.name}:{node.at}"
-    if _is_too_deep(state, function.name, operands):
+    if _is_too_deep(ev, function, arguments, operands, record):
         operand_values(ev, operands)
         return state.note_unfollowed(
             node, Reason(ReasonCode.TOO_LARGE, f"`{function.name}` calls itself too deeply")
@@ -270,13 +269,27 @@ def _bindings(
     return _bound_scope(ev, function, signature_of(function).parameters, arguments, operands)[0]
 
 
-def _is_too_deep(state: State, name: str, operands: Sequence[Operand]) -> bool:
-    """Returns whether a function is under way too often to be called once more."""
-    depth = len(state.frames)
-    if not MAX_CALL_RECURSION <= depth <= MAX_CALLS:
-        return depth > MAX_CALLS
-    names = [f.name.split(":", 1)[0] for f in state.frames]
-    return names.count(name) >= (MAX_CALLS if _are_constants(operands) else MAX_CALL_RECURSION)
+def _is_too_deep(
+    ev: Evaluator,
+    function: Function,
+    arguments: tuple[str, ...],
+    operands: Sequence[Operand],
+    record: RecordType | None,
+) -> bool:
+    """Returns whether a function is under way too often to be called once more.
+
+    Calls of another instance of a template than the last end where the compiler's own do.
+    """
+    frames = ev.state.frames
+    if not MAX_CALL_RECURSION <= len(frames) <= MAX_CALLS:
+        return len(frames) > MAX_CALLS
+    same = [f for f in frames if f.name.split(":", 1)[0] == function.name]
+    if len(same) < MAX_CALL_RECURSION or _are_constants(operands):
+        return len(same) >= MAX_CALLS
+    if record is not same[-1].record:
+        return False
+    scope = template_scope(ev, function.template, arguments, function.scope)
+    return not scope or any(bound == scope for bound in same[-1].scopes)
 
 
 def _are_constants(operands: Sequence[Operand]) -> bool:
