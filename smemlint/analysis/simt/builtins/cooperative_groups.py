@@ -9,9 +9,11 @@ from smemlint.analysis.simt.builtins.intrinsics import SHUFFLES, shuffled
 from smemlint.analysis.simt.builtins.table import BuiltinCall, builtin
 from smemlint.analysis.simt.calls.operands import argument_values
 from smemlint.analysis.simt.calls.unfollowed import unfollowed_call
+from smemlint.analysis.simt.domain.bitwise_scev import operated_scev
 from smemlint.analysis.simt.domain.ctypes import FLOAT, U32, Member, RecordType
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.lanes import settled
+from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -25,6 +27,7 @@ from smemlint.analysis.simt.interpreter.lvalues import thread_coordinate
 from smemlint.analysis.simt.types.builtin_types import NAMED
 from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.frontend import ir
+from smemlint.hardware.arch import LARGEST_BLOCK
 from smemlint.reasons import Reason, ReasonCode
 
 BLOCK_GROUP = RecordType("thread_block", (), 1, 1)
@@ -70,7 +73,9 @@ def call_group_method(
     if not isinstance(ctype, RecordType) or ctype.name not in _GROUPS:
         return None
     size = ctype.size if ctype.name == "thread_block_tile" else 0
-    linear = state.geometry.linear
+    threads = state.geometry.threads
+    form = atom("rank in block", is_divergent=True, most=LARGEST_BLOCK[0] - 1)
+    rank = AffineInt(state.geometry.linear, U32, form=form)
     if size and f"__{name}_sync" in SHUFFLES:
         return _shuffle_in_tile(ev, name, size, node)
     match name:
@@ -78,13 +83,13 @@ def call_group_method(
             state.trace.fence("barrier")
             return number(0)
         case "thread_rank":
-            return AffineInt(linear % size if size else linear, U32)
+            return _operated(ev, "%", rank, size) if size else rank
         case "size" | "num_threads":
-            return AffineInt(size or state.geometry.threads, U32)
+            return number(size, U32) if size else AffineInt(threads, U32, form=atom("block size"))
         case "meta_group_rank" if size:
-            return AffineInt(linear // size, U32)
+            return _operated(ev, "/", rank, size)
         case "meta_group_size" if size:
-            return AffineInt(-(-state.geometry.threads // size), U32)
+            return AffineInt(-(-threads // size), U32, form=atom(f"tiles of {size}"))
         case "thread_index":
             return _coordinate_triple(ev, "threadIdx")
         case "group_index":
@@ -98,6 +103,15 @@ def call_group_method(
             return Unknown.because(
                 ReasonCode.DATA, f"the result of `{name}` depends on data", is_data=True
             )
+
+
+def _operated(ev: Evaluator, op: str, rank: AffineInt, size: int) -> Value:
+    """Returns a quotient or remainder of what is known at run time only."""
+    by = number(size, U32)
+    result = ev.state.domain.operate(op, rank, by)
+    if isinstance(result, AffineInt):
+        result.form = operated_scev(op, rank, by, signed=False)
+    return result
 
 
 def _shuffle_in_tile(ev: Evaluator, name: str, size: int, node: ir.FuncCall) -> Value:

@@ -69,3 +69,23 @@ def test_bit_fields_are_not_priced_as_if_each_had_a_word():
     before = "struct B { unsigned a : 5; unsigned b : 11; };"
     (access,) = accesses_of(kernel("s[t].a = 3;", shared="B s[64]", before=before))
     assert access.wavefronts is None
+
+
+@pytest.mark.parametrize(
+    ("place", "width"),
+    [
+        ("block.size() + 2 * tile.thread_rank()", 4),
+        ("block.size() * 2 + 2 * tile.thread_rank()", 8),
+        ("cg::group_size(block) * 7 + 8 * block.thread_rank()", 4),
+        ("tile.meta_group_size() + 2 * tile.thread_rank()", 4),
+        ("tile.meta_group_size() * 2 + 2 * tile.thread_rank()", 8),
+        ("warp.meta_group_rank() + 2 * warp.thread_rank()", 4),
+        ("warp.meta_group_rank() * 2 + 2 * warp.thread_rank()", 8),
+        ("warp.size() + 2 * block.thread_rank()", 8),
+    ],
+)
+def test_what_the_block_gives_is_known_at_run_time_only(place, width):
+    """nvcc 13.5.37: STS.64 where two words are aligned whatever the block is, and two STS."""
+    body = f"{GROUPS} float *p = s + {place}; p[0] = t; p[1] = t; __syncthreads(); g[t] = s[t];"
+    found = [a for a in accesses_of(kernel(body, before=HEAD)) if a.kind.value == "store"]
+    assert {a.width_bytes for a in found if a.instructions} == {width}
