@@ -19,11 +19,11 @@ from smemlint.lazy_patterns import pattern
 
 _SHARED = pattern(
     r"__shared__|\bHIP_DYNAMIC_SHARED\b|\bldmatrix|\.shared\b|__cvta_generic_to_shared"
-    r"|\bmake_smem_ptr\b|\bcutlass::(?:device_kernel|kernel_launch)\b"
+    r"|\bmake_smem_ptr\b|\bdevice_kernel<|\bcutlass::kernel_launch\b"
 )
 _SHARED_WORDS = (
     "__shared__", "HIP_DYNAMIC_SHARED", "ldmatrix", ".shared", "__cvta_generic_to_shared",
-    "make_smem_ptr", "cutlass::device_kernel", "cutlass::kernel_launch",
+    "make_smem_ptr", "device_kernel<", "cutlass::kernel_launch",
 )  # fmt: skip
 """One stands in whatever `_SHARED` finds: words are found ten times faster."""
 _GEMM_WORDS = (

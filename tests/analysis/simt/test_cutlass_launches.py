@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import facts_of
 
 from smemlint.analysis.simt.analyze import Project
 from smemlint.config.settings import Settings
@@ -213,3 +214,42 @@ def test_a_unit_that_launches_none_leaves_the_kernel_to_those_that_do(tmp_path):
     }
     assert found["asks.cu"] == ()
     assert [[a.ways for a in kernel.accesses] for kernel in found["runs.cu"]] == [[32]]
+
+
+IN_CUTLASS = (
+    OPERATOR.partition("void launch")[0]
+    + """
+#if defined(CUTLASS_ARCH_MMA_SM90_SUPPORTED) && defined(CUTLASS_ARCH_MMA_SM100_SUPPORTED)
+namespace cutlass { namespace mine {
+template <class Kernel_> struct Device {
+  using Kernel = Kernel_;
+  using Params = typename Kernel::Params;
+  static int run(Params &params, cudaStream_t stream = nullptr) {
+    dim3 const block(Kernel::MaxThreadsPerBlock, 1, 1), grid(1), cluster(1);
+    void const *kernel = (void const *)device_kernel<Kernel>;
+    void *passed[] = {&params};
+    return ClusterLauncher::launch(grid, cluster, block, 1 << 14, stream, kernel, passed);
+  }
+};
+} }
+#endif
+"""
+)
+USE = """
+template <class T> struct Bed {
+  using Device = cutlass::mine::Device<mine::Transposer<32, T>>;
+  void go(T *a, T *b) { typename Device::Params params{a, b}; Device::run(params); }
+};
+int main() { Bed<float> bed; bed.go(nullptr, nullptr); }
+"""
+
+
+def test_a_class_of_a_template_is_launched_by_a_variable():
+    """`device_kernel<Kernel>`: what launches it has no `Kernel`."""
+    (kernel,) = facts_of(IN_CUTLASS + USE).kernels
+    assert kernel.instance.block == (256, 1, 1)
+    assert [a.ways for a in kernel.accesses] == [1, 32]
+
+
+def test_a_kernel_of_a_template_that_nothing_uses_is_said():
+    assert len(facts_of(IN_CUTLASS).not_analysed) == 1

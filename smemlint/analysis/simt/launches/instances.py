@@ -105,6 +105,9 @@ class Instances:
         found = self._launches.of(function)
         launches = [n for n in found.launches if not _is_unused(n, function)]
         if not launches and is_cutlass_header(function.span.path):
+            naming = (f for f in self._unit.functions if f.is_host and function.name in f.words)
+            own = (f.span for f in naming if not is_cutlass_header(f.span.path))
+            self._unnamed[id(function)] = tuple(Line(span.path, span.line) for span in own)
             return []
         # A template that nothing instantiates is not compiled: it counts where nothing else does.
         launches = [launch for launch in launches if not launch.is_uninstantiated] or launches

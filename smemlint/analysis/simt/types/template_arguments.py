@@ -164,7 +164,7 @@ def value_argument(ev: Evaluator, spelling: str) -> Value | None:
 
 
 def closed_spelling(ev: Evaluator, name: str) -> str:
-    """Returns a function's name with numbers and built-in types for its template arguments.
+    """Returns a function's name with numbers, classes and built-in types as its arguments.
 
     `load<T, D>` is called where `T` and `D` may mean something else, if they mean anything.
     """
@@ -181,11 +181,10 @@ def _closed_argument(ev: Evaluator, spelling: str) -> str:
         constant = value.constant if isinstance(value, AffineInt) else None
         return spelling if constant is None else str(constant)
     text = type_text(ctype)
-    return (
-        text
-        if builtin_type((text,)) is ctype or isinstance(ctype, (IntType, FloatType))
-        else spelling
-    )
+    is_closed = builtin_type((text,)) is ctype or isinstance(ctype, (IntType, FloatType))
+    if isinstance(ctype, RecordType):
+        is_closed = type_argument(ev, text) is ctype
+    return text if is_closed else spelling
 
 
 @lru_cache(4096)

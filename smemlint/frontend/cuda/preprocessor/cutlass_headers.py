@@ -50,6 +50,13 @@ struct ClusterLaunchParams {
   int smem_size_in_bytes;
   cudaStream_t cuda_stream;
 };
+struct ClusterLauncher {
+  static int launch(dim3 grid, dim3 cluster, dim3 block, size_t bytes, cudaStream_t stream,
+                    void const *kernel, void **params, bool launch_with_pdl = false) {
+    cudaLaunchKernel(kernel, grid, block, params, bytes, stream);
+    return 0;
+  }
+};
 }
 """
 _ENABLED = "".join(
@@ -60,8 +67,16 @@ _ENABLED = "".join(
     for kinds in (("", "A") if n == 90 else ("", "A", "F"),)
 )
 """What a build enables that asks for the features of one architecture: `-arch=sm_90a`."""
+_SUPPORTED = "".join(
+    f"#define CUTLASS_ARCH_MMA_{feature}_SUPPORTED 1\n"
+    for feature in (
+        *("SPARSE_SM90", "MODIFIABLE_TMA_SM90", "SM90_F64_MMA"),
+        *("SM90", "SM100", "SM103", "SM110", "SM120", "SM121"),
+    )
+)
+"""What CUTLASS's `arch/config.h` defines under CUDA 13, whatever the architecture."""
 _CONSTANTS = (
-    f"#pragma once\n{_ENABLED}"
+    f"#pragma once\n{_SUPPORTED}{_ENABLED}"
     + """\
 #include "cutlass/arch/arch.h"
 #include "cutlass/arch/barrier.h"
