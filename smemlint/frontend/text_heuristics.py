@@ -42,7 +42,8 @@ _INSTANTIATES = pattern(
     r"template\b(?:(?![ \t]*+(?:<|$))|[ \t]*+<[ \t]*+>\s*+(?!(?:struct|class|union)\b))", re.M
 )
 _LIBRARY_KERNEL = pattern(
-    r"cutlass::(?<!\wcutlass::)(?:gemm|conv|epilogue)::(?:device|collective)::(\w++)\s*+<(?!<)"
+    r"cutlass::(?<!\wcutlass::)(?:gemm|conv|epilogue)::"
+    r"(device|collective)::(?!StageCount)(\w++)\s*+<(?!<)"
 )
 _SEARCHED = pattern(LAUNCH + "|#|shared|ldmatrix|cvta|swizzle|launch|global|hip|amd", re.I)
 _KERNEL_HEAD = pattern(r"__global__(?P<head>[^;{}]*)(?P<end>[;{}]|$)")
@@ -91,15 +92,15 @@ def launched_and_not_defined(text: str) -> dict[str, int]:
     return found
 
 
-def library_kernels(text: str) -> dict[str, int]:
-    """Returns which templates of CUTLASS's a text makes kernels of, with their first places.
+def library_kernels(text: str) -> list[tuple[str, int]]:
+    """Returns which templates of CUTLASS's a text makes kernels of, with their places.
 
     `cutlass::gemm::device::GemmUniversalAdapter<..>`: no file of the project spells the kernel.
+    Collectives are parts of it, and count where there is none.
     """
-    found: dict[str, int] = {}
-    for use in _LIBRARY_KERNEL.finditer(text):
-        found.setdefault(use[1], use.start())
-    return found
+    uses = list(_LIBRARY_KERNEL.finditer(text))
+    whole = [use for use in uses if use[1] == "device"]
+    return [(use[2], use.start()) for use in whole or uses]
 
 
 def instantiated_includes(text: str) -> list[str]:

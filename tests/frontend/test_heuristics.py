@@ -144,8 +144,14 @@ def test_specialized_functions_instantiate_what_they_call(specialization, found)
 
 def test_kernels_of_cutlass_are_named_by_their_templates():
     text = "using G = cutlass::gemm::device::GemmUniversalAdapter<K>; cutlass::gemm::GemmCoord c;"
-    assert text_heuristics.library_kernels(text) == {"GemmUniversalAdapter": text.index("cutlass")}
-    assert text_heuristics.library_kernels("cutlass::gemm::device::run(k<<<1, 2>>>)") == {}
+    assert text_heuristics.library_kernels(text) == [
+        ("GemmUniversalAdapter", text.index("cutlass"))
+    ]
+    assert text_heuristics.library_kernels("cutlass::gemm::device::run(k<<<1, 2>>>)") == []
+    part = "cutlass::epilogue::collective::DefaultEpilogue<T> e; "
+    count = "cutlass::gemm::collective::StageCountAutoCarveout<4> n; "
+    assert text_heuristics.library_kernels(part + count + text)[0][0] == "GemmUniversalAdapter"
+    assert text_heuristics.library_kernels(part + count) == [("DefaultEpilogue", 0)]
 
 
 def test_code_that_calls_both_run_time_libraries_is_not_for_amd_alone():

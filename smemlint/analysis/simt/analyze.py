@@ -162,9 +162,9 @@ class Project:
                     self._evaluate_unit(unit, kernels, notes)
         layouts += (use for kernel in kernels for use in kernel.layouts)
         with self.guard.protect(where):
-            followed = {(a.span.path, a.span.line) for k in kernels for a in k.accesses}
-            elsewhere = defined_elsewhere(self.index, path)
-            notes += (n for n in elsewhere if (n.span.path, n.span.line) not in followed)
+            reaching = (k.instance.span.path for k in kernels if k.accesses)
+            followed = sum(map(is_cutlass_header, reaching))
+            notes += defined_elsewhere(self.index, path, followed)
         if self._writes_layouts(path):
             from smemlint.analysis.simt.written_layouts import written_layouts
 

@@ -28,13 +28,19 @@ from smemlint.frontend.text_heuristics import (
 from smemlint.reasons import Reason, ReasonCode
 
 
-def defined_elsewhere(index: ProgramIndex, path: str) -> Iterator[NotAnalysed]:
-    """Yields a note for each kernel of another file that one launches, instantiates or builds."""
+def defined_elsewhere(index: ProgramIndex, path: str, followed: int) -> Iterator[NotAnalysed]:
+    """Yields a note for each kernel of another file that one launches, instantiates or builds.
+
+    Args:
+        index: the files of the run.
+        path: the file.
+        followed: how many kernels that it makes of CUTLASS come to shared accesses.
+    """
     text = index.read(path) or ""
     kernels = library_kernels(text)
-    if kernels and any(p.endswith("cutlass/cutlass.h") for p in index.sources):
-        kernels = {}  # the library itself is of the run
-    for name, start in kernels.items():
+    if len(kernels) <= followed or any(p.endswith("cutlass/cutlass.h") for p in index.sources):
+        kernels = []  # or the library itself is of the run
+    for name, start in dict(reversed(kernels)).items():  # the first place of each
         where = _place(path, text, start, 1)
         reason = f"what CUTLASS's `{name}` makes a kernel of is in its headers, which are not read"
         yield NotAnalysed(where, "", Reason(ReasonCode.LEFT_OUT, reason))
