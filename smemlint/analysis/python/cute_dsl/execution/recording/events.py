@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd
+
+import numpy as np
 
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -20,7 +23,7 @@ from smemlint.analysis.simt.cute.run_time import from_engine, thread_form
 from smemlint.analysis.simt.domain.copy_sources import UNKNOWN_SOURCE, source_of_event
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.environment import WARP
-from smemlint.analysis.simt.domain.scev import atom
+from smemlint.analysis.simt.domain.scev import atom, power_of_two
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.analysis.simt.domain.values import Unknown as UnknownNumber
@@ -207,7 +210,34 @@ def byte_offset(address: object, tensor: cute.Tensor) -> AffineInt | UnknownNumb
         return offset
     if has_swizzle(tensor):
         # The exclusive-or hides from the compiler which accesses are neighbours.
-        offset.form = atom(offset.identity(), is_divergent=True)
+        if _is_sum(offset, tensor):  # as ptxas sees it: LLVM looked for vectors before
+            offset.form = replace(thread_form(offset), alignment=tensor.bits // 8)
+        else:
+            offset.form = atom(offset.identity(), is_divergent=True)
     elif offset.form is None:
         offset.form = thread_form(offset)
     return offset
+
+
+def _is_sum(offset: AffineInt, tensor: cute.Tensor) -> bool:
+    """Returns whether LLVM sees that a swizzled offset is a sum of a thread's part and a constant.
+
+    It makes `(a | c) ^ y` a sum if it knows that no bit is in two of them: the thread's part `a` is
+    a multiple of a power of two above all bits that it changes, and the constant lies below, in
+    bits that are neither changed nor read. Of `s[t, i]` with rows of 32 floats under
+    `Swizzle<2,2,4>` the first four are one STS.128, the others, and all of `s[t + 1, i]`, an STS
+    each (nvidia-cutlass-dsl 4.8.1, sm_90a).
+    """
+    layout, size = tensor.layout, tensor.bits // 8
+    if not isinstance(layout, cute.ComposedLayout) or not isinstance(tensor.base, int) or not size:
+        return False
+    swizzle = layout.swizzle
+    if swizzle.shift <= 0:
+        return False
+    before = swizzle((offset.base - tensor.base // 8) // size)  # its own inverse
+    constant = int(before[0])
+    steps = [before - constant, *(c * s.multiple // size for s, c in offset.terms)]
+    unit = power_of_two(gcd(*(int(np.gcd.reduce(step, axis=None)) for step in steps)))
+    read = ((1 << swizzle.bits) - 1) << swizzle.base + swizzle.shift
+    changed = (read & -unit) >> swizzle.shift
+    return changed < unit and 0 <= constant < unit and not constant & (changed | read)
