@@ -203,3 +203,78 @@ def test_what_no_launch_gives_a_kernel_is_a_sample():
     facts, _ = analyze([Source("k.py", LAUNCHED)], Settings())
     found = [(a.span.line, str(a.certainty)) for k in facts.kernels for a in k.accesses]
     assert found == [(10, "assumed"), (12, "sampled")]
+
+
+UNPACKED = """
+import argparse
+import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def kernel(pitch: cutlass.Constexpr, parts: cutlass.Int32):
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((8, 32), stride=(1, pitch)), 16)
+    s[parts % 8, lane] = 1.0
+
+@cute.jit
+def host(pitch: cutlass.Constexpr, parts: cutlass.Int32):
+    kernel(pitch, parts).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+def run(pitch, parts, left=8, **others):
+    if parts == 0:
+        parts = min(cutlass.utils.HardwareInfo().get_device_multiprocessor_count() // 4, 16)
+    cute.compile(host, min(pitch, left), parts)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pitch", type=int, default=16)
+    parser.add_argument("--parts", type=int, default=0)
+    parser.add_argument("--left", type=int, default=argparse.SUPPRESS)
+    parser.add_argument("--more", type=int, default=1)
+    run(**vars(parser.parse_args()))
+"""
+
+
+def test_options_are_unpacked_without_what_is_suppressed():
+    """`left` has the function's default, so rows are 8 apart; the device's number moves all."""
+    facts, crashed = analyze([Source("k.py", UNPACKED)], Settings())
+    assert not crashed
+    accesses = [a for k in facts.kernels for a in k.accesses]
+    assert [(a.ways, a.certainty.is_decided) for a in accesses] == [(8, True)]
+
+
+TWO_KERNELS = """
+import cutlass
+import cutlass.cute as cute
+
+@cute.kernel
+def first():
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(32), 16)
+    s[lane] = 1.0
+
+@cute.kernel
+def second(tile_mn: cutlass.Constexpr):
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(tile_mn), 16)
+    s[lane, 0] = 1.0
+
+class Two:
+    def __init__(self, tile_mn: tuple[int, int]):
+        self.tile_mn = tile_mn
+
+    @cute.jit
+    def __call__(self):
+        first().launch(grid=[1, 1, 1], block=[32, 1, 1])
+        second(self.tile_mn).launch(grid=[1, 1, 1], block=[32, 1, 1])
+"""
+
+
+def test_shapes_are_guessed_though_one_of_two_kernels_needs_none():
+    facts, crashed = analyze([Source("k.py", TWO_KERNELS)], Settings())
+    assert not crashed
+    found = {k.instance.kernel: [a.certainty.is_decided for a in k.accesses] for k in facts.kernels}
+    assert found == {"first": [True], "second": [True]}

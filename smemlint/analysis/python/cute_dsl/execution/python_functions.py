@@ -83,8 +83,8 @@ def call_builtin(
             return first.type
         case "type", [_, _, _]:
             return class_of_members(run, interpreter, given.positional, site.node)
-        case "staticmethod", [first, *_]:
-            return first
+        case "staticmethod" | "vars", [first, *_]:
+            return first if name == "staticmethod" else _table_of(first)
         case "sorted", [list() | tuple() as items, *_] if "key" in given.named:
             return sorted_by(interpreter, items, given.named, site)
         case "isinstance", [value, kinds]:
@@ -107,6 +107,11 @@ def call_builtin(
         case "print" | "assert", _:
             return None
     return expressions.apply_callee(interpreter, callee, given, site)
+
+
+def _table_of(value: Value) -> Value:
+    """Returns the attributes of what `parse_args` gave by name."""
+    return dict(value.attributes.items()) if isinstance(value, Namespace) else UNKNOWN
 
 
 def _with_items(given: BoundArguments) -> BoundArguments:

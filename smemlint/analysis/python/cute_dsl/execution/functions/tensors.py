@@ -168,7 +168,8 @@ def recast_ptr(call: Call) -> Value:
     """Evaluates `recast_ptr(pointer, swizzle_=, dtype=)`; the default is no swizzle."""
     payload = payload_of(call.value(0, "ptr"))
     if not isinstance(payload, Pointer):
-        raise cute.CuteError(reason_of(call.value(0, "ptr"), "a pointer is not known"))
+        why = payload.reason if isinstance(payload, UnknownTensor) else "a pointer is not known"
+        raise cute.CuteError(reason_of(call.value(0, "ptr"), why))
     dtype = call.value(2, "dtype")
     swizzle = payload_of(call.value(1, "swizzle_"))
     origin = payload.origin

@@ -70,7 +70,8 @@ def _add_option(parser: Parser, call: Call) -> None:
             default = dtype_named(default) or UNKNOWN
         elif kind.name == "int" and default.isdigit():
             default = int(default)
-    parser.options[name] = default
+    if default != Symbol("argparse.SUPPRESS"):  # else there is no attribute without the option
+        parser.options[name] = default
     choices = named.get("choices")
     if isinstance(choices, list | tuple):
         parser.choices[name] = tuple(choices)

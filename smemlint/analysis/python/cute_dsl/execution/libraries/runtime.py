@@ -12,7 +12,7 @@ from smemlint.analysis.python.cute_dsl.execution.libraries.dlpack import (
     unknown_stride,
 )
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
-from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, UnknownTensor
+from smemlint.analysis.python.cute_dsl.execution.values import Cute, Number, Opaque, UnknownTensor
 from smemlint.analysis.python.interpreter.arguments import integers
 from smemlint.analysis.python.interpreter.values import DType, Value
 from smemlint.analysis.simt.cute.run_time import to_engine
@@ -65,6 +65,12 @@ def symbolic_integer(call: Call) -> Value:
     divisibility = call.given.named.get("divisibility", 1)
     is_known = isinstance(divisibility, int) and 0 < divisibility < 1 << 16
     return Number(call.run.fresh("extent", multiple=divisibility if is_known else 1))  # type: ignore[arg-type]
+
+
+@function("HardwareInfo")
+def hardware_info(call: Call) -> Value:
+    """Evaluates `cutlass.utils.HardwareInfo()`: what it tells of the device is not known."""
+    return Opaque(call.name)
 
 
 @function("make_fake_compact_tensor")

@@ -78,7 +78,8 @@ class Selection:
             is_first: the rank of tensors is chosen, too.
         """
         guess, run = self.guessed(entry, guess)
-        if not any(map(is_mostly_decided, run.facts(assumptions_of(entry, run)))):
+        facts = run.facts(assumptions_of(entry, run))
+        if not facts or not all(map(is_mostly_decided, facts)):
             # before further guesses spend the steps
             guess, run = self.with_shapes(entry, guess, run)
         if is_first and guesses.asks_for_tensors(run.state):

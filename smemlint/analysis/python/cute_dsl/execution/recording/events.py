@@ -234,7 +234,7 @@ def _is_sum(offset: AffineInt, tensor: cute.Tensor) -> bool:
     swizzle = layout.swizzle
     if swizzle.shift <= 0:
         return False
-    before = swizzle((offset.base - tensor.base // 8) // size)  # its own inverse
+    before = np.asarray(swizzle((offset.base - tensor.base // 8) // size))  # its own inverse
     constant = int(before[0])
     steps = [before - constant, *(c * s.multiple // size for s, c in offset.terms)]
     unit = power_of_two(gcd(*(int(np.gcd.reduce(step, axis=None)) for step in steps)))
