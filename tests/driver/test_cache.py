@@ -323,3 +323,21 @@ def test_only_plain_data_is_written_and_read():
                  {"a": "|O", "s": [1], "v": ""}, {}):  # fmt: skip
         with pytest.raises(CodecError):
             decode(data)
+
+
+def test_a_launch_that_another_module_gains_counts(smemlint, tmp_path):
+    """Of 16 x 16 threads a warp meets in two banks of 32 words' rows, of 8 x 32 in four."""
+    (tmp_path / "kernels.py").write_text(
+        "from numba import cuda, float32\n\n\n@cuda.jit\ndef kernel(a):\n"
+        "    s = cuda.shared.array((32, 32), float32)\n"
+        "    s[cuda.threadIdx.x, cuda.threadIdx.y] = a[0]\n"
+    )
+    run = tmp_path / "run.py"
+    run.write_text("import numpy\n")
+    age(tmp_path)
+    assert "-way" not in same_as_without(smemlint)
+    for block, ways in (("16, 16", 16), ("8, 32", 8)):
+        change(run, f"from kernels import kernel\nkernel[1, ({block})](1)\n")
+        assert f"{ways}-way" in same_as_without(smemlint)
+    run.unlink()
+    assert "-way" not in same_as_without(smemlint)

@@ -167,7 +167,7 @@ class ProgramIndex:
             from smemlint.analysis.python.interpreter.module_constants import module_constants
             from smemlint.frontend.python.jit.unit import load_python_unit
 
-            is_caller = path != next(iter(self.sources))
+            is_caller = path in self.sources and path != next(iter(self.sources))
             text = self.read(path) or ""
             return load_python_unit(path, text, self.read, module_constants, is_caller=is_caller)
         settings, flags = self.settings, self._build(path).flags
