@@ -121,7 +121,6 @@ def _strided(
             max(tensor.bits // 8, 1),
             lanes_of(tensor.address_of(thread + start)),
             tensor,
-            is_predicated=bool(remainder) and start == 0,
         )
         for start in starts
         for tensor, op in ((source, "load"), (destination, "store"))

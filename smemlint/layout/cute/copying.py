@@ -58,7 +58,6 @@ class Instruction:
         tensor: what is accessed.
         matrices: of ldmatrix and stmatrix.
         is_transposed: of ldmatrix and stmatrix.
-        is_predicated: whether lanes may be left out at run time.
         copied: of `cp.async`, what it reads; None for others.
         is_assembly: whether a load or store is inline assembly.
     """
@@ -69,7 +68,6 @@ class Instruction:
     tensor: Tensor
     matrices: int = 0
     is_transposed: bool = False
-    is_predicated: bool = False
     copied: CopiedFrom | None = None
     is_assembly: bool = False
 
@@ -77,13 +75,7 @@ class Instruction:
 Policy: TypeAlias = "CopyAtom | TiledCopy"
 
 
-def copy(
-    source: Tensor,
-    destination: Tensor,
-    policy: Policy | None = None,
-    *,
-    is_predicated: bool = False,
-) -> list[Instruction]:
+def copy(source: Tensor, destination: Tensor, policy: Policy | None = None) -> list[Instruction]:
     """Returns the instructions of `copy(policy, source, destination)`.
 
     Without a policy it vectorizes as far as the layouts allow: static layouts are assumed to be
@@ -91,7 +83,7 @@ def copy(
     """
     if policy is not None:
         atom = policy.atom if isinstance(policy, TiledCopy) else policy
-        return _copy_by_atom(atom, source, destination, is_predicated)
+        return _copy_by_atom(atom, source, destination)
     if source.layout.is_static and destination.layout.is_static:
         return _filtered(128, source, destination)
     return _aligned_to(8, source, destination)
@@ -100,15 +92,12 @@ def copy(
 def copy_if(policy: Policy, source: Tensor, destination: Tensor) -> list[Instruction]:
     """Returns the instructions of `copy_if(policy, predicate, source, destination)`.
 
-    An operation that fills with zeros executes whatever the predicate is; it does not skip
-    repeated destinations.
+    It does not skip repeated destinations.
     """
     atom = policy.atom if isinstance(policy, TiledCopy) else policy
     if atom.op.mechanism is Mechanism.AUTO_VECTORIZING:
         return _vectorized(atom.op.max_vector_bits, source, destination)
-    return _copy_by_atom(
-        atom, source, destination, not atom.op.is_zero_filling, skips_repeated=False
-    )
+    return _copy_by_atom(atom, source, destination, skips_repeated=False)
 
 
 def copy_aligned(source: Tensor, destination: Tensor) -> list[Instruction]:
@@ -116,22 +105,20 @@ def copy_aligned(source: Tensor, destination: Tensor) -> list[Instruction]:
     return _aligned_to(128, source, destination)
 
 
-def copy_elements(
-    source: Tensor, destination: Tensor, *, is_predicated: bool = False
-) -> list[Instruction]:
+def copy_elements(source: Tensor, destination: Tensor) -> list[Instruction]:
     """Returns the accesses of `dst(i) = src(i)` for every element."""
     found: list[Instruction] = []
     for i in _count(destination):
         for tensor, op in ((source, "load"), (destination, "store")):
             if tensor.is_shared:
-                found.append(_element(tensor, op, i, is_predicated))
+                found.append(_element(tensor, op, i))
     return found
 
 
-def _element(tensor: Tensor, op: str, index: int, is_predicated: bool = False) -> Instruction:
+def _element(tensor: Tensor, op: str, index: int) -> Instruction:
     address = lanes_of(tensor.address_of(index))
     width = max(tensor.bits // 8, 1)
-    return Instruction(op, width, address, tensor, is_predicated=is_predicated)
+    return Instruction(op, width, address, tensor)
 
 
 def store_elements(tensor: Tensor) -> list[Instruction]:
@@ -214,7 +201,6 @@ def _copy_by_atom(
     atom: CopyAtom,
     source: Tensor,
     destination: Tensor,
-    is_predicated: bool = False,
     *,
     skips_repeated: bool = True,
 ) -> list[Instruction]:
@@ -225,7 +211,7 @@ def _copy_by_atom(
     if source.rank != destination.rank:
         raise CuteError(f"copy of rank {source.rank} to rank {destination.rank}")
     if source.rank == 1:
-        return _call(atom, source, destination, is_predicated, skips_repeated)
+        return _call(atom, source, destination, skips_repeated)
     s, d = source.group(1, source.rank), destination.group(1, destination.rank)
     if skips_repeated and is_static(s.shape) and is_static(d.shape):
         repeated = nullspace(d.mode(1).layout)
@@ -234,7 +220,7 @@ def _copy_by_atom(
         instruction
         for i in _count(d.mode(1))
         for instruction in _call(
-            atom, s.slice(UNDERSCORE, i), d.slice(UNDERSCORE, i), is_predicated, skips_repeated
+            atom, s.slice(UNDERSCORE, i), d.slice(UNDERSCORE, i), skips_repeated
         )
     ]
 
@@ -251,21 +237,19 @@ def _representatives(tensor: Tensor, repeated: Layout) -> Tensor:
 
 
 def _call(
-    atom: CopyAtom, source: Tensor, destination: Tensor, is_predicated: bool, skips_repeated: bool
+    atom: CopyAtom, source: Tensor, destination: Tensor, skips_repeated: bool
 ) -> list[Instruction]:
     """Executes the operation, or peels off a mode until it fits."""
     if source.size == atom.source.mode(1).size or destination.size == atom.destination.mode(1).size:
-        return _execute(atom.op, source, destination, is_predicated)
+        return _execute(atom.op, source, destination)
     if isinstance(source.shape, tuple) and isinstance(destination.shape, tuple):
         return _copy_by_atom(
-            atom, source.mode(0), destination.mode(0), is_predicated, skips_repeated=skips_repeated
+            atom, source.mode(0), destination.mode(0), skips_repeated=skips_repeated
         )
     raise _mismatch(atom.op, "does not match the partitioning", source, destination)
 
 
-def _execute(
-    op: CopyOp, source: Tensor, destination: Tensor, is_predicated: bool
-) -> list[Instruction]:
+def _execute(op: CopyOp, source: Tensor, destination: Tensor) -> list[Instruction]:
     s = source.recast(op.source_register_bits)
     d = destination.recast(op.destination_register_bits)
     expected = (
@@ -286,7 +270,6 @@ def _execute(
                     tensor,
                     op.matrices,
                     op.is_transposed,
-                    is_predicated,
                     _copied_from(op, s),
                     op.is_assembly,
                 )

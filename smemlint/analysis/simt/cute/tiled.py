@@ -219,7 +219,7 @@ def _copy_if(call: Call) -> Value:
     payload = call.payload(0)
     if isinstance(payload, cute.TiledCopy | cute.CopyAtom):
         return _issue(call, cute.copy_if(payload, source, destination))
-    return _issue(call, cute.copy_elements(source, destination, is_predicated=True))
+    return _issue(call, cute.copy_elements(source, destination))
 
 
 @function("cooperative_copy")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution.call import (
     Call,
@@ -75,7 +74,6 @@ def copy_by(
         return None
     if isinstance(policy, cute.CuteError):
         return _undecided(call, sides, str(policy))
-    is_predicated = call.given.named.get("pred") is not None
     atom = policy.atom if isinstance(policy, cute.TiledCopy) else policy
     sides = [_divided(side, atom) for side in sides]
     if any(isinstance(s, UnknownTensor) for s in sides):
@@ -83,7 +81,7 @@ def copy_by(
     source, destination = sides
     assert isinstance(source, cute.Tensor) and isinstance(destination, cute.Tensor)
     try:
-        issued = cute.copy(source, destination, policy, is_predicated=is_predicated)
+        issued = cute.copy(source, destination, policy)
     except cute.CuteError as error:
         call.run.types.learn_from_copy(sides)
         if isinstance(error, cute.Refused):
@@ -151,7 +149,7 @@ def basic_copy(call: Call) -> Value:
 @function("basic_copy_if")
 def basic_copy_if(call: Call) -> Value:
     """Evaluates `basic_copy_if(predicate, source, destination)`: element by element."""
-    return copy_plainly(call, _sides(call, 1), partial(cute.copy_elements, is_predicated=True))
+    return copy_plainly(call, _sides(call, 1), cute.copy_elements)
 
 
 def _sides(call: Call, first: int = 0) -> list[AnyTensor]:
