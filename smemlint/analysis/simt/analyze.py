@@ -166,10 +166,12 @@ class Project:
             followed = sum(map(is_cutlass_header, reaching))
             notes += defined_elsewhere(self.index, path, followed)
         if self._writes_layouts(path):
-            from smemlint.analysis.simt.written_layouts import written_layouts
+            from smemlint.analysis.simt.launches.tensor_maps import tensor_maps
+            from smemlint.analysis.simt.written_swizzles import written_swizzles
 
             with self.guard.protect(where):
-                written = written_layouts(self.index.unit(path))
+                unit = self.index.unit(path)
+                written = (*written_swizzles(unit), *tensor_maps(unit))
                 layouts += (
                     u for u in written if posixpath.normpath(u.span.path) in self.index.sources
                 )

@@ -15,7 +15,7 @@ from smemlint.analysis.simt.cute.tensors import (
     register_tensor,
     with_use,
 )
-from smemlint.analysis.simt.cute.values import layout_of, plain_layout_of, tensor_of
+from smemlint.analysis.simt.cute.values import Origin, layout_of, plain_layout_of, tensor_of
 from smemlint.analysis.simt.domain.ctypes import CType, PointerType
 from smemlint.analysis.simt.domain.values import (
     ORIGIN,
@@ -90,9 +90,31 @@ def _coordinates(call: Call) -> Value:
 
 @function("recast")
 def _recast(call: Call) -> Value:
-    from smemlint.analysis.simt.cute.recast import recast
+    """Evaluates `recast<T>(tensor)`: wider elements lose what the swizzle does below them.
 
-    return Cute(recast(call, call.tensor(0), call.type_bits(0)))
+    A swizzle that is torn so is noted.
+
+    Raises:
+        CuteError: layouts and widths do not divide.
+    """
+    tensor, bits = call.tensor(0), call.type_bits(0)
+    changed, ctype = tensor.recast(bits), _element(call)
+    origin = tensor.origin
+    if not isinstance(origin, Origin) or ctype is None:
+        return Cute(changed)
+    layout, use = tensor.layout, origin.use
+    if isinstance(layout, cute.ComposedLayout) and use is not None and bits > tensor.bits:
+        factor = bits // tensor.bits
+        if layout.swizzle.loses_bits_when_upcast(factor):
+            torn = replace(
+                use,
+                span=call.ev.state.unit.span(call.node),
+                parameters=(("vector_bytes", bits // 8),),
+                is_bound=False,
+            )
+            call.ev.state.layouts.setdefault(f"recast {torn.span} {bits // 8}", torn)
+    pointer = replace(origin.pointer, target=ctype)
+    return Cute(replace(changed, origin=Origin(pointer, use)))
 
 
 @function("as_position_independent_swizzle_tensor")

@@ -21,8 +21,8 @@ from smemlint.analysis.simt.kernel.alternatives import (
 from smemlint.analysis.simt.kernel.array_extent import within_array
 from smemlint.analysis.simt.kernel.async_sources import copy_of
 from smemlint.analysis.simt.kernel.fusion_bounds import fusion_bounds
-from smemlint.analysis.simt.kernel.library_accesses import at_users_call, is_of_cub
 from smemlint.analysis.simt.kernel.packed_rows import columns_read
+from smemlint.analysis.simt.library_calls import at_users_call, is_of_cub
 from smemlint.facts import (
     Access,
     AccessKind,
