@@ -66,7 +66,7 @@ def _masked_above(op: str, a: AffineInt, b: AffineInt, mask: int) -> Scev | None
         return None
     whole = AffineInt(a.base - rest, a.type, a.terms, a.form)
     masked = combined(op, whole, b, max(low + 1, power_of_two(mask)), mask)
-    if not mask & low:
+    if not mask & low or form.is_joined:
         return masked
     if mask & (mask + 1) or not _has_known_parts(a, form):
         return replace(masked, ptxas_alignment=1, is_open=True)
@@ -139,20 +139,21 @@ def _shifted_out(a: AffineInt, b: AffineInt) -> Scev:
     if not low:
         return combined(">>", a, b)
     form = combined(">>", AffineInt(a.base - low, a.type, a.terms, a.form), b)
-    return replace(form, is_open=True)
+    return form if scev_of(a).is_joined else replace(form, is_open=True)
 
 
 def bits_of_sum(op: str, a: AffineInt, b: AffineInt) -> str | None:
     """Returns what tells a sum from others of which bits are taken; None of what is none.
 
-    LLVM sees through the `|` that it makes of `4 * t + 1` if only one operation takes bits of it.
+    LLVM sees through the `|` that it makes of `4 * t + 1` if only one operation takes bits of it,
+    and always through one of the source.
     """
     form = scev_of(a)
     constant = one_of(a) & form.alignment - 1
     known = b.base if isinstance(b.base, int) and not b.terms else -1
     if op in ("|", "^") and not known & constant:
         return None
-    if not constant or (op in ("&", "%") and 0 <= known <= form.alignment):
+    if not constant or form.is_joined or (op in ("&", "%") and 0 <= known <= form.alignment):
         return None
     return f"{constant} {digest(f'{a.identity()} {form.terms}'.encode())}"
 
@@ -186,7 +187,8 @@ def _clears_constants(value: AffineInt, mask: int) -> bool:
     `s[2 * t & ~1]` and `s[2 * t + 1]` are one LDS.64, so are those of `(2 * t + 1) & ~1` and
     `2 * (t & 31) & 62`, but not of `2 * t & 4094`: LLVM knows no range of threadIdx (nvcc 13.5.37).
     """
-    form, cleared = scev_of(value), ~mask & -scev_of(value).alignment
+    form = scev_of(value)
+    cleared = ~mask & -form.alignment & (1 << value.type.bits) - 1
     if _has_few_bits(value, form):
         return not _possible_bits(value) & cleared
     return not cleared and not any(factor & ~mask for _, factor in value.terms)
@@ -233,7 +235,7 @@ def _joined_scev(op: str, a: AffineInt, b: AffineInt, *, is_shared: bool) -> Sce
         form = replace(x, ptxas_alignment=1, is_open=True)
     else:
         form = x
-    return replace(form, shifted=max(form.shifted, Shifted.MASKED))
+    return replace(form, shifted=max(form.shifted, Shifted.MASKED), is_joined=True)
 
 
 def operated_scev(

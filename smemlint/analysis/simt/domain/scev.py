@@ -71,6 +71,8 @@ class Scev:
             its factor; None for others. It tells no two forms apart.
         split: what it is of a division; None of what is none. It tells no two forms apart either.
         may_wrap: with its constant it may leave its type, as far as scalar evolution sees.
+        is_joined: the source has `|` or `^` in place of its last `+`: LLVM sees each part, however
+            many operations take bits of it.
     """
 
     terms: Terms = ()
@@ -84,6 +86,7 @@ class Scev:
     most: int | None = field(default=None, compare=False)
     split: Split | None = field(default=None, compare=False)
     may_wrap: bool = field(default=False, compare=False)
+    is_joined: bool = field(default=False, compare=False)
 
 
 CONSTANT = Scev()
@@ -113,7 +116,7 @@ def factors_of(form: Scev) -> int:
 def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
     """Returns the form of `a + b` or `a - b`."""
     if not b.terms:
-        return a
+        return replace(a, is_joined=False) if a.is_joined else a
     table = dict(a.terms)
     for key, factor in b.terms:
         table[key] = table.get(key, 0) + sign * factor

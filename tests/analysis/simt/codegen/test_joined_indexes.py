@@ -82,3 +82,48 @@ def test_bits_below_a_shift_are_none_of_a_sum(type_, index, instructions, wavefr
         wavefronts,
     )
     assert load.certainty is Certainty.ASSUMED
+
+
+WRITTEN = """\
+__global__ void k(unsigned *g) {
+  __shared__ __align__(16) unsigned s[8192];
+  unsigned t = threadIdx.x, lane = t % 32, l = LOW, v = 0;
+  s[t] = t;
+  __syncthreads();
+  #pragma unroll
+  for (int j = 0; j < COUNT; ++j) { unsigned i = MADE; v += s[INDEX] * (j + 3); }
+  g[t] = v;
+}
+void run(unsigned *g) { k<<<1, 32>>>(g); }
+"""
+DIVIDED, SHIFTED = "i / 32 * 36 + i % 32", "(i >> 5) * 36 + (i & 31)"
+
+
+@pytest.mark.parametrize(
+    ("low", "made", "index", "count", "loads"),
+    [
+        ("4 * t", "l | j", DIVIDED, 4, [16]),
+        ("4 * t", "l | j", SHIFTED, 4, [16]),
+        ("2 * t", "l | j", "(i >> 4) * 24 + (i & 15)", 2, [8]),
+        ("4 * t", "l | j", "i + (i >> 5) * 4", 4, [16]),
+        ("4 * t", "l | j", "(i & 63) + 4 * (i >> 6)", 4, [16]),
+        ("4 * t", "l ^ j", DIVIDED, 4, [16]),
+        ("4 * t", "l | j", "i & 1023", 4, [16]),
+        ("t & ~3u", "l | j", SHIFTED, 4, [16]),
+        ("4 * t + 128", "l | j", SHIFTED, 4, [16]),
+        ("8 * t | 4", "l | j", SHIFTED, 4, [16]),
+        ("4 * lane", "l | j", SHIFTED, 4, [16]),
+        ("t + (t & -1u)", "l | j", DIVIDED, 2, [8]),
+        ("4 * t", "(l | j) + 32", SHIFTED, 4, [4, 4, 4, 4]),
+        ("2 * t", "l + j", DIVIDED, 2, [4, 4]),
+        ("4 * t", "l | j", "i % 64 * 4", 4, [4, 4, 4, 4]),
+    ],
+)
+def test_all_that_takes_bits_of_what_the_source_joins_sees_its_parts(
+    low: str, made: str, index: str, count: int, loads: list[int]
+) -> None:
+    """nvcc 13.5.37: as many LDS, of so many bytes."""
+    text = WRITTEN.replace("LOW", low).replace("MADE", made).replace("INDEX", index)
+    found = [a for a in accesses_of(text.replace("COUNT", str(count))) if a.kind is AccessKind.LOAD]
+    assert [a.width_bytes for a in found for _ in range(a.instructions)] == loads
+    assert {a.certainty for a in found} == {Certainty.ASSUMED}
