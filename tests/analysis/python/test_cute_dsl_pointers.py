@@ -9,6 +9,7 @@ import pytest
 from test_cute_dsl_kernels import facts_of, ways
 
 from smemlint.facts import AccessKind
+from smemlint.reasons import ReasonCode
 
 LOAD, STORE = AccessKind.LOAD, AccessKind.STORE
 KERNEL = """
@@ -106,3 +107,21 @@ def test_what_is_reserved_moves_all_else(lines, expected, tmp_path):
     What lies in the reserved partition is in front, also if it is allocated later: no figure.
     """
     assert [w for _, _, w in ways_in(tmp_path, *lines)] == [expected]
+
+
+PEERS = (
+    "s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32), stride=(32, 1)), 16)",
+    "p = cute.arch.map_dsmem_ptr(s.iterator, 1)",
+    "q = cute.make_tensor(p, s.layout)",
+    "cute.autovec_copy(s[tx, None], q[tx, None])",
+    "a = cute.arch.map_dsmem_ptr(s.iterator + 32 * tx, tx % 2).toint()",
+)
+
+
+def test_what_lies_in_another_block_has_no_banks(tmp_path):
+    """The stores to the peer are said; the loads are LDS.128 whose rows lie 32 words apart."""
+    facts = facts_of(KERNEL.replace("BODY", "\n    ".join(PEERS)), tmp_path)
+    found = [(a.kind, a.width_bytes, a.ways) for k in facts.kernels for a in k.accesses]
+    assert found == [(LOAD, 16, 8)]
+    codes = {n.reason.code for k in facts.kernels for n in k.not_analysed}
+    assert codes == {ReasonCode.NO_LANES}

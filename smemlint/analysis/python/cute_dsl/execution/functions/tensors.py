@@ -39,6 +39,7 @@ from smemlint.facts import SharedArray
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout
 from smemlint.layout.swizzle import Swizzle
+from smemlint.reasons import ReasonCode
 
 INDEX = DType("coordinate", 8)
 """Of coordinate tensors, whose addresses are coordinates and have no unit."""
@@ -214,6 +215,24 @@ def make_ptr(call: Call) -> Value:
     origin, value = Origin(dtype, call.run.global_array(dtype)), call.value(1, "value")
     base = numbers.integer(call.run, value) * 8 if isinstance(value, Number) else 0  # by thread
     return Cute(Pointer(cute.Space.GLOBAL, origin, base, alignment=known))
+
+
+@function("map_dsmem_ptr")
+def map_dsmem_ptr(call: Call) -> Value:
+    """Evaluates `map_dsmem_ptr(pointer, rank)`: memory of another block of the cluster.
+
+    What goes there has no banks that a profiler counts, and takes as long whatever banks it meets
+    in (H100, fixtures/gpu/cluster.json).
+    """
+    pointer = payload_of(call.value(0, "ptr"))
+    if not isinstance(pointer, Pointer):
+        raise cute.CuteError(reason_of(call.value(0, "ptr"), "a pointer is not known"))
+    array = pointer.origin.object
+    name = f"`{array.name}`" if array is not None and array.name else "shared memory"
+    text = f"{name} of another block is accessed, which has no lane addresses"
+    call.run.note(call.node, text, array, ReasonCode.NO_LANES)
+    elsewhere = Origin(pointer.origin.dtype, call.run.global_array(pointer.origin.dtype))
+    return Cute(Pointer(cute.Space.GLOBAL, elsewhere, alignment=pointer.alignment))
 
 
 # ---- cutting
