@@ -14,7 +14,6 @@ from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from smemlint.analysis.compiled.triton_cache import TritonLaunch
     from smemlint.config.options import Block
     from smemlint.config.settings import Settings
     from smemlint.facts import Argument, Instance, KernelFacts
@@ -117,7 +116,7 @@ class LaunchInfo:
     """Where block shapes and arguments of one file's kernels come from."""
 
     settings: Settings
-    triton: TritonLaunch | None = None
+    triton: Block | None = None
     launches: SourceLaunches = field(default_factory=dict)
 
     def launched(
@@ -165,7 +164,7 @@ class LaunchInfo:
         if bounds.required is not None:
             return _sized(bounds.required)
         if self.triton is not None:
-            return _sized(self.triton.block)
+            return _sized(self.triton)
         if bounds.written is not None:
             return _sized(*bounds.written)
         configured = self.settings.kernels.get(kernel)

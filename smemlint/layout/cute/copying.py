@@ -57,7 +57,6 @@ class Instruction:
         address: byte address in each thread; None without lane addresses.
         tensor: what is accessed.
         matrices: of ldmatrix and stmatrix.
-        is_transposed: of ldmatrix and stmatrix.
         copied: of `cp.async`, what it reads; None for others.
         is_assembly: whether a load or store is inline assembly.
     """
@@ -67,7 +66,6 @@ class Instruction:
     address: Lanes
     tensor: Tensor
     matrices: int = 0
-    is_transposed: bool = False
     copied: CopiedFrom | None = None
     is_assembly: bool = False
 
@@ -164,7 +162,6 @@ def accesses_of_side(atom: CopyAtom, tensor: Tensor, side: Side) -> list[Instruc
                 address,
                 vector,
                 op.matrices,
-                op.is_transposed,
                 copied=_copied_from(op, None),
                 is_assembly=op.is_assembly,
             )
@@ -269,7 +266,6 @@ def _execute(op: CopyOp, source: Tensor, destination: Tensor) -> list[Instructio
                     lanes_of(tensor.address_of(0)),
                     tensor,
                     op.matrices,
-                    op.is_transposed,
                     _copied_from(op, s),
                     op.is_assembly,
                 )

@@ -17,7 +17,7 @@ from smemlint.analysis.compiled.launch import (
 )
 from smemlint.analysis.compiled.ptx.kernel import KernelTask, evaluate_kernel
 from smemlint.analysis.compiled.source_places import Places
-from smemlint.analysis.compiled.triton_cache import triton_launch
+from smemlint.analysis.compiled.triton_cache import triton_block
 from smemlint.analysis.compiled.triton_operations import operation_of, triton_operations
 from smemlint.config.options import Block, read_block
 from smemlint.config.settings import Settings
@@ -53,7 +53,7 @@ def ptx_facts(
         launches: of kernels, in the sources of the run.
     """
     module = parse_module(source.text)
-    launch = LaunchInfo(settings, triton_launch(source.path, Sandbox.around(source.path)), launches)
+    launch = LaunchInfo(settings, triton_block(source.path, Sandbox.around(source.path)), launches)
     reader = _FileReader(source, module, settings.arch, launch, paths)
     if not module.functions:
         return Facts(

@@ -15,7 +15,7 @@ from smemlint.analysis.compiled.recorder import Recorder
 from smemlint.analysis.compiled.sass.targets import TARGETS, launched, target_of
 from smemlint.analysis.compiled.sass.translate import translate
 from smemlint.analysis.compiled.source_places import Places, is_library
-from smemlint.analysis.compiled.triton_cache import triton_launch
+from smemlint.analysis.compiled.triton_cache import triton_block
 from smemlint.analysis.compiled.values import Value
 from smemlint.facts import Access, Facts, Instance, KernelFacts, NotAnalysed, SharedArray, Span
 from smemlint.files.sandbox import Sandbox
@@ -85,7 +85,7 @@ def cubin_facts(
         return Facts(
             not_analysed=(_note(source.path, "", Reason(ReasonCode.UNREADABLE, str(problem))),)
         )
-    launch = LaunchInfo(settings, triton_launch(source.path, Sandbox.around(source.path)), launches)
+    launch = LaunchInfo(settings, triton_block(source.path, Sandbox.around(source.path)), launches)
     reader = _FileReader(source.path, code, target, sections, launch, paths)
     kernels: list[KernelFacts] = []
     notes: list[NotAnalysed] = []
