@@ -123,6 +123,7 @@ from smemlint.layout.cute.layouts import (
     prepend,
 )
 from smemlint.layout.cute.mma_traits import (
+    TRAIT_LAYOUTS,
     MmaOp,
     mma_op,
     selected_warpgroup_mma,
@@ -173,10 +174,10 @@ from smemlint.layout.cute.tiled_copy import (
 from smemlint.layout.cute.tiled_mma import Operand, TiledMma
 
 __all__ = [
-    "AUTO_VECTORIZING_COPY", "DEFAULT_COPY", "UNDERSCORE", "AnyLayout", "ComposedLayout",
-    "Coordinate", "CopiedFrom", "CopyAtom", "CopyOp", "CuteError", "DynamicInt", "Instruction",
-    "IntTuple", "Integer", "Layout", "Mechanism", "MmaOp", "Operand", "Order", "Output",
-    "PointerFlag", "Refused", "Side", "SmemAtom", "Space", "Tensor", "TensorMemoryShape",
+    "AUTO_VECTORIZING_COPY", "DEFAULT_COPY", "TRAIT_LAYOUTS", "UNDERSCORE", "AnyLayout",
+    "ComposedLayout", "Coordinate", "CopiedFrom", "CopyAtom", "CopyOp", "CuteError", "DynamicInt",
+    "Instruction", "IntTuple", "Integer", "Layout", "Mechanism", "MmaOp", "Operand", "Order",
+    "Output", "PointerFlag", "Refused", "Side", "SmemAtom", "Space", "Tensor", "TensorMemoryShape",
     "TiledCopy", "TiledMma", "Tiler", "Underscore", "accesses_of_side", "accumulator",
     "accumulator_load", "accumulator_store", "append", "as_position_independent",
     "auto_vectorizing_copy", "autovec_copy", "blocked_product", "ceil_div", "coalesce",

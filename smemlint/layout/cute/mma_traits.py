@@ -112,6 +112,13 @@ _VOLTA_C16 = Layout((8, 8), (1, 8))
 _VOLTA_C32 = Layout(((2, 2, 2), (2, 2, 2)), ((1, 16, 4), (8, 2, 32)))
 _VOLTA_NAME = re.compile(r"SM70_8x8x4_(?P<types>F16F16F16F16|F32F16F16F32)_(?P<major>[TN]{2})")
 
+TRAIT_LAYOUTS = {
+    "SM70_QuadPair": _QUAD_PAIR, "SM70_8x4_Row": _VOLTA_ROW, "SM70_8x4_Col": _VOLTA_COLUMN,
+    "SM70_8x8_16b": _VOLTA_C16, "SM70_8x8_32b": _VOLTA_C32, "SM80_8x4": _quads(1, 8, 1, 0),
+    "SM80_8x8_Row": _C_8X8, "SM80_8x16_Row": _quads(4, 32, 1, 8), "SM80_16x8_Row": _C_16X8,
+}  # fmt: skip
+"""What CuTe's traits of MMAs are written with, and so are a user's: `CLayout = SM80_16x8_Row`."""
+
 # ---- wgmma
 
 _GMMA_NAME = re.compile(

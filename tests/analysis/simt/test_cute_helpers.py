@@ -592,3 +592,40 @@ def test_names_up_to_cutlass_3_1(names: dict[str, str]):
     for name, spelled in names.items():
         text = text.replace(name, spelled)
     assert figures(text) == [("async_copy", 16, 16, 4.0), ("ldmatrix", 16, 64, 4.0)]
+
+
+SCALES = """
+template <class L, class Atom, class Threads, class Tiles>
+CUTE_DEVICE auto rows_of(L const& l, TiledMMA<Atom, Threads, Tiles>& mma) {
+  auto atoms = zipped_divide(logical_divide(l, make_tile(get<0>(Tiles{}), _1{})),
+                             make_tile(make_layout(size<0>(typename Atom::Shape_MNK{})), make_layout(_1{})));
+  auto rows = atoms.compose(Layout<Shape<Shape<_2,_2,_8>,_1>, Stride<Stride<_8,_0,_1>,_16>>{}, _);
+  auto threads = zipped_divide(rows, make_tile(_, make_tile(make_layout(size<0>(Threads{})), make_layout(_1{}))));
+  auto v = mma.get_thr_layout_vmnk();
+  auto warps = make_layout(make_shape(size<1>(v), size<2>(v)), make_stride(Int<1>{}, Int<0>{}));
+  return threads.compose(make_tile(_, make_tile(warps, _)), _).compose(right_inverse(v), _);
+}
+using Stated = Layout<Shape<Shape<_4,_8,_2,_2>, Shape<_2>>, Stride<Stride<_0,_1,_16,_0>, Stride<_8,_0>>>;
+__global__ void k(float* o) {
+  __shared__ float s[1024];
+  auto mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_2,_2,_1>>{}, Tile<_32,_32,_16>{});
+  auto c = make_tiled_copy_impl(Copy_Atom<UniversalCopy<float>, float>{}, TV, Shape<_32,_1>{});
+  auto t = c.get_slice(threadIdx.x).partition_S(make_tensor(make_smem_ptr(s), Layout<Shape<_64,_1>, Stride<_8,_1>>{}));
+  auto r = make_fragment_like(t);
+  copy(c, t, r);
+  o[threadIdx.x] = r(0) + r(1) + r(size(r) - 1);
+}
+void go(float* o) { k<<<1, 128>>>(o); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("tv", "instructions", "wavefronts"),
+    [("rows_of(Layout<Shape<_32,_1>>{}, mma)", 8, 4), ("Stated{}", 16, 2)],
+)
+def test_layouts_of_scales_are_made_of_an_mma_or_stated(tv, instructions, wavefronts):
+    """`rows_of` is ((2,2,8,2,2),1):((8,0,1,16,0),0) by CUTLASS 4.7's headers; 16 and 8 rows a warp.
+
+    A stride without an extent is of no consequence: both forms of `Stated` partition alike there.
+    """
+    assert figures(SCALES.replace("TV", tv)) == [("load", 4, instructions, wavefronts)]

@@ -248,7 +248,7 @@ template <> struct MMA_Traits<MyMma> {
   using ThrID = Layout<_32>;
   using ALayout = Layout<Shape<Shape<_4, _8>, Shape<_2, _2, _2>>, Stride<Stride<_32, _1>, Stride<_16, _8, _128>>>;
   using BLayout = Layout<Shape<Shape<_4, _8>, Shape<_2, _2>>, Stride<Stride<_16, _1>, Stride<_8, _64>>>;
-  using CLayout = Layout<Shape<Shape<_4, _8>, Shape<_2, _2>>, Stride<Stride<_32, _1>, Stride<_16, _8>>>;
+  using CLayout = SM80_16x8_Row;
 };
 template <> struct Copy_Traits<MyLoad> : Copy_Traits<SM75_U32x4_LDSM_N> {};
 }

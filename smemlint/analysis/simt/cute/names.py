@@ -7,7 +7,18 @@ from smemlint.analysis.simt.domain.values import AffineInt
 STATIC_INTEGERS = frozenset(("Int", "C", "constant", "integral_constant"))
 """Class templates whose last argument is the value of all objects."""
 CLASS_TEMPLATES = STATIC_INTEGERS | frozenset(
-    ("tuple", "Shape", "Stride", "Layout", "ComposedLayout", "Swizzle", "Copy_Atom", "TiledCopy")
+    (
+        "tuple",
+        "Shape",
+        "Stride",
+        "Layout",
+        "ComposedLayout",
+        "Swizzle",
+        "Copy_Atom",
+        "TiledCopy",
+        "TiledMMA",
+        "Tensor",
+    )
 )
 """Class templates, and aliases of such, that no class of a user's is an instance of."""
 NARROW_BITS = {

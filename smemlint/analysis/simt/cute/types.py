@@ -116,7 +116,7 @@ def _plain_name(name: str) -> Value | None:
     if name in _WORDS:
         return Cute(_WORDS[name])
     if name.startswith("SM") or name in ("AutoVectorizingCopy", "DefaultCopy"):
-        op = cute.copy_op(name) or cute.mma_op(name)
+        op = cute.copy_op(name) or cute.mma_op(name) or cute.TRAIT_LAYOUTS.get(name)
         return Cute(op) if op is not None else None
     return None
 
@@ -211,7 +211,18 @@ def _layout(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     shape = convert.int_tuple(values[0])
     if len(values) == 1:
         return Cute(cute.Layout(shape))
-    return Cute(cute.Layout(shape, convert.int_tuple(values[1])))
+    return Cute(cute.Layout(shape, _without_surplus(convert.int_tuple(values[1]), shape)))
+
+
+def _without_surplus(strides: cute.IntTuple, shape: cute.IntTuple) -> cute.IntTuple:
+    """Returns strides without those behind the last extent's: `Layout<Shape<_2>, Stride<_8, _0>>`.
+
+    CuTe flattens both and counts extents (CUTLASS 4.7; it has no `cosize` then).
+    """
+    if not isinstance(shape, tuple) or not isinstance(strides, tuple) or len(strides) < len(shape):
+        return strides
+    first, last = strides[: len(shape)][:-1], shape[-1:]
+    return (*first, *(_without_surplus(strides[len(first)], mode) for mode in last))
 
 
 def _composed(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
@@ -363,6 +374,20 @@ def member_value(owner: object, name: str) -> Value | None:
     if isinstance(payload, cute.Tensor) and name in ("layout_type", "engine_type"):
         return Cute(payload.layout if name == "layout_type" else payload)
     return None
+
+
+def arguments_of(owner: object, template: str) -> tuple[Value, ...]:
+    """Returns the template arguments of a value of CuTe's; none where it is of another template."""
+    match template, payload_of(owner) if isinstance(owner, Cute) else None:
+        case "Tensor", cute.Tensor() as tensor:
+            return Cute(tensor), Cute(tensor.layout)
+        case "Layout", cute.Layout() as layout:
+            return value_of(layout.shape), value_of(layout.stride)
+        case "TiledCopy", cute.TiledCopy() as copy:
+            return Cute(copy.atom), Cute(copy.thread_value), value_of(copy.tiler)
+        case "TiledMMA", cute.TiledMma() as mma:
+            return Cute(mma.op), Cute(mma.atoms), value_of(mma.permutation)
+    return ()
 
 
 def element_type(ev: Evaluator, owner: object, name: str) -> CType | None:

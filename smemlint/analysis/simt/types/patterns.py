@@ -206,9 +206,9 @@ class Match:
         if isinstance(argument, StaticType) and name in STATIC_INTEGERS and not is_read:
             value = argument.value
             return self.fits(patterns[-1], value) if isinstance(value, AffineInt) else None
-        if isinstance(argument, StaticType) and name == "Tensor" and not is_read:
-            members = [_member_of(argument, member) for member in ("engine_type", "layout_type")]
-            return self.all_of(patterns, members)
+        if isinstance(argument, StaticType) and name in CLASS_TEMPLATES and not is_read:
+            members = _given_to(argument, name)
+            return self.all_of(patterns, members) if members else None
         if name != getattr(argument, "name", ""):
             is_users = isinstance(argument, RecordType) and argument.record is not None
             return False if is_read or (is_users and name in CLASS_TEMPLATES) else None
@@ -220,11 +220,12 @@ class Match:
         return self.all_of(patterns, given if is_whole else given[: len(patterns)])
 
 
-def _member_of(owner: StaticType, name: str) -> StaticType | None:
-    from smemlint.analysis.simt.cute.types import member_value
+def _given_to(owner: StaticType, template: str) -> list[CType]:
+    """Returns the template arguments of a class of CuTe's; none where it is of another template."""
+    from smemlint.analysis.simt.cute.types import arguments_of
 
-    value = member_value(owner.value, name)
-    return StaticType(f"{owner}::{name}", value=value) if value is not None else None
+    values = arguments_of(owner.value, template)
+    return [StaticType(f"{owner}::{k}", value=value) for k, value in enumerate(values)]
 
 
 def _class_name(pattern: str) -> str:
