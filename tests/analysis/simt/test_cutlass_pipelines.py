@@ -265,3 +265,31 @@ void go(float *o) { k<<<1, 64>>>(o); }
     expected = [("load", 1.0), ("store", 2.0), ("load", 1.0)]
     assert [(str(a.kind), a.ways) for a in kernel.accesses] == expected
     assert not kernel.not_analysed
+
+
+BARRIERS = (
+    HEAD
+    + """
+template <int N> struct Kept {
+  struct { cutlass::arch::ClusterBarrier full[N], empty[N]; } ring;
+  uint64_t other;
+  float x[256];
+};
+template <int N> __global__ void k(float *o) {
+  extern __shared__ char smem[];
+  Kept<N>& s = *reinterpret_cast<Kept<N>*>(smem);
+  using Bars = decltype(s.ring.full);
+  cutlass::arch::detail::initialize_barrier_array_pair_aligned<Bars, Bars, N>(s.ring.full, s.ring.empty, 1, 2);
+  cutlass::arch::detail::initialize_barrier_array<Bars, N>(s.ring.full, 1);
+  cutlass::arch::cpasync_barrier_arrive_noinc(&s.other);
+  s.x[threadIdx.x * 2] = 1;
+}
+void go(float *o) { k<4><<<1, 128, 4096>>>(o); }
+"""
+)
+
+
+def test_functions_on_barriers_access_nothing():
+    facts = facts_of(BARRIERS)
+    assert [a.ways for kernel in facts.kernels for a in kernel.accesses] == [2.0]
+    assert all(not kernel.not_analysed for kernel in facts.kernels)

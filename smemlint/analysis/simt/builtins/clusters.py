@@ -49,9 +49,12 @@ def _map(ev: Evaluator, call: BuiltinCall) -> Value:
 @builtin(
     *("initialize_barrier", "set_barrier_transaction_bytes", "arrive_barrier", "wait_barrier"),
     *("umma_arrive", "umma_arrive_2x1SM", "umma_arrive_multicast", "umma_arrive_multicast_2x1SM"),
+    *("cpasync_barrier_arrive", "cpasync_barrier_arrive_noinc", "initialize_barrier_array"),
+    *("initialize_barrier_array_aligned", "initialize_barrier_array_pair"),
+    "initialize_barrier_array_pair_aligned",
 )
 def _on_barrier(ev: Evaluator, call: BuiltinCall) -> Value:
-    """Evaluates the arguments of CuTe's and CUTLASS's functions but the mbarrier, a reference."""
+    """Evaluates the arguments of CuTe's and CUTLASS's functions but the mbarriers, references."""
     for argument in call.node.args[1:]:
         ev.evaluate(argument)
     return number(0)
