@@ -481,6 +481,22 @@ def test_a_class_that_is_not_visible_does_not_hide_that_of_cute():
     assert sorted(a.wavefronts.mean for a in accesses_of(HIDDEN)) == [2, 32]
 
 
+@pytest.mark.parametrize("using", ["", "using namespace own;"])
+def test_nor_where_its_arguments_are_deduced(using):
+    """`Tensor t = ..` beside torch::Tensor: accesses of `t` were silently missing."""
+    spelled = "cute::Tensor" if using else "Tensor"
+    text = f"""namespace own {{ struct Tensor {{ int size(int i) const; void* data; }}; }}
+{using}
+__global__ void k() {{
+  __shared__ float s[32 * 32];
+  {spelled} t = make_tensor(make_smem_ptr(s), Layout<Shape<_32, _32>, Stride<_32, _1>>{{}});
+  t(threadIdx.x, 0) = 1;
+}}
+void go(own::Tensor x) {{ k<<<x.size(0), 32>>>(); }}
+"""
+    assert figures(text) == [("store", 4, 1, 32)]
+
+
 CHOICE = """
 template <int N> struct Traits {
   using Tile = Layout<Shape<Int<N < 32 ? N : 32>, _32>, Stride<_32, _1>>;

@@ -6,20 +6,10 @@ from smemlint.analysis.simt.domain.values import AffineInt
 
 STATIC_INTEGERS = frozenset(("Int", "C", "constant", "integral_constant"))
 """Class templates whose last argument is the value of all objects."""
-CLASS_TEMPLATES = STATIC_INTEGERS | frozenset(
-    (
-        "tuple",
-        "Shape",
-        "Stride",
-        "Layout",
-        "ComposedLayout",
-        "Swizzle",
-        "Copy_Atom",
-        "TiledCopy",
-        "TiledMMA",
-        "Tensor",
-    )
-)
+CLASS_TEMPLATES = STATIC_INTEGERS | frozenset((
+    "tuple", "Shape", "Stride", "Layout", "ComposedLayout", "Swizzle", "Copy_Atom", "TiledCopy",
+    "TiledMMA", "Tensor", "ThrCopy", "ThrMMA",
+))  # fmt: skip
 """Class templates, and aliases of such, that no class of a user's is an instance of."""
 NARROW_BITS = {
     "uint1_t": 1, "uint1b_t": 1, "int2b_t": 2, "uint2b_t": 2, "int4b_t": 4, "uint4b_t": 4,

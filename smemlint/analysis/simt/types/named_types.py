@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smemlint.analysis.simt.builtins.cute_types import cute_type
+from smemlint.analysis.simt.builtins.cute_types import cute_type, is_cute_name
 from smemlint.analysis.simt.calls.operands import operand_of
-from smemlint.analysis.simt.cute.names import NARROW_BITS
+from smemlint.analysis.simt.cute.names import CLASS_TEMPLATES, NARROW_BITS
 from smemlint.analysis.simt.domain.ctypes import (
     BOOL,
     I64,
@@ -92,8 +92,8 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
             return None  # a member of a class that was not read, whatever else has its name
     elif arguments and not prefix:
         name = _template_meant(ev, name)
-    is_of_cute = prefix.rpartition("::")[2] == "cute"
-    found = cute_type(ev, f"cute::{name}" if is_of_cute else name, arguments)
+    named = f"cute::{name}" if prefix.rpartition("::")[2] == "cute" else name
+    found = cute_type(ev, named, arguments)
     found = found or _resolve_standard(ev, name, arguments, prefix)
     if found is not None:
         return found
@@ -107,12 +107,21 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         return (
             _resolve_alias(ev, name, arguments, qualifier)
             or builtin_type((name,))
-            or record_named(ev, name, arguments, qualifier)
+            or _record_meant(ev, name, named, arguments, qualifier)
         )
     finally:
         resolution.depth -= 1
         if not resolution.depth:
             resolution.unfinished.clear()
+
+
+def _record_meant(
+    ev: Evaluator, name: str, named: str, arguments: tuple[str, ...], qualifier: tuple[str, ...]
+) -> CType | None:
+    """Returns the class of a name that CuTe's does not hide: not torch's for `Tensor t = ..`."""
+    if name in CLASS_TEMPLATES and is_cute_name(ev, named):
+        return None
+    return record_named(ev, name, arguments, qualifier)
 
 
 def _of_iterator(ev: Evaluator, name: str, spelling: str) -> CType | None:
