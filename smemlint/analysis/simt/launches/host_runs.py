@@ -153,7 +153,10 @@ def _run_under(host: Host, scope: Scope, begun: LaunchPolicy | None) -> HostRun:
     widths = strict.alternatives.values()
     choices = {node: n for node, n in strict.alternatives.items() if node not in strict.irrelevant}
     if is_open and hangs and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
-        runs += (run(replace(known, taken=taken)) for taken in _paths(choices))
+        for taken in _paths(choices):
+            runs.append(run(replace(known, taken=taken)))
+            if len(runs) == 2 and _tell_no_more(runs[1].launches, strict.launches):
+                break
         latest = _distinct(launch for policy in runs[1:] for launch in policy.launches)
         found += _of_other_places(_with_blocks(latest), found)
     others = _of_other_places((*strict.launches, *latest), found)
@@ -184,6 +187,21 @@ def _come_to_the_same(launches: Sequence[Launch], others: Sequence[Launch]) -> b
     Then no launch is behind a way that a default does not go: defaults that stay open find no more.
     """
     return [*map(_place_of, launches)] == [*map(_place_of, others)]
+
+
+def _tell_no_more(launches: Sequence[Launch], strict: Sequence[Launch]) -> bool:
+    """Returns whether a way through all open choices leaves what it comes to as open as before.
+
+    It comes to each launch that is open on every path: its block hangs on none of the choices.
+    """
+    found = {_shape_of(launch) for launch in launches}
+    left = {(n.kernel, n.span) for n in launches if n.block is None}
+    places = {(n.kernel, n.span) for n in strict if n.block is None}
+    return places <= left and found <= {_shape_of(launch) for launch in strict}
+
+
+def _shape_of(launch: Launch) -> Hashable:
+    return _place_of(launch), launch.extents, launch.limits
 
 
 def _place_of(launch: Launch) -> Hashable:

@@ -120,11 +120,33 @@ def test_the_default_path_is_taken_only_where_a_launch_is_open(executed):
     assert len(executed) == 1 + 2
 
 
+def _flags(count):
+    return "".join(f"int f{i} = 0; if (n == {i}) f{i} = 1; " for i in range(count))
+
+
+@pytest.mark.parametrize(("flags", "runs"), [(4, 1 + 16), (5, 1)])
+def test_ways_to_a_shape_are_run_where_they_are_a_few(flags, runs, executed):
+    total = " + ".join(f"f{i}" for i in range(flags))
+    facts_of(PICKED % f"{_flags(flags)} int block = 32 + 32 * ({total});")
+    assert len(executed) == runs
+
+
+def test_further_ways_are_not_run_where_the_first_one_leaves_a_block_as_open(executed):
+    tells = "int a = 16, b = n; if (mode) { a = 32; b = 128; }"
+    for body, runs in (
+        (f"{tells} int block = b;", 1 + 1 + 1),
+        (f"{tells} dim3 block(a, b);", 1 + 2 + 1),
+    ):
+        executed.clear()
+        facts_of(PICKED % body)
+        assert len(executed) == runs
+
+
 @pytest.mark.parametrize(
-    ("flags", "uses", "runs"), [(4, " + 0 * f", 1 + 16 + 1), (5, " + 0 * f", 1 + 1), (4, "", 1 + 1)]
+    ("flags", "uses", "runs"), [(4, " + 0 * f", 1 + 1 + 1), (5, " + 0 * f", 1 + 1), (4, "", 1 + 1)]
 )
 def test_more_ways_than_a_few_to_a_shape_are_left_to_the_default_path(flags, uses, runs, executed):
-    chosen = "".join(f"int f{i} = 0; if (n == {i}) f{i} = 1; " for i in range(flags))
+    chosen = _flags(flags)
     used = "".join(f"{uses}{i}" for i in range(flags)) if uses else ""
     body = f"{chosen} int block = 64{used}; if (n) block = atoi(argv[1]);"
     assert {k.instance.block for k in facts_of(PICKED % body).kernels} == {(64, 1, 1)}
@@ -134,11 +156,11 @@ def test_more_ways_than_a_few_to_a_shape_are_left_to_the_default_path(flags, use
 @pytest.mark.parametrize(
     ("choice", "runs"),
     [
-        ("int b = 64; if (m) b = 128;", 1 + 2),
-        ("int b; int c = m ? 64 : 128; b = c;", 1 + 2),
-        ("int b = 64; helper(m ? 1 : 0, &b);", 1 + 2),
-        ("int b = 64; int *p = &b; if (m) *p = 128;", 1 + 2),
-        ("int b = 64; int &r = b; int c = m ? 1 : 0; r = c;", 1 + 2),
+        ("int b = 64; if (m) b = 128;", 1 + 1),
+        ("int b; int c = m ? 64 : 128; b = c;", 1 + 1),
+        ("int b = 64; helper(m ? 1 : 0, &b);", 1 + 1),
+        ("int b = 64; int *p = &b; if (m) *p = 128;", 1 + 1),
+        ("int b = 64; int &r = b; int c = m ? 1 : 0; r = c;", 1 + 1),
         ("int b = 64; int c = m ? 1 : 0;", 1),
         ("int b = 64, c; if (m) c = 1; else c = 2; log(c);", 1),
         ("int b = 64, c = 1; if (m) { c = 2; for (int b = 0; b < 9; b++) use(b); }", 1),
