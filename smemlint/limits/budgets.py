@@ -276,9 +276,9 @@ MAX_SPLIT = 64
 MAX_COPY_CLASSES = 128
 """Pairs of residues of both sides of an asynchronous copy."""
 MAX_FORWARDED = 64
-"""Places of an array that registers hold, above which stores are forgotten."""
+"""Accesses of inline PTX that registers hold, of a loop, and in front of a load."""
 MAX_HELD = 160
-"""The same of loads: two rows of 64 words and some more."""
+"""Places of an array that registers hold: two rows of 64 words and some more."""
 MAX_SUNK = 64
 """Branches in branches that a load is sunk into: each reads what it holds."""
 MAX_PARTS_READ = 32

@@ -27,7 +27,8 @@ So does a load of which a wider one has the bytes, also the other way round wher
 takes a vector of such words in the same basic block: of `float2 c = s[t]`, of which only c.x is
 read, and `float2 d = s[t + i]` in an unrolled loop from 0 on, the first is a LDS.64 for both.
 `double`, `half2` and vectors of shorts or bytes are loaded again. Of a store, registers give its
-first bytes, and the 4-byte words of a vector.
+first bytes, and the 4-byte words of a vector; of all words that are stored one by one, the vector
+(nvcc 13.5.37).
 
 A loop whose trip count is not known leaves in registers what it does not store to: neither in it
 nor behind it is loaded what was loaded or stored before, unless it has a barrier; an atomic is a
@@ -279,8 +280,8 @@ class _Registers:
             if before is not None and before.is_unread and not is_guarded:
                 self._remove_dead(event, before)
             self._overwrite(event, accesses, key)
-        if len(accesses) >= MAX_FORWARDED:
-            _forget_one(accesses)
+        if len(accesses) >= MAX_HELD:
+            del accesses[next(iter(accesses))]
         accesses.pop(key, None)
         accesses[key] = self._hold(event, before)
         self.out.append(event)
@@ -331,7 +332,7 @@ class _Registers:
         self, load: Event, offset: AffineInt, accesses: dict[tuple[object, ...], Held]
     ) -> bool:
         """Returns whether an earlier load has the bytes, or becomes as wide."""
-        words = []
+        words, stored = [], 0
         for key, access in accesses.items():
             before = access.event
             if before.width == load.width or before.kind not in (AccessKind.LOAD, AccessKind.STORE):
@@ -344,13 +345,15 @@ class _Registers:
             if is_seen and 0 <= apart <= before.width - load.width:
                 access.is_asked_for = True
                 return True
+            if not is_load and before.width == WORD and 0 <= -apart < load.width:
+                stored += WORD
             if not is_load or not access.is_near:
                 continue
             if before.width == load.word >= WORD and 0 <= -apart < load.width:
                 words.append(key)
         if words:
             self._widen([accesses.pop(key) for key in words], load)
-        return bool(words)
+        return bool(words) or stored == load.width
 
     def _widen(self, words: list[Held], load: Event) -> None:
         """Makes loads of words of one vector the load of it, which stands at the first of them."""
@@ -420,11 +423,3 @@ class _Registers:
                 access.is_lost = True
                 if not access.is_unread:
                     del accesses[other]
-
-
-def _forget_one(accesses: dict[_Key, Held]) -> None:
-    """Forgets the store that was not asked for longest; of loads alone, one of more than fit."""
-    stores = (key for key, held in accesses.items() if held.event.kind is AccessKind.STORE)
-    oldest = next(stores, next(iter(accesses)) if len(accesses) >= MAX_HELD else None)
-    if oldest is not None:
-        del accesses[oldest]

@@ -210,7 +210,8 @@ def _members(ctype: RecordType, name: str, at: int) -> Iterator[tuple[str, int, 
             yield inner, at + member.offset, member.type
 
 
+@lru_cache(4096)
 def word_of(ctype: RecordType) -> int:
-    """Returns the bytes of each member of a class of equal words; 0 for all others."""
-    sizes = {m.type.size if isinstance(m.type, IntType | FloatType) else 0 for m in ctype.members}
-    return sizes.pop() if len(sizes) == 1 else 0
+    """Returns the bytes of each scalar of a class of equal ones; 0 for all others, and unions."""
+    sizes = [size for _, size in scalars_of(ctype)]
+    return sizes[0] if len(set(sizes)) == 1 and sum(sizes) <= ctype.size else 0

@@ -84,3 +84,14 @@ def test_a_store_is_not_dead_for_one_in_a_loop_that_may_not_run():
 
 def test_what_was_held_before_a_loop_is_held_behind_it():
     assert issued(lambda _: Fence("block", guard=1), lambda _: Fence("block", guard=-2))[-1] == 0
+
+
+def test_registers_hold_as_many_stores_as_loads():
+    """`s[t + 32 * i] += x` of 128 unrolled iterations, then all loaded: LDS x128 (13.5.37)."""
+    array, node = shared(), ir.ID("s")
+    places = [lanes(4, 128 * i) for i in range(128)]
+    kinds = [k for i in range(128) for k in (LOAD, STORE)]
+    sums = [access(k, array, places[i // 2], node=node) for i, k in enumerate(kinds)]
+    again = [access(LOAD, array, place, node=node) for place in places]
+    counts = [item.issued for item in forwarded([*sums, *again])]
+    assert (sum(counts[:256]), sum(counts[256:])) == (256, 0)

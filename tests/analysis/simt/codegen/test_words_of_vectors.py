@@ -125,3 +125,38 @@ def test_a_stored_vector_has_its_words_and_what_it_begins_with(type_, body, load
     found = accesses_of(STORED % {"type": type_, "body": body})
     loads = [a for a in found if a.kind is AccessKind.LOAD and a.instructions]
     assert sorted(a.width_bytes for a in loads) == sorted([4, *loaded])
+
+
+OBJECTS = """
+struct alignas(16) Words { unsigned c[4]; };
+struct alignas(16) Pairs { uint2 p, q; };
+union alignas(16) Union { unsigned c[4]; float f[4]; };
+__global__ void k(%(type)s *g, unsigned x) {
+  __shared__ %(type)s s[128];
+  %(type)s &r = s[threadIdx.x];
+  r = g[threadIdx.x];
+  %(body)s
+}
+void f(Words *g) { k<<<1, 128>>>((%(type)s *)g, 1); }
+"""
+SUMS = "__syncthreads(); r.c[0] += x; r.c[1] += x; r.c[2] += x; r.c[3] += x; "
+
+
+@pytest.mark.parametrize(
+    ("type_", "body", "loads"),
+    [
+        ("Words", "g[x].c[1] = r.c[1];", []),
+        ("Pairs", "g[x].q.x = r.q.x;", []),
+        ("Union", "g[x].c[1] = r.c[1];", [4]),
+        ("Words", SUMS + "g[x] = r;", [16]),
+        ("Words", "__syncthreads(); r.c[0] += x; r.c[1] += x; r.c[2] += x; g[x] = r;", [16, 16]),
+        ("Words", "__syncthreads(); g[x].c[0] = r.c[1]; g[9] = r;", [16]),
+        ("Union", "__syncthreads(); g[x].c[0] = r.c[1]; g[9] = r;", [4, 16]),
+        ("uint4", "__syncthreads(); r.x = x; r.z = 2; r.y = 1; r.w = 3; g[x] = r;", []),
+    ],
+)
+def test_words_of_objects(type_, body, loads):
+    """Of nvcc 13.5.37: members of unions are loaded again, words that are stored are not."""
+    found = accesses_of(OBJECTS % {"type": type_, "body": body})
+    counted = [a for a in found if a.kind is AccessKind.LOAD]
+    assert sorted(a.width_bytes for a in counted for _ in range(a.instructions // 4)) == loads
