@@ -76,6 +76,21 @@ def test_the_target_decides_the_architecture() -> None:
     assert out(text, arch="sm_100a") == "yes 1000"
 
 
+@pytest.mark.parametrize(
+    ("condition", "branch", "read"),
+    [
+        ("ifndef __CUDA_ARCH__", "k<<<1, 2>>>();", "k <<< 1 , 2 > > > ( ) ;"),
+        ("if defined(YES) && !defined(__CUDA_ARCH__)", "k<<<1, 2>>>();", "k <<< 1 , 2 > > > ( ) ;"),
+        ("ifndef __CUDA_ARCH__", "k<<<1, 2>>>();\n#else\nd", "d"),
+        ("ifndef __CUDA_ARCH__", "host();", ""),
+        ("if __CUDA_ARCH__ < 700", "k<<<1, 2>>>();", ""),
+        ("if defined(YES) && __CUDA_ARCH__ > 1000", "k<<<1, 2>>>();", ""),
+    ],
+)
+def test_launches_of_the_pass_for_the_host_are_read(condition: str, branch: str, read: str) -> None:
+    assert out(f"#define YES\n#{condition}\n{branch}\n#endif") == read
+
+
 def assumed(text: str, word: str, **options: object) -> tuple[str, ...]:
     result = run(text, **options)
     token = next(token for token in result.tokens if token.text == word)

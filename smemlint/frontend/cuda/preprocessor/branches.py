@@ -27,6 +27,7 @@ _KNOWN_QUESTIONS = frozenset(
     ("__has_include", "__has_attribute", "__has_cpp_attribute", "__has_builtin")
 )
 _MAX_CONDITION_TEXT = 160
+_OF_THE_DEVICE = "__CUDA_ARCH__"
 
 
 class BranchChoice:
@@ -75,7 +76,7 @@ class BranchChoice:
 
     def _choose(self, prepared: PreparedFile, k: int) -> tuple[int, tuple[str, ...]]:
         directives = prepared.directives
-        end = directives[k].end
+        first, end = k, directives[k].end
         against: list[str] = []  # conditions that an assumption made false
         while k < end:
             if directives[k].name == "else":
@@ -102,7 +103,20 @@ class BranchChoice:
             if value is False and is_assumed:
                 against.append(f"!({text})")
             k = directives[k].next
-        return -1, ()
+        return (first if self._launches_from_the_host(prepared, first) else -1), ()
+
+    def _launches_from_the_host(self, prepared: PreparedFile, k: int) -> bool:
+        """Returns whether the only branch of a chain has launches and is read for the host alone.
+
+        nvcc reads a file for the device and, without `__CUDA_ARCH__`, for the host.
+        """
+        is_asked_for = any(t.text == _OF_THE_DEVICE for t in prepared.arguments(k))
+        if not is_asked_for or prepared.directives[k].next != prepared.directives[k].end:
+            return False
+        condition = prepared.condition(
+            k, lambda name: name != _OF_THE_DEVICE and self._is_defined(name), self._expand
+        )
+        return truth(condition, self._assumptions)[0] is True and prepared.has_launches(k)
 
     def condition(self, prepared: PreparedFile, k: int) -> Condition:
         """Returns the condition of a directive under the macros so far."""

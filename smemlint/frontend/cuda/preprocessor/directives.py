@@ -209,6 +209,12 @@ class PreparedFile:
         last = self.directives[stop].at if stop < len(self.directives) else len(self.tokens)
         return bool(self.gpu_marks_between(self.directives[k].stop, last))
 
+    def has_launches(self, k: int) -> bool:
+        """Returns whether the branch that directive `k` opens launches kernels."""
+        stop = self.directives[k].next
+        last = self.directives[stop].at if stop < len(self.directives) else len(self.tokens)
+        return any(token.text == "<<<" for token in self.tokens[self.directives[k].stop : last])
+
     def branch(self, k: int) -> range:
         """Returns the directives in the branch that directive `k` opens, at most a few hundred."""
         return range(k + 1, min(self.directives[k].next, k + 1 + MAX_DIRECTIVES))
