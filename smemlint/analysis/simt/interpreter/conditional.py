@@ -72,10 +72,11 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
         return ev.evaluate((node.iftrue, node.iffalse)[path])
     note_condition(ev, condition, alternatives, node.cond, node)
     may_hold, holds = truth_bounds(condition)
-    _part_blocks(ev, node, is_uniform=condition.is_uniform)
+    parts = _part_blocks(ev, node, is_uniform=condition.is_uniform)
     ways = [decided_by(ev, node.cond, holds=each) for each in (True, False)]
-    left = evaluate_assuming(ev, alternatives[0], mask & may_hold, node.iftrue, ways[0])
-    right = evaluate_assuming(ev, alternatives[1], mask & ~holds, node.iffalse, ways[1])
+    threads = mask & may_hold, mask & ~holds
+    left = evaluate_assuming(ev, alternatives[0], threads[0], node.iftrue, ways[0], parts=parts)
+    right = evaluate_assuming(ev, alternatives[1], threads[1], node.iffalse, ways[1], parts=parts)
     if left is None or right is None:
         return _one_or_both(may_hold, left, right)
     return join(ev, left, right, condition, node)
@@ -113,10 +114,14 @@ def note_untaken(ev: Evaluator, condition: AffineInt, untaken: ir.Node | None) -
         ways[untaken] = untaken is None or leads_to_shared(ev, untaken)
 
 
-def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None:
-    """Parts what comes before from what comes after where an operand is a block of its own."""
+def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> bool:
+    """Parts what comes before from what comes after where an operand is a block of its own.
+
+    Returns:
+        Whether an operand may be one.
+    """
     if not ev.policy.tracks_scev or goes_on(ev, node):  # nothing fuses in host code
-        return
+        return True
     is_taken_out = is_uniform and (not ev.state.loops or is_unswitched(ev, node))
     stays = not is_taken_out and stays_a_branch(ev, node)
     if stays is None:
@@ -125,6 +130,7 @@ def _part_blocks(ev: Evaluator, node: ir.TernaryOp, *, is_uniform: bool) -> None
         ev.state.trace.fence("block")
     elif stays:
         ev.state.trace.part(SlowPath.CHOICE)
+    return is_taken_out or stays is not False
 
 
 def is_unswitched(ev: Evaluator, branch: ir.If | ir.TernaryOp) -> bool:
@@ -246,7 +252,13 @@ def evaluate_under(
 
 
 def evaluate_assuming(
-    ev: Evaluator, taken: Assumption, mask: Mask, node: ir.Node, behind: tuple[int, ...] = ()
+    ev: Evaluator,
+    taken: Assumption,
+    mask: Mask,
+    node: ir.Node,
+    behind: tuple[int, ...] = (),
+    *,
+    parts: bool = True,
 ) -> Value | None:
     """Returns an operand that is evaluated where an open condition has an outcome.
 
@@ -258,6 +270,7 @@ def evaluate_assuming(
         mask: the threads.
         node: the operand.
         behind: see `decided_by`.
+        parts: it is a block of its own if it accesses anything.
     """
     state = ev.state
     before, active, ended = state.trace.events, state.mask, state.ended
@@ -268,7 +281,7 @@ def evaluate_assuming(
     finally:
         state.mask, state.ended = active, ended
         state.assumptions.pop()
-        if state.trace.events > before:  # issued under a predicate of its own
+        if parts and state.trace.events > before:  # issued under a predicate of its own
             state.trace.fence("block")
 
 

@@ -139,11 +139,13 @@ class ArmCosts:
         unit: in which functions are looked up.
         names: what names mean where the arms stand.
         depth: calls around.
+        is_loaded: whether a place is in a register already, or may be loaded in any case.
     """
 
     unit: Unit
     names: Names
     depth: int = 0
+    is_loaded: Callable[[ir.Node], bool] = lambda _: False
 
     # ---- statements
 
@@ -155,12 +157,19 @@ class ArmCosts:
             case ir.Compound():
                 return self._of_block(node.block_items or ())
             case ir.Assignment(lvalue=ir.ID(name=name)) if self._is_register(name):
-                return self.of(node.rvalue) + (_FREE if node.op == "=" else _operator(node.op[:-1]))
+                cost = _FREE if node.op == "=" else _operator(node.op[:-1])
+                return self.of(node.rvalue) + cost + self._converted(name, node.rvalue)
             case ir.UnaryOp(expr=ir.ID(name=name)) if node.op in ir.STEPS and self._is_register(
                 name
             ):
                 return _ONE
         return None
+
+    def _converted(self, name: str, value: ir.Node) -> Cost:
+        """Returns what giving a variable a value takes: a float may be truncated."""
+        found = self.names(name)
+        is_integer = found is not None and isinstance(found.type, IntType)
+        return _BLOCK if is_integer and isinstance(self._type(value), FloatType) else _FREE
 
     def _of_block(self, items: Iterable[ir.Node]) -> Cost | None:
         together = _FREE
@@ -261,6 +270,8 @@ class ArmCosts:
     # ---- places
 
     def _read(self, node: ir.Node) -> Cost:
+        if self.is_loaded(node):
+            return _FREE
         place = self._place(node)
         if place is None:
             if isinstance(node, ir.ID):

@@ -77,7 +77,10 @@ def _is_chosen(ev: Evaluator, branch: ir.If, store: ir.Assignment) -> bool:
     return (
         leads_to_shared(ev, store.lvalue)
         and not _is_volatile(ev, store.lvalue)
-        and (stays_a_branch(ev, store.rvalue) is False or _has_address(ev, branch, store.lvalue))
+        and (
+            stays_a_branch(ev, store.rvalue, is_statement=True) is False
+            or _has_address(ev, branch, store.lvalue)
+        )
     )
 
 

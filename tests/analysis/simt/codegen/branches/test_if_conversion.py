@@ -112,3 +112,38 @@ def test_a_method_of_an_object_in_memory_loads(class_, declaration, object_, exp
     found = accesses_of(source.replace("DECLARATION", declaration))
     stores = [a for a in found if a.kind is AccessKind.STORE and a.instructions]
     assert [(a.width_bytes, a.instructions) for a in stores] == expected
+
+
+KNOWN = """
+__global__ void k(float *o, const float *p, int n) {
+  __shared__ __align__(16) float s[2048];
+  __shared__ float v[32];
+  __shared__ int a[160];
+  int t = threadIdx.x, k = 0;
+  for (int q = t; q < 2048; q += 128) s[q] = p[q];
+  if (t < 32) v[t] = p[t];
+  for (int q = t; q < 160; q += 128) a[q] = n + q;
+  __syncthreads();
+  float x = 2e38f;
+  for (int i = 0; i < 8; ++i) { BODY }
+  o[t] = x + k;
+}
+void f(float *o) { k<<<1, 128>>>(o, o, 3); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "loads"),
+    [
+        ("if (s[8 * t + i] < x) x = s[8 * t + i];", [16] * 2),
+        ("if (s[8 * t + i] < x) { x = s[8 * t + i]; k = i; }", [16] * 2),
+        ("if (s[8 * t + i] > 0) x += s[8 * t + i];", [16] * 2),
+        ("if (v[i] < x) { x = v[i]; k = a[i]; }", [16] * 4),
+        ("if (i < n) x += v[i];", [16] * 2),
+        ("x += i < n ? v[i] : 0.f;", [16] * 2),
+        ("if (i != n) x += v[i] * a[i];", [16] * 4),
+    ],
+)  # nvcc 13.5.37, sm_90, -O3
+def test_loads_of_the_condition_and_constant_elements_are_loaded_in_any_case(body, loads):
+    found = [a for a in accesses_of(KNOWN.replace("BODY", body)) if a.kind is AccessKind.LOAD]
+    assert sorted(a.width_bytes for a in found for _ in range(a.instructions // 4)) == loads
