@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from smemlint.analysis.simt.domain.ctypes import BOOL
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.lanes import Lanes
+from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.unknown_offset import one_or_other
 from smemlint.analysis.simt.domain.values import (
     GIVEN,
@@ -191,14 +192,21 @@ def number_of(value: Value | None) -> AffineInt | None:
     return number if isinstance(number, AffineInt) else None
 
 
+def formed(number: AffineInt, form: Scev) -> AffineInt:
+    """Returns a number that the compiler computes in that way, also as its writers see it."""
+    made = AffineInt(number.base, number.type, number.terms, form)
+    if number.written is not None:
+        made.written = number.written[0], formed(number.written[1], form)
+    return made
+
+
 def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     """Returns what a variable holds after the threads of `mask` wrote over it."""
     before = under_mask(None, old)
     result = _with_form(value, before, _selected(mask, value, before))
     if not isinstance(result, Unknown):
         of_all, of_writers = number_of(result), number_of(value)
-        is_shared = np.count_nonzero(mask) > 1  # one thread shares no number
-        if is_shared and of_all is not None and of_writers is not None and of_all is not of_writers:
+        if of_all is not None and of_writers is not None and of_all is not of_writers:
             of_all.written = (mask, of_writers)
         return result
     kept: Value | None = None
@@ -208,7 +216,8 @@ def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
     elif isinstance(old, AffineInt | Pointer):
         kept, holders = old, np.ones_like(mask)
     if isinstance(value, AffineInt | Pointer):
-        both = _selected(mask, value, kept) if kept is not None else None
+        is_kept = kept is not None and np.count_nonzero(holders & ~mask)
+        both = _selected(mask, value, kept) if kept is not None and is_kept else None
         follows_both = isinstance(both, AffineInt | Pointer)
         kept, holders = (both, holders | mask) if follows_both else (value, mask)
     else:

@@ -16,9 +16,9 @@ from smemlint.analysis.simt.codegen.staggered import mark_staggered
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled, is_close
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
-from smemlint.analysis.simt.domain.environment import Variable, content_of
+from smemlint.analysis.simt.domain.environment import Mask, Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.masking import number_of, same
+from smemlint.analysis.simt.domain.masking import number_of, same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
@@ -168,7 +168,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
     state.count(0, costs)
-    carried = _carried_by(ends, trips) if not is_unrolled else {}
+    carried = _carried_by(ends, trips, mask) if not is_unrolled else {}
     plan.tried = trips if foreseen is None and not trial.is_general else None
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
     plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
@@ -186,10 +186,14 @@ def _may_be_parted(trial: Trips, together: int, expected: int) -> bool:
     return is_close(together, expected, trial.cost * expected // max(trial.count, 1))
 
 
-def _carried_by(ends: UndoLog, trips: int) -> Carried:
-    """Returns what each iteration adds to the cells that so many of them changed."""
+def _carried_by(ends: UndoLog, trips: int, mask: Mask) -> Carried:
+    """Returns what each iteration adds, for those threads, to the cells that so many changed."""
+
+    def seen(value: Value | None) -> Value | None:
+        return None if value is None else under_mask(mask, value)
+
     steps = {
-        key: (obj, at, _advance(obj.cells.get(at), end, trips))
+        key: (obj, at, _advance(seen(obj.cells.get(at)), seen(end), trips))
         for key, (obj, at, end) in ends.items()
     }
     return {key: (obj, at, by) for key, (obj, at, by) in steps.items() if by is not None}
