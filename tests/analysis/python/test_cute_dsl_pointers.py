@@ -125,3 +125,49 @@ def test_what_lies_in_another_block_has_no_banks(tmp_path):
     assert found == [(LOAD, 16, 8)]
     codes = {n.reason.code for k in facts.kernels for n in k.not_analysed}
     assert codes == {ReasonCode.NO_LANES}
+
+
+MOVED = """
+def moved(pointer):
+    swizzle = pointer.type.swizzle_type
+    mask = ((1 << swizzle.num_bits) - 1) << (swizzle.num_base + swizzle.num_shift)
+    address = pointer.toint()
+    address = address ^ ((address & mask) >> swizzle.num_shift)
+    return cute.make_ptr(pointer.dtype, address, pointer.memspace, assumed_align=16)
+"""
+
+
+SWIZZLE = ", cute.make_swizzle(3, 4, 3)"
+ADDRESS = "s[tx, None].iterator.toint()"
+
+
+@pytest.mark.parametrize(
+    ("row", "swizzle", "expected"),
+    [
+        ("moved(s[tx, None].iterator)", SWIZZLE, 1),
+        ("moved(s[tx, None].iterator)", "", 8),
+        (f"cute.make_ptr(s.element_type, {ADDRESS}, s.memspace, assumed_align=16)", SWIZZLE, 8),
+    ],
+)
+def test_addresses_that_the_program_swizzles(row, swizzle, expected, tmp_path):
+    """Vectors of rows of 128 bytes, each an LDS.128: `toint()` leaves the swizzle out."""
+    layout = "cute.make_layout((64, 64), stride=(64, 1)), 1024"
+    lines = (
+        f"s = smem.allocate_tensor(cutlass.Float16, {layout}{swizzle})",
+        "r = cute.make_rmem_tensor((8,), cutlass.Float16)",
+        f"cute.autovec_copy(cute.make_tensor({row}, cute.make_layout(8)), r)",
+    )
+    text = MOVED + KERNEL.replace("BODY", "\n    ".join(lines))
+    assert ways(facts_of(text, tmp_path)) == [(LOAD, 16, expected)]
+
+
+@pytest.mark.parametrize("bits", [1024, "tx << 6"])
+def test_the_window_of_shared_memory_begins_somewhere(bits, tmp_path):
+    """Bits from 1,024 on are not those of the array's place alone: no figure."""
+    pointer = f"cute.make_ptr(s.element_type, s.iterator.toint() ^ ({bits}), s.memspace)"
+    lines = (
+        "s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(1024), 1024)",
+        f"v = cute.make_tensor({pointer}, cute.make_layout(1))[0]",
+    )
+    facts = facts_of(KERNEL.replace("BODY", "\n    ".join(lines)), tmp_path)
+    assert not any(a.certainty.is_decided for k in facts.kernels for a in k.accesses)

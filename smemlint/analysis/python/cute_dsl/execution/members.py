@@ -52,6 +52,9 @@ from smemlint.layout import cute
 from smemlint.layout.swizzle import Swizzle
 from smemlint.reasons import Reason, ReasonCode
 
+_NO_SWIZZLE = Swizzle(0, 4, 3)
+"""Of pointers without one, as nvidia-cutlass-dsl 4.8.1 prints it."""
+
 
 def attribute(run: Execution, owner: Value, name: str) -> Value:
     """Returns an attribute of a value of the DSL; a method where it has none of that name."""
@@ -108,6 +111,8 @@ def _of_payload(run: Execution, payload: object, name: str) -> Value | None:
                 "value_type": payload.origin.dtype,
                 "alignment": payload.alignment,
                 "max_alignment": payload.alignment,
+                "type": Cute(payload),
+                "swizzle_type": Cute(payload.swizzle or _NO_SWIZZLE),
                 "llvm_ptr": Cute(payload) if payload.space is cute.Space.SHARED else None,
             }
             return named.get(name)

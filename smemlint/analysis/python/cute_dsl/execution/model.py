@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution import members, numbers
-from smemlint.analysis.python.cute_dsl.execution.functions.tensors import moved
+from smemlint.analysis.python.cute_dsl.execution.functions.tensors import combined_address, moved
 from smemlint.analysis.python.cute_dsl.execution.libraries.torch import (
     TorchTensor,
     dtype_named,
@@ -44,6 +44,7 @@ from smemlint.layout import cute
 from smemlint.reasons import ReasonCode
 
 _ARITHMETIC = Number | Opaque
+_OF_ADDRESSES = (ast.Add, ast.Sub, ast.BitAnd, ast.BitXor)
 _OF_ELEMENTS = ast.Add | ast.Sub | ast.Mult | ast.Div
 _SWAPPED: dict[type[ast.AST], type[ast.cmpop]] = {
     ast.GtE: ast.LtE,
@@ -127,14 +128,10 @@ class DslModel(LibraryModel):
         if isinstance(operation, ast.Add) and isinstance(payload_of(other), places):
             one, other = other, one
         pointer = payload_of(one)
-        if isinstance(pointer, places) and isinstance(operation, ast.Add | ast.Sub):
-            if isinstance(pointer, UnknownTensor):
-                return one
-            try:
-                sign = 1 if isinstance(operation, ast.Add) else -1
-                return Cute(moved(self.run, pointer, other, sign))
-            except cute.CuteError as error:
-                return Cute(UnknownTensor(pointer.space, str(error), pointer.origin.dtype))
+        if isinstance(pointer, UnknownTensor) and isinstance(operation, ast.Add | ast.Sub):
+            return one
+        if isinstance(pointer, Pointer) and isinstance(operation, _OF_ADDRESSES):
+            return self._of_address(pointer, operation, other)
         if isinstance(one, _ARITHMETIC) or isinstance(other, _ARITHMETIC):
             if isinstance(one, float) or isinstance(other, float):
                 return DATA
@@ -145,6 +142,16 @@ class DslModel(LibraryModel):
             if isinstance(value, Unknown):
                 return replace(value, is_uniform=False)
         return UNKNOWN
+
+    def _of_address(self, pointer: Pointer, operation: ast.AST, other: Value) -> Value:
+        """Returns a pointer further on or before, or what bits of an address make of it."""
+        try:
+            if isinstance(operation, ast.BitAnd | ast.BitXor):
+                return combined_address(self.run, operation, pointer, other)
+            sign = 1 if isinstance(operation, ast.Add) else -1
+            return Cute(moved(self.run, pointer, other, sign))
+        except cute.CuteError as error:
+            return Cute(UnknownTensor(pointer.space, str(error), pointer.origin.dtype))
 
     def _are_shared_numbers(self, *values: Value) -> bool:
         """Returns whether values are numbers that all threads of a kernel share."""

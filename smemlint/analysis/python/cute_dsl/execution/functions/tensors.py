@@ -35,6 +35,7 @@ from smemlint.analysis.python.cute_dsl.execution.values import (
 from smemlint.analysis.python.interpreter.values import UNKNOWN, DType, Symbol, Value
 from smemlint.analysis.simt.cute.identity import coordinates_in, identity_tensor
 from smemlint.analysis.simt.cute.run_time import to_engine
+from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import SharedArray
 from smemlint.layout import cute
 from smemlint.layout.cute import AnyLayout
@@ -44,6 +45,8 @@ from smemlint.reasons import ReasonCode
 INDEX = DType("coordinate", 8)
 """Of coordinate tensors, whose addresses are coordinates and have no unit."""
 _BYTE = DType("Uint8", 8)
+_WINDOW = 1024
+"""Bytes that shared memory begins on a multiple of."""
 
 
 # ---- makers
@@ -199,7 +202,7 @@ def recast_tensor(call: Call) -> Value:
 def make_ptr(call: Call) -> Value:
     """Evaluates `make_ptr(dtype, value, space, assumed_align=)`: a pointer to an array of its own.
 
-    Where it points in shared memory is not known.
+    In shared memory it is only known where the value is the address of another pointer.
     """
     space, given = call.value(2, "mem_space", None), call.value(0, "dtype")
     if isinstance(space, Symbol) and space.name == "gmem" and not isinstance(given, DType):
@@ -208,10 +211,14 @@ def make_ptr(call: Call) -> Value:
     dtype = call.dtype(0, "dtype")
     if isinstance(space, Symbol) and space.name == "tmem":
         return Cute(Pointer(cute.Space.TENSOR_MEMORY, Origin(dtype)))
-    if not isinstance(space, Symbol) or space.name != "gmem":
-        return Cute(UnknownTensor(None, "a pointer that is made of a number", dtype))
     alignment = call.given.named.get("assumed_align")
     known = alignment if isinstance(alignment, int) and alignment > 0 else max(dtype.bits // 8, 1)
+    if not isinstance(space, Symbol) or space.name != "gmem":
+        address = payload_of(call.value(1, "value"))
+        if not isinstance(address, Pointer):
+            return Cute(UnknownTensor(None, "a pointer that is made of a number", dtype))
+        origin = replace(address.origin, dtype=dtype)
+        return Cute(replace(address, origin=origin, alignment=known))
     origin, value = Origin(dtype, call.run.global_array(dtype)), call.value(1, "value")
     base = numbers.integer(call.run, value) * 8 if isinstance(value, Number) else 0  # by thread
     return Cute(Pointer(cute.Space.GLOBAL, origin, base, alignment=known))
@@ -363,6 +370,25 @@ def moved(run: Execution, pointer: Pointer, by: Value, sign: int = 1) -> Pointer
     known = abs(step) // 8 if isinstance(step, int) else pointer.origin.dtype.bits // 8
     kept = gcd(pointer.alignment, known) if pointer.alignment else 0
     return replace(pointer, base=pointer.base + step, alignment=kept)
+
+
+def combined_address(run: Execution, operation: ast.AST, pointer: Pointer, by: Value) -> Value:
+    """Returns `address & n` or `address ^ n` of an address in shared memory as a pointer.
+
+    Raises:
+        CuteError: the number may reach the bits in which the window of shared memory begins.
+    """
+    found = numbers.operand_of(run, by)
+    if not isinstance(found, AffineInt) or found.terms or not _is_below(found.base, _WINDOW):
+        raise cute.CuteError("which bits of an address are meant is not known")
+    result = numbers.calculate(run, operation, numbers.value_of(run, pointer.base // 8), by)
+    if isinstance(operation, ast.BitAnd):
+        return result
+    return Cute(replace(pointer, base=numbers.integer(run, result) * 8))
+
+
+def _is_below(lanes: object, most: int) -> bool:
+    return bool(np.all((np.asarray(lanes) >= 0) & (np.asarray(lanes) < most)))
 
 
 def pointer_of(tensor: cute.Tensor) -> Pointer:
