@@ -12,6 +12,7 @@ from smemlint.config.options import OPTIONS
 from smemlint.config.settings import Configuration, Settings
 from smemlint.errors import SourceError
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_COMPILED_BYTES
 from smemlint.limits.guard import missing_guards
 from smemlint.sources.source import Source
 from smemlint.visible import print_lines
@@ -60,7 +61,10 @@ def prepare(arguments: argparse.Namespace) -> Inputs:
         _show(settings)
         return Inputs(settings, configuration, [], is_done=True)
     if reads_stdin:
-        data = sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(MAX_COMPILED_BYTES + 1)
+        if len(data) > MAX_COMPILED_BYTES:
+            most = f"larger than {MAX_COMPILED_BYTES >> 20} MiB"
+            raise SourceError(most, where="standard input")
         sources = [Source(stdin_name, data)]
         if settings.force_exclude and is_excluded(stdin_name, settings):
             if settings.fix:  # whoever pipes a text through wants it back

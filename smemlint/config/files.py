@@ -57,6 +57,8 @@ def read_config(path: Path, *, is_given: bool = False) -> ConfigFile | None:
         text = _data(str(path), is_given=is_given).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
+        if isinstance(error, UnicodeDecodeError):
+            reason = "not UTF-8"
         raise ConfigError(f"cannot be read: {reason}", where=str(path)) from error
     is_shared = path.name == "pyproject.toml"
     if is_shared and "smemlint" not in text:

@@ -52,6 +52,8 @@ class Baseline:
             data = json.loads(text)
         except TooLarge as error:
             raise ConfigError(str(error), where=path, hint=hint) from error
+        except UnicodeDecodeError as error:
+            raise ConfigError("is not UTF-8", where=path, hint=hint) from error
         except OSError as error:
             message = f"cannot be read: {error.strerror}"
             raise ConfigError(message, where=path, hint=hint) from error

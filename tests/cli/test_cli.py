@@ -143,6 +143,22 @@ def test_standard_input_that_is_excluded_is_passed_through(smemlint):
     assert smemlint("check", *arguments[1:], stdin=BAD.encode())[0] == 1
 
 
+def test_standard_input_without_an_end_is_not_read_to_it(smemlint, monkeypatch):
+    monkeypatch.setattr("smemlint.cli.inputs.MAX_COMPILED_BYTES", len(BAD))
+    assert smemlint("check", "-", stdin=BAD.encode())[0] == 1
+    code, out, _ = smemlint("check", "--fix", "-", stdin=BAD.encode() + b"\n")
+    assert (code, out) == (2, "")
+
+
+def test_files_of_settings_that_are_not_utf_8_are_errors(smemlint, tmp_path):
+    (tmp_path / "k.cu").write_text(BAD)
+    (tmp_path / "other").write_bytes(b"\xff\xfe")
+    for option in ("--baseline", "--config"):
+        code, out, err = smemlint("check", "k.cu", option, "other")
+        assert (code, out) == (2, "")
+        assert "codec" not in err
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("arguments", [("check",), ("check", "--output-format", "json")])
 def test_a_disk_that_is_full_is_no_internal_error(tmp_path, arguments):
