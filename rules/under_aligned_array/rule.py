@@ -41,7 +41,7 @@ class UnderAlignedArray(Rule):
         if array is None or before is None or _is_guarded(access):
             return
         for pattern in access.patterns:
-            if not pattern.exact or pattern.width <= array.alignment or base % pattern.width == 0:
+            if not pattern.exact or pattern.reach <= array.alignment or base % pattern.width == 0:
                 continue
             if (pattern.addresses[pattern.active] % pattern.width).any():
                 continue  # SML301 says it

@@ -12,6 +12,8 @@ one basic block, after unrolling:
   proves little, see `scev.difference`), at most 16 bytes
   (8 for 2-byte elements; bytes never fuse). Static arrays lie in declaration order, each at its
   natural alignment, and the offset there is what counts.
+- Constant places fuse across arrays and variables: of `__shared__ float a, b, c;` the stores of
+  one thread are STS.64 and STS, the loads one LDS.128 (nvcc 13.5.37).
 - What fuses are registers: a float2 is two words (see `register_size`).
 - Of a slot of four elements, three or four loads become one load of the whole slot, the lower or
   upper two one of half of it. Stores fuse only where every byte is written.
@@ -21,7 +23,8 @@ one basic block, after unrolling:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from dataclasses import replace
+from itertools import chain, pairwise
 
 from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
 from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads, mark_open_stores
@@ -40,7 +43,7 @@ from smemlint.analysis.simt.codegen.slots import (
 )
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
-from smemlint.analysis.simt.domain.ctypes import ArrayType
+from smemlint.analysis.simt.domain.ctypes import ArrayType, FloatType, IntType
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.trace import Event, Fence, Trace
@@ -48,6 +51,8 @@ from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
 from smemlint.hardware.arch import WORD
 
+_BLOCK = 0
+"""Stands for all static arrays and variables of a block, where their order is known."""
 _Key = tuple[int, int, Scev, bytes]
 """Bytes of a register, the object, how the place is computed, and the threads."""
 _Run = dict[int, list[Event]]
@@ -125,11 +130,53 @@ def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
 
 
 def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple[object, int]:
-    (obj, width, form, mask), position = run_and_position(event, offset)
-    base = bases.get(id(event.object), 0)
+    (obj, width, form, mask), base, position = _run_and_place(event, offset, bases)
     width = min(width, WORD)
     run = obj, SLOT.get(width, width), form.terms, mask
     return run, (base + position) // largest_slot(width, offset, base)
+
+
+def _run_and_place(
+    event: Event, offset: AffineInt, bases: Mapping[int, int]
+) -> tuple[tuple[int, int, Scev, bytes], int, int]:
+    """Returns the run of an access, where its array lies, and the place of the access in that.
+
+    Constant places in static arrays and variables are those of one array, the block's memory.
+    """
+    (obj, width, form, mask), position = run_and_position(event, offset)
+    base = bases.get(obj)
+    if form.terms or base is None or _BLOCK not in bases or not isinstance(offset.base, int):
+        return (obj, width, form, mask), base or 0, position
+    return (_BLOCK, width, form, mask), 0, base + position
+
+
+def block_places(objects: Iterable[Object], trace: Trace) -> dict[int, int]:
+    """Returns `array_bases`, with one place for all where the compiler surely keeps to that order.
+
+    LLVM drops variables that nothing reads, and makes variables of the elements of an array that
+    constants alone index, which lie elsewhere (nvcc 13.5.37).
+    """
+    static = [o for o in objects if o.shared is not None and not o.shared.is_dynamic]
+    events = list(trace.all_events())
+    read = {id(e.object) for e in events if e.kind is AccessKind.LOAD}
+    indexed = {
+        id(e.object)
+        for e in events
+        if not isinstance(e.offset, AffineInt)
+        or e.offset.constant is None
+        or scev_of(e.offset).terms
+    }
+    is_sure = all(
+        id(o) in read
+        and isinstance(o.type, IntType | FloatType | ArrayType)
+        and (id(o) in indexed) == isinstance(o.type, ArrayType)
+        for o in static
+    )
+    spans = [o.shared.span for o in static if o.shared is not None]
+    is_sure &= all(
+        a.path == b.path and (a.line, a.column) < (b.line, b.column) for a, b in pairwise(spans)
+    )
+    return array_bases(static) | ({_BLOCK: 0} if is_sure else {})
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:
@@ -159,19 +206,40 @@ def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Eve
         if event.stays_alone or not register or not isinstance(event.offset, AffineInt):
             alone.append(event)
             continue
-        (obj, _, form, mask), position = run_and_position(event, event.offset)
+        (obj, _, form, mask), _, position = _run_and_place(event, event.offset, bases)
         key = (register, obj, form, mask)
         runs.setdefault(key, {}).setdefault(position, []).append(event)
     _mark_equal_sums(runs, bases)
-    return [*alone, *(e for key, run in runs.items() for e in _fused_run(run, key[0], bases))]
+    for (register, obj, *_), run in runs.items():
+        made = _fused_run(run, register, bases.get(obj, 0))
+        alone += (_within_variable(e, bases) for e in made) if obj == _BLOCK else made
+    return alone
+
+
+def _within_variable(event: Event, bases: Mapping[int, int]) -> Event:
+    """Returns an access of several variables as one of that which its line names.
+
+    All its lanes take one place, so what it costs is the same there.
+    """
+    assert isinstance(event.offset, AffineInt) and isinstance(event.offset.base, int)
+    assert event.object is not None
+    at, width = event.offset.base, event.width
+    is_aligned = (bases[id(event.object)] + at) % width == 0 and at % width == 0
+    if not event.fused or (is_aligned and 0 <= at <= event.object.type.size - width):
+        return event
+    first = max(at, 0) // width * width
+    offset = AffineInt(first, event.offset.type, (), event.offset.form)
+    return replace(event, offset=offset, spare=width - min(part.width for part in event.fused))
 
 
 def _mark_equal_sums(runs: Mapping[_Key, _Run], bases: Mapping[int, int]) -> None:
     """Marks accesses that fuse with those of another run if both sums are computed alike."""
     alike: dict[tuple[int, int, object, bytes], list[_Run]] = {}
-    for (register, *_), run in runs.items():
+    for (register, obj, *_), run in runs.items():
         some = next(iter(run.values()))[0]
         assert isinstance(some.offset, AffineInt)
+        if obj == _BLOCK:
+            continue
         place = (register, id(some.object), scev_of(some.offset).terms, some.mask.tobytes())
         alike.setdefault(place, []).append(run)
     for (register, *_), same in alike.items():
@@ -199,9 +267,8 @@ def _mark_if_open(same: Sequence[_Run], register: int, bases: Mapping[int, int])
             event.offset = with_open_form(event.offset)
 
 
-def _fused_run(run: _Run, register: int, bases: Mapping[int, int]) -> Iterator[Event]:
+def _fused_run(run: _Run, register: int, base: int) -> Iterator[Event]:
     some = next(iter(run.values()))[0]
-    base = bases.get(id(some.object), 0)
     assert isinstance(some.offset, AffineInt)
     size = slot_size(register, some.offset, base)
     whole = largest_slot(register, some.offset, base)
