@@ -144,6 +144,12 @@ class Frame:
             found[name] = binding
         return binding
 
+    def peek(self, name: str) -> Binding | None:
+        """Returns the same for who asks for no value in it: it does not count as looked up."""
+        if name in self.found:
+            return self.found[name]
+        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+
     # ---- what it does
 
     @property

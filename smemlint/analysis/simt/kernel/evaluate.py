@@ -22,7 +22,11 @@ from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.alike import Found, relabelled
 from smemlint.analysis.simt.kernel.consensus import sampled_where_free
 from smemlint.analysis.simt.kernel.finished import finished_accesses
-from smemlint.analysis.simt.kernel.parameters import parameter_binding
+from smemlint.analysis.simt.kernel.parameters import (
+    NotedScope,
+    parameter_binding,
+    takes_numbers,
+)
 from smemlint.analysis.simt.kernel.summarize import AccessSummary
 from smemlint.analysis.simt.kernel.task import KernelTask, Passed
 from smemlint.analysis.simt.types.overloads import parameters_of
@@ -57,18 +61,24 @@ class _Given:
     Attributes:
         values: what the launch passes, as far as it is taken for known.
         is_null: any pointer among what it passes may be null.
-        extents_read: the extents of the grid that the evaluation read so far, by name.
+        read: what of a launch the evaluation read so far, by name: parameters that are numbers or
+            classes, and extents of the grid.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
     is_null: bool = False
-    extents_read: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
 
     def extent(self, name: str) -> AffineInt | None:
         """Returns an extent of the grid, if it is known, and notes that it was read."""
-        self.extents_read.add(name)
+        self.read.add(name)
         value = self.values.get(name)
         return value if isinstance(value, AffineInt) else None
+
+    def reads(self, passed: Passed) -> bool:
+        """Returns whether the evaluation read any number that a launch passes."""
+        names = (n if n in _EXTENTS else n.partition(".")[0] for n in passed.values)
+        return not self.read.isdisjoint(names)
 
 
 def evaluate_kernel(unit: Unit, task: KernelTask, arch: str) -> KernelFacts:
@@ -99,7 +109,7 @@ def _under_arguments(
     is_open = any(map(_may_hang_on_an_argument, facts.accesses))
     conflicting = [a for a in facts.accesses if a.conditions and _conflicts(a)]
     passed = next(iter(task.arguments()), None) if is_open or conflicting else None
-    if passed is None or passed.values.keys() <= _EXTENTS - given.extents_read:
+    if passed is None or not given.reads(passed):
         return facts, {}
     confined = [access for access in conflicting if _is_confined(access, passed)]
     if not is_open and not confined:
@@ -158,7 +168,7 @@ def _evaluated(unit: Unit, task: KernelTask, arch: str, given: _Given) -> Kernel
     def evaluate(assumptions: tuple[Assumption, ...]) -> Found:
         own = _Given(given.values)
         stand_in = replace(task, scope=alike.scope, types=alike.types, assumptions=assumptions)
-        return _run_facts(unit, stand_in, arch, own), frozenset(own.extents_read)
+        return _run_facts(unit, stand_in, arch, own), frozenset(own.read)
 
     passed = tuple((name, v.type, v.identity()) for name, v in values.items())
     found = alike.found((passed, arch, not task.assumptions), task.assumptions, evaluate)
@@ -168,7 +178,7 @@ def _evaluated(unit: Unit, task: KernelTask, arch: str, given: _Given) -> Kernel
     if found is None or facts is None:
         alike.fail()
         return _run_facts(unit, task, arch, given)
-    given.extents_read.update(found[1])
+    given.read.update(found[1])
     return facts
 
 
@@ -307,7 +317,7 @@ class _Run:
             self.ev.state.resolution.cache = task.types
         self.failure: Reason | None = None
         try:
-            _run(self.ev, task, given.values)
+            _run(self.ev, task, given)
         except BudgetExceeded as spent:
             self.failure = spent.reason
         except RecursionError as spent:
@@ -360,7 +370,7 @@ def _split_runs(
     return runs
 
 
-def _run(ev: Evaluator, task: KernelTask, arguments: Mapping[str, Value]) -> None:
+def _run(ev: Evaluator, task: KernelTask, passed: _Given) -> None:
     state = ev.state
     function = task.function
     parsed = function.parse()
@@ -370,20 +380,27 @@ def _run(ev: Evaluator, task: KernelTask, arguments: Mapping[str, Value]) -> Non
         raise BudgetExceeded("the kernel could not be parsed", ReasonCode.SYNTAX)
     record = _enclosing_record(ev, function)
     outer: list[Scope] = [scope_of(record)] if record is not None else []
-    hidden = open_types(function.template, task.scope)
-    frame = Frame(function.name, [*outer, dict(task.scope), hidden], None, record, function.scope)
+    own = NotedScope(open_types(function.template, task.scope))
+    frame = Frame(function.name, [*outer, dict(task.scope), own], None, record, function.scope)
     state.frames.append(frame)
     named = set()
+    numbers = set()
     for param in parameters_of(parsed.tree):
         if param.name:
             named.add(param.name)
             given = [a for a in task.given if a.name == param.name]
-            state.bind(param.name, parameter_binding(ev, param, arguments, given))
+            binding = parameter_binding(ev, param, passed.values, given)
+            if takes_numbers(binding):
+                numbers.add(param.name)
+            state.bind(param.name, binding)
     for stated in task.given:
         if stated.name not in named:
             text = f"nothing is assumed by `{stated.text}`: the kernel has no such parameter"
             state.unfollowed.setdefault((function.span, Reason(ReasonCode.WRONG_PRAGMA, text)))
-    ev.execute(parsed.tree.body)
+    try:
+        ev.execute(parsed.tree.body)
+    finally:
+        passed.read.update(numbers & own.asked)
 
 
 def _enclosing_record(ev: Evaluator, function: Function) -> RecordType | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import lcm
+from typing import Any
 
 from smemlint.analysis.simt.domain.copies import scalar_members
 from smemlint.analysis.simt.domain.ctypes import (
@@ -15,7 +16,12 @@ from smemlint.analysis.simt.domain.ctypes import (
     RecordType,
     is_opaque,
 )
-from smemlint.analysis.simt.domain.environment import Binding, Scope, Variable
+from smemlint.analysis.simt.domain.environment import (
+    Binding,
+    Scope,
+    Variable,
+    content_of,
+)
 from smemlint.analysis.simt.domain.scev import atom
 from smemlint.analysis.simt.domain.values import (
     ORIGIN,
@@ -35,6 +41,27 @@ from smemlint.config.preconditions import Precondition
 from smemlint.frontend import ir
 from smemlint.frontend.program import Function
 from smemlint.reasons import Assumption
+
+
+class NotedScope(dict[str, Binding]):
+    """A scope that notes which names are looked up in it."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope)
+        self.asked: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Returns what a name is bound to."""
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+def takes_numbers(binding: Binding) -> bool:
+    """Returns whether a parameter is an integer or a class, of which a launch may tell numbers."""
+    is_class = isinstance(binding, Variable) and isinstance(binding.type, RecordType)
+    return is_class or isinstance(content_of(binding), AffineInt)
 
 
 def parameter_binding(

@@ -18,7 +18,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
     unreferenced,
 )
-from smemlint.analysis.simt.domain.environment import CTYPES, Variable, is_any
+from smemlint.analysis.simt.domain.environment import CTYPES, Binding, Variable, is_any
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
@@ -81,16 +81,22 @@ def _written(ev: Evaluator, effects: ModRef) -> frozenset[str]:
 
 def _may_write(ev: Evaluator, given: Escape) -> bool:
     """Returns whether a call may write a variable that it is given, or what that leads to."""
-    binding = find_binding(ev, given.name)
+    binding = _found(ev, given.name)
     if not isinstance(binding, Variable):
         return False
     is_number = isinstance(unreferenced(binding.type), IntType | FloatType)
     return not is_number or (given.is_lvalue and not takes_by_value(ev, given.callee, given.index))
 
 
+def _found(ev: Evaluator, name: str) -> Binding:
+    """Returns what a name stands for; of a variable, its number is not asked for."""
+    local = ev.state.frame.peek(name)
+    return local if isinstance(local, Variable) else find_binding(ev, name)
+
+
 def _is_harmless(ev: Evaluator, name: str, *, written: bool) -> bool:
-    is_local = ev.state.lookup(name) is not None
-    binding = find_binding(ev, name)
+    is_local = ev.state.frame.peek(name) is not None
+    binding = _found(ev, name)
     if not isinstance(binding, Variable):
         kinds = _CONSTANTS if is_local else (*_CONSTANTS, CallableValue, Unknown)
         return not written and isinstance(binding, kinds)

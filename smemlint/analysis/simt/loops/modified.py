@@ -69,7 +69,7 @@ def _is_no_followed_pointer(ev: Evaluator, name: str) -> bool:
 
 def _holds_nothing_followed(ev: Evaluator, name: str) -> bool:
     """Returns whether nothing that is followed lies in a variable, or behind a pointer."""
-    binding = ev.state.lookup(name)
+    binding = ev.state.frame.peek(name)
     if binding is None:
         return ev.state.frame.this is None
     if not isinstance(binding, Variable):
@@ -93,7 +93,7 @@ def keeps_what_is_followed(ev: Evaluator, given: Escape) -> bool:
         return False
     if _holds_nothing_followed(ev, given.name):
         return True
-    binding = ev.state.lookup(given.name)
+    binding = ev.state.frame.peek(given.name)
     if given.is_output and isinstance(binding, Variable):
         cells = binding.object.cells.values()  # an output is unknown: so they may stay
         return bool(cells) and all(isinstance(v, Unknown) for v in cells)
