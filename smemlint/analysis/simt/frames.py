@@ -223,7 +223,10 @@ class LoopPlan:
         may_part: a block may have fewer iterations than `unroll_factor`.
         is_counted: it runs as often as a variable says.
         is_from_constant: it begins to count at a constant.
-        are_few: LLVM leaves it as one of few iterations, to ptxas.
+        leaves_some_over: iterations that fill no block are in front of the blocks or behind them.
+        leaves_behind: they are behind: an integer that it changes is a constant in front of it
+            (LLVM's `isEpilogProfitable`).
+        is_behind_step: it begins at a variable and what it steps by.
         surely_runs: it does so at least once.
         is_staggered: threads of one warp left it in different iterations.
         is_first_apart: the first iteration stands in front of a test of all others.
@@ -239,7 +242,9 @@ class LoopPlan:
     may_part: bool = False
     is_counted: bool = False
     is_from_constant: bool = False
-    are_few: bool = False
+    leaves_some_over: bool = False
+    leaves_behind: bool = False
+    is_behind_step: bool = False
     surely_runs: bool = False
     is_first_apart: bool = False
     tried: int | None = None

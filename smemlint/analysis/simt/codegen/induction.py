@@ -65,21 +65,17 @@ from k = 0 on it is one of both: open.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, pairwise
 from types import MappingProxyType
 
-import numpy as np
-
-from smemlint.analysis.simt.codegen.slots import SLOT, position_of
+from smemlint.analysis.simt.codegen.slots import SLOT, position_of, run_and_position
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, stays_a_loop, unrolled
-from smemlint.analysis.simt.domain.environment import WARP, Mask
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Scev, is_combined, power_of_two
-from smemlint.analysis.simt.domain.trace import Event, Fence, Trace, holds_loops
+from smemlint.analysis.simt.domain.trace import Event, Fence, holds_loops
 from smemlint.analysis.simt.domain.values import AffineInt
-from smemlint.frontend import ir
 
 _FEW = 4
 _MANY = 64
@@ -98,6 +94,7 @@ def mark_induction_pointers(
     known: dict[object, tuple[int, bool]] | None = None,
     *,
     is_left: bool | None = False,
+    is_parted: bool = False,
     is_from_constant: bool = False,
     may_be_left: bool = False,
     around: Mapping[str, AffineInt] = MappingProxyType({}),
@@ -112,6 +109,7 @@ def mark_induction_pointers(
         known: what the first iterations showed of the pointers.
         is_left: the compiler leaves the loop as it is, without being asked; None if that is open.
             Of iterations that share a basic block: None if that is open.
+        is_parted: some iterations fill no block, in front of the others or behind them.
         is_from_constant: all threads count from one constant to another.
         may_be_left: before they are there.
         around: what the names of variables of loops around it stand for.
@@ -132,6 +130,11 @@ def mark_induction_pointers(
                 form = replace(form, ptxas_alignment=1, is_open=is_open)
                 item.offset = _with_form(item.offset, form)
     known = {} if known is None else known
+    if is_parted:
+        for run in _runs(items, atoms, around).values():
+            nodes = {event.node for event in chain.from_iterable(run.values())}
+            if len(run) > max(together, RUN_TIME) or len(nodes) > 1:
+                _mark_run(run, 1, is_open=True)
     if stays_a_loop(pragma) or together > 1:
         together, is_sure = 1 if stays_a_loop(pragma) else together, is_left is not None
     elif is_left is not False and not holds_loops(items):
@@ -173,74 +176,14 @@ def mark_run_time_pointers(
             _mark_run(run, power_of_two(_pointed_at(places)), is_open)
 
 
-def part_left_over(
-    trace: Trace,
-    starts: list[int],
-    masks: Sequence[Mask],
-    atoms: Mapping[str, AffineInt],
-    together: int,
-) -> list[Event | Fence]:
-    """Returns accesses of warps that run whole blocks of iterations, parted from those of others.
-
-    Args:
-        trace: that ends with the iterations.
-        starts: where each begins in it; changed.
-        masks: the threads that run each.
-        atoms: the names that sums have for what the loop advances, and what they stand for.
-        together: iterations of a block.
-    """
-    begins, items, nobody = starts.copy(), trace.items[starts[0] :], np.zeros_like(masks[0])
-    del trace.items[begins[0] :]
-    blocks: list[Event | Fence] = []
-    known: dict[object, tuple[int, bool]] = {}
-    for k, end in enumerate([*begins[1:], begins[0] + len(items)]):
-        last = k - k % together + together - 1
-        filled = masks[last] if last < len(masks) else nobody
-        filled = filled.reshape(-1, WARP).any(axis=1).repeat(WARP)
-        starts[k] = len(trace.items)
-        left: list[Event] = []
-        for item in items[begins[k] - begins[0] : end - begins[0]]:
-            trace.items.append(item)
-            if isinstance(item, Event) and not (item.mask & filled).any():
-                left.append(item)
-                continue
-            blocks.append(item)
-            if isinstance(item, Event) and (item.mask & ~filled).any() and is_moved(item, atoms):
-                left.append(replace(item, mask=item.mask & ~filled))
-                trace.items.append(left[-1])
-                item.mask = item.mask & filled
-        mark_left_over(left, atoms, known, is_behind=True)
-    return blocks
-
-
-def mark_left_over(
-    items: Sequence[Event | Fence],
-    atoms: Mapping[str, AffineInt],
-    known: dict[object, tuple[int, bool]] | None = None,
-    *,
-    is_behind: bool = False,
-) -> None:
+def mark_left_over(items: Sequence[Event | Fence], atoms: Set[str]) -> None:
     """Marks accesses in iterations that are left over of a loop that is unrolled at run time.
-
-    Behind the blocks of a loop from a constant `s[64 * j + 2 * l]` and the word behind it are two
-    LDS, `s[j][2 * l]` and the word behind it one LDS.64, whatever they are in the blocks; in front
-    of the blocks of a loop from a variable both are two LDS (40 own kernels, nvcc 13.5.37, sm_90).
 
     Args:
         items: of these iterations.
-        atoms: the names that sums have for what the loop advances, and what they stand for.
-        known: what the first of them showed of the pointers.
-        is_behind: they stand behind the blocks.
+        atoms: the names that sums have for what the loop advances.
     """
-    if is_behind:
-        items = [item for item in items if isinstance(item, Event) and not _is_of_row(item)]
-    known = {} if known is None else known
-    _mark_pointers(items, atoms.keys(), known, around=atoms if is_behind else {})
-
-
-def _is_of_row(event: Event) -> bool:
-    """Returns whether an access has indexes of its own for rows and columns."""
-    return isinstance(event.node, ir.ArrayRef) and isinstance(event.node.name, ir.ArrayRef)
+    _mark_pointers(items, atoms, {})
 
 
 def _mark_pointers(
@@ -280,12 +223,6 @@ def _left_open(
     return min(alignment, of_last), is_open or of_last < min(alignment, max(SLOT.values()))
 
 
-def is_moved(event: Event, atoms: Container[str]) -> bool:
-    """Returns whether a loop that has sums of these names advances the place of an access."""
-    offset = event.offset
-    return isinstance(offset, AffineInt) and any(name in atoms for name, _ in scev_of(offset).terms)
-
-
 def _is_moved_alone(event: Event, atoms: Set[str]) -> bool:
     """Returns whether the place of an access, one for all threads, is what the loop advances."""
     if not isinstance(event.offset, AffineInt):
@@ -299,25 +236,16 @@ def _runs(
     atoms: Set[str],
     around: Mapping[str, AffineInt] = MappingProxyType({}),
 ) -> dict[tuple[object, ...], dict[int, list[Event]]]:
-    """Returns accesses by kind, object, width and sum, and by their place in it.
-
-    A pointer is one for all threads, those that leave the loop before others, too.
-    """
-    alike: dict[tuple[object, int, int, Scev], list[tuple[Event, AffineInt]]] = {}
+    """Returns accesses by kind, object, width and sum, and by their place in it."""
+    runs: dict[tuple[object, ...], dict[int, list[Event]]] = {}
     for item in items:
         if not isinstance(item, Event) or not isinstance(item.offset, AffineInt):
             continue
-        if is_moved(item, atoms) and not _is_moved_alone(item, atoms):
-            run = item.kind, id(item.object), item.width, scev_of(item.offset)
-            alike.setdefault(run, []).append((item, item.offset))
-    runs: dict[tuple[object, ...], dict[int, list[Event]]] = {}
-    for key, events in alike.items():
-        common = np.logical_and.reduce([event.mask for event, _ in events])
-        for event, offset in events:
-            mask = common if common.any() else event.mask
-            thread = int(mask.argmax())
-            place = position_of(offset, thread) - _place_of_heads(key[-1], around, thread)
-            runs.setdefault((*key, mask.tobytes()), {}).setdefault(place, []).append(event)
+        moved = any(atom in atoms for atom, _ in scev_of(item.offset).terms)
+        if moved and not _is_moved_alone(item, atoms):
+            run, place = run_and_position(item, item.offset)
+            place -= _place_of_heads(scev_of(item.offset), around, int(item.mask.argmax()))
+            runs.setdefault((item.kind, *run), {}).setdefault(place, []).append(item)
     return runs
 
 
@@ -376,6 +304,9 @@ def _pointer_of_block(
     count, width = len(places), next(iter(run.values()))[0].width
     is_middle = is_constant and places[0] == 0 and len(places) > _FEW
     proved = power_of_two(_middle(places) if is_middle else _pointed_at(places))
+    alike = set(map(power_of_two, _may_be_pointed_at(places)))
+    if not is_middle and len(alike) > 1:
+        return min(alike), True
     nodes = {event.node for events in run.values() for event in events}
     if len(nodes) > 1 or {b - a for a, b in pairwise(places)} != {width}:
         return proved, False
@@ -416,7 +347,20 @@ def _pointed_at(places: Sequence[int], *, from_middle: bool = False) -> int:
     """
     low, high, middle = min(places[0], 0), max(places[-1], 0), _middle(places)
     choices = (middle, high, low, 0) if from_middle else (high or low, middle, low, 0)
-    return min(choices, key=lambda at: sum(_bits(place - at) for place in places))
+    return min(choices, key=lambda at: _immediates(places, at))
+
+
+def _may_be_pointed_at(places: Sequence[int]) -> set[int]:
+    """Returns the places that a pointer may have of which none is cheaper than another."""
+    at, first = _pointed_at(places), places[0]
+    of_first = _middle([place - first for place in places]) + first
+    choices = (min(first, 0), at, _middle(places), of_first, max(places[-1], 0))
+    return {x for x in choices if _immediates(places, x) == _immediates(places, at)}
+
+
+def _immediates(places: Sequence[int], at: int) -> int:
+    """Returns the significant bits of all offsets from a place."""
+    return sum(_bits(place - at) for place in places)
 
 
 def _middle(places: Sequence[int]) -> int:

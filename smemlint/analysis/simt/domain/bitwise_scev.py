@@ -341,7 +341,7 @@ def _remainder_scev(a: AffineInt, b: AffineInt, constant: int, *, signed: bool) 
     `4 * (t & 15) % 60`: LLVM compares and subtracts where it knows that a number is less than twice
     as large, and leaves it where it is less (nvcc 13.5.37, sm_90).
     """
-    x, most = scev_of(a), most_of(a)
+    x, most = scev_of(a), _most_of(a)
     if most is not None and most < constant:
         return x
     is_natural = not signed or most is not None or _is_of_threads(a, x)
@@ -354,7 +354,7 @@ def _remainder_scev(a: AffineInt, b: AffineInt, constant: int, *, signed: bool) 
     return replace(form, ptxas_alignment=1) if is_hidden else form
 
 
-def most_of(value: AffineInt) -> int | None:
+def _most_of(value: AffineInt) -> int | None:
     """Returns the largest value that the compiler knows of one that is not negative, else None."""
     form = scev_of(value)
     if form.most is None or int(np.min(value.base)) < 0:
@@ -364,5 +364,5 @@ def most_of(value: AffineInt) -> int | None:
 
 def _is_compared(value: AffineInt, constant: int) -> bool:
     """Returns whether a division by a number that is no power of two is made a comparison."""
-    most = most_of(value)
+    most = _most_of(value)
     return most is not None and most < 2 * constant and bool(constant & (constant - 1))

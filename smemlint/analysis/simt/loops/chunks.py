@@ -14,10 +14,6 @@ So it is of 2 to 8 iterations (LLVM's `unroll-max-upperbound`), and of any numbe
 unroll`. Loads are one LDS.128 in all of these if no iteration stores. Of more iterations LLVM sees
 no end, but of `int b = t * 16` those up to 16: STS, STS.64 or STS.128 by types and numbers, open.
 Loops that count down are never fused, but of `long` as if they counted up.
-
-A loop from a constant of which LLVM knows that it runs 20 times at the most, but not how often,
-stays as it is: `for (j = 20; j > (t & 3); --j)`, `for (j = 0; j < (n & 15); ++j)`. From 21 times on
-it is unrolled by four, and so is `j < t / 512`: LLVM knows no range of threadIdx.
 """
 
 from __future__ import annotations
@@ -26,7 +22,6 @@ from dataclasses import replace
 from enum import Enum, auto
 
 from smemlint.analysis.simt.codegen.unroll import asks_for_all
-from smemlint.analysis.simt.domain.bitwise_scev import most_of
 from smemlint.analysis.simt.domain.integer_scev import begins_whole, may_wrap, scev_of
 from smemlint.analysis.simt.domain.masking import number_of
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -37,12 +32,9 @@ from smemlint.lazy_dataclasses import dataclass
 
 _BOUND = 8
 """Iterations up to which LLVM fully unrolls a loop of which it knows no more than that bound."""
-_FEW = 20
-"""Iterations up to which LLVM copies none of a loop of which it knows no more than that bound."""
 _WIDE = 64
 _EXTREMES = ("(min ", "(max ")
 """Begins the atoms of ends of which LLVM may take the most: `k < min(K, 16)`."""
-_ORDERS = frozenset(("<", "<=", ">", ">="))
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 
 
@@ -102,21 +94,6 @@ def chunk_of(ev: Evaluator, parts: LoopParts) -> Chunk | None:
         return None if found is None else replace(found, is_alone=False)
     if cond.op not in _TURNED:
         return None
-    both = _ends_of(ev, cond, advance)
-    if both is None:
-        return None
-    op, begin, end = both
-    terms, last = scev_of(begin).terms, scev_of(end)
-    if terms != last.terms:
-        is_unsure = last.is_divergent or any(k.startswith(_EXTREMES) for k, _ in last.terms)
-        return Chunk(op, begin, end, is_alone=False) if is_unsure else None
-    return Chunk(op, begin, end) if terms else None
-
-
-def _ends_of(
-    ev: Evaluator, cond: ir.BinaryOp, advance: ir.Node
-) -> tuple[str, AffineInt, AffineInt] | None:
-    """Returns what compares a counter with its end, where it begins and where it ends."""
     facts = ev.state.node_facts
     changes, moved = facts.mod_ref(cond), facts.mod_ref(advance)
     if changes is None or moved is None or changes.modified:
@@ -126,28 +103,10 @@ def _ends_of(
         op, sides = _TURNED[op], (cond.right, cond.left)
     with ev.state.dry():
         begin, end = (number_of(ev.evaluate(side)) for side in sides)
-    return None if begin is None or end is None else (op, begin, end)
-
-
-def is_of_few(ev: Evaluator, parts: LoopParts) -> bool:
-    """Returns whether LLVM knows that a loop that is about to run has few iterations, not how many.
-
-    It begins at a constant.
-    """
-    cond, advance = parts.cond, step_of(parts.node, parts.step)
-    if parts.node.pragma or not isinstance(cond, ir.BinaryOp) or advance is None:
-        return False
-    both = _ends_of(ev, cond, advance) if cond.op in _ORDERS else None
-    if both is None or scev_of(both[1]).terms or not scev_of(both[2]).terms:
-        return False
-    op, begin, end = both
-    most = most_of(end)
-    by = 1
-    match advance:
-        case ir.Assignment(op="+=" | "-=", rvalue=ir.Constant(value=value)) if value.isdecimal():
-            by = max(int(value), 1)
-    start = begin.constant
-    if start is None or most is None:
-        return False
-    trips = most - start if op in ("<", "<=") else start
-    return trips + len(op) - 1 <= _FEW * by
+    if begin is None or end is None:
+        return None
+    terms, last = scev_of(begin).terms, scev_of(end)
+    if terms != last.terms:
+        is_unsure = last.is_divergent or any(k.startswith(_EXTREMES) for k, _ in last.terms)
+        return Chunk(op, begin, end, is_alone=False) if is_unsure else None
+    return Chunk(op, begin, end) if terms else None

@@ -9,7 +9,8 @@ import numpy as np
 from smemlint.analysis.simt.domain.ctypes import IntType
 from smemlint.analysis.simt.domain.environment import Mask, Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.values import AffineInt
+from smemlint.analysis.simt.domain.masking import number_of
+from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
@@ -170,29 +171,22 @@ def _variables_tested(cond: ir.Node) -> list[str]:
     return [part.name for part in parts if isinstance(part, ir.ID)]
 
 
-def begins_at_constant(ev: Evaluator, node: ir.Node, step: ir.Node | None = None) -> bool:
-    """Returns whether a loop begins to count at a constant.
-
-    Args:
-        ev: the evaluator, in front of the loop.
-        node: the loop.
-        step: of a loop whose head does not begin to count.
-    """
-    init = getattr(node, "init", None)
-    first = init.decls[0] if isinstance(init, ir.DeclList) else init
-    begin = getattr(first, "init", None) or getattr(first, "rvalue", None)
-    match step:
-        case ir.Assignment(lvalue=ir.ID(name=name)) | ir.UnaryOp(expr=ir.ID(name=name)) if (
-            init is None
-        ):
-            value = content_of(ev.state.lookup(name))
-            return isinstance(value, AffineInt) and not scev_of(value).terms
-    return isinstance(begin, ir.Constant)
+def begin_of(ev: Evaluator, parts: LoopParts) -> AffineInt | None:
+    """Returns what the counter of a loop that is about to run holds."""
+    match step_of(parts.node, parts.step):
+        case ir.Assignment(lvalue=ir.ID(name=name)) | ir.UnaryOp(expr=ir.ID(name=name)):
+            return number_of(content_of(ev.state.lookup(name)))
+    return None
 
 
-def atoms_of(cells: Iterable[Iterable[Head]]) -> dict[str, AffineInt]:
-    """Returns the names that sums have for what cells hold, and the numbers."""
-    return {head.atom: head.number for heads in cells for head in heads}
+def is_constant(value: Value | None) -> bool:
+    """Returns whether the compiler knows an integer."""
+    return isinstance(value, AffineInt) and not scev_of(value).terms
+
+
+def atoms_of(cells: Iterable[Iterable[Head]]) -> frozenset[str]:
+    """Returns the names that sums have for what cells hold."""
+    return frozenset(head.atom for heads in cells for head in heads)
 
 
 def are_leaps(heads: Sequence[Head]) -> bool:

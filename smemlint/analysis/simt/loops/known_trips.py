@@ -12,7 +12,7 @@ import numpy as np
 
 from smemlint.analysis.simt.budget import Share
 from smemlint.analysis.simt.builtins.intrinsics import BLOCK_BARRIERS
-from smemlint.analysis.simt.codegen.induction import mark_induction_pointers, part_left_over
+from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.staggered import mark_thinned
 from smemlint.analysis.simt.codegen.unroll import (
@@ -29,7 +29,7 @@ from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.frames import Loop
+from smemlint.analysis.simt.frames import Loop, LoopPlan
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
@@ -66,7 +66,7 @@ class Trips:
         is_general: another one stands for all that were left.
         is_constant: the compiler knows how many there are.
         cost: of those that were run.
-        atoms: names that sums have for what it advances, and what they stand for.
+        atoms: names that sums have for what it advances.
     """
 
     count: int
@@ -74,7 +74,7 @@ class Trips:
     is_general: bool
     is_constant: bool
     cost: int
-    atoms: dict[str, AffineInt] = field(default_factory=dict)
+    atoms: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,27 +185,28 @@ def _mark_pointers(ev: Evaluator, run: _Run, together: int, cost: int) -> None:
     is_left = together == 1 and is_left_by_llvm(count, cost)
     if is_close(together, trips, cost * trips // count):
         is_left = None
-    if is_counted and not is_countable(ev, parts):
-        is_left = True
-    if plan is not None and plan.are_few:
-        is_left = True
-    atoms = atoms_of(run.heads.values())
-    if is_counted and plan is not None and plan.is_from_constant:
-        items = part_left_over(ev.state.trace, run.starts, run.masks, atoms, together)
-    else:
-        items = ev.state.trace.items[run.starts[0] :]
-    leaps = atoms_of(heads for heads in run.heads.values() if are_leaps(heads)).keys()
+    is_left = True if is_counted and not is_countable(ev, parts) else is_left
+    leaps = atoms_of(heads for heads in run.heads.values() if are_leaps(heads))
+    items = ev.state.trace.items[run.starts[0] :]
     mark_induction_pointers(
         [item for item in items if leaps.isdisjoint(_atoms_in(item))] if leaps else items,
-        atoms.keys(),
+        atoms_of(run.heads.values()),
         node.pragma,
-        1 if is_open else together,
+        1 if is_open and not node.pragma else together,
         known,
         is_left=is_left,
+        is_parted=plan is not None and plan.leaves_some_over and _is_parted(run, plan, together),
         is_from_constant=plan is not None and plan.is_from_constant and not plan.is_counted,
         may_be_left=ev.state.node_facts.told(may_be_left, parts.body),
         around=ChainMap(*(loop.heads for loop in ev.state.loops)),
     )
+
+
+def _is_parted(run: _Run, plan: LoopPlan, together: int) -> bool:
+    """Returns whether some iterations fill no block of so many, of some threads or of all."""
+    heads = run.masks[::together]
+    are_some = any(mask is not heads[k // together] for k, mask in enumerate(run.masks))
+    return plan.is_behind_step or are_some or len(run.masks) % together > 0
 
 
 def _atoms_in(item: Event | Fence) -> Iterable[str]:

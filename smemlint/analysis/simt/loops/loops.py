@@ -17,21 +17,22 @@ from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled, is
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
 from smemlint.analysis.simt.domain.environment import Mask, Variable, content_of
-from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.integer_scev import one_of, scev_of
 from smemlint.analysis.simt.domain.masking import number_of, same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Space, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import LoopPlan
 from smemlint.analysis.simt.interpreter.names import find_binding
-from smemlint.analysis.simt.loops.chunks import Layout, chunk_of, is_of_few
+from smemlint.analysis.simt.loops.chunks import Layout, chunk_of
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
 from smemlint.analysis.simt.loops.heads import (
     LoopParts,
-    begins_at_constant,
+    begin_of,
     counter_of,
+    is_constant,
     may_be_left,
     step_of,
     tests_indices,
@@ -133,11 +134,10 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     mask, returned, left = state.mask, len(frame.returns), len(frame.pending.jumps)
     size, events, costs = len(state.trace.items), state.trace.events, state.costs()
     state.memory.begin()
-    is_from_constant = _begins_at_constant(ev, parts)
+    is_from_constant = is_constant(begin_of(ev, parts))
     chunk = chunk_of(ev, parts) if foreseen != 0 else None
-    are_few = foreseen != 0 and is_of_few(ev, parts)
     trial = execute_iterations(ev, Iterations(parts, None, {}, tried, foreseen))
-    trips, together = trial.count, 1 if are_few else trial.together
+    trips, together = trial.count, trial.together
     layout = chunk.layout(foreseen or trips, node.pragma) if chunk and trips else Layout.WHOLE
     was_cut_short = trips == tried and not trial.is_general
     is_unrolled = trial.is_constant and foreseen is not None and foreseen <= together
@@ -148,7 +148,6 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         together,
         is_counted=not trial.is_constant,
         is_from_constant=is_from_constant,
-        are_few=are_few,
         surely_runs=parts.first or (trips > 0 and _hangs_on_counters(ev, parts)),
         constant=foreseen if trial.is_constant else None,
         is_first_apart=layout is Layout.FIRST,
@@ -161,13 +160,15 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     ends = state.memory.rollback()
     for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
-    if layout is Layout.OPEN or (foreseen is not None and not _is_settled(node, trial, foreseen)):
+    is_open = layout is Layout.OPEN
+    if is_open or (foreseen is not None and not _is_settled(node, trial, foreseen)):
         plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips, trial.cost)
-        plan.may_part = layout is Layout.OPEN or _may_be_parted(trial, together, foreseen or trips)
+        plan.may_part = is_open or _may_be_parted(trial, together, foreseen or trips)
     state.sums.forget(mark)
     del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
     state.trace.events, state.mask = events, mask
     state.count(0, costs)
+    plan.leaves_behind = any(map(_begins_at_constant, ends.values()))
     carried = _carried_by(ends, trips, mask) if not is_unrolled else {}
     plan.tried = trips if foreseen is None and not trial.is_general else None
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
@@ -175,10 +176,10 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     _execute_planned(ev, parts, plan, carried, foreseen)
 
 
-def _begins_at_constant(ev: Evaluator, parts: LoopParts) -> bool:
-    """Returns whether a loop begins to count at a constant, before its first test."""
-    step = None if parts.first else step_of(parts.node, parts.step)
-    return begins_at_constant(ev, parts.node, step)
+def _begins_at_constant(change: tuple[Object, int, Value | None]) -> bool:
+    """Returns whether what a loop that is about to run changes is an integer constant."""
+    obj, at, _ = change
+    return obj.space is Space.LOCAL and is_constant(obj.cells.get(at))
 
 
 def _may_be_parted(trial: Trips, together: int, expected: int) -> bool:
@@ -234,6 +235,8 @@ def _execute_planned(
     items = ev.state.trace.items
     begin = len(items)
     tried, plan.tried = plan.tried, None
+    plan.leaves_some_over = _steps_evenly(ev, _with_step(parts))
+    plan.is_behind_step = plan.is_counted and _begins_behind_step(ev, _with_step(parts))
     rests = _left_over(ev, parts, plan, tried) if plan.is_counted else None
     if rests is not None:
         _execute_left_over(ev, parts, carried, rests)
@@ -251,12 +254,12 @@ def _mark_staggered(
 ) -> None:
     """Marks accesses of which threads of a warp leave the loop in different iterations."""
     is_staggered, plan.is_staggered = plan.is_staggered, False
-    factor = RUN_TIME if plan.are_few else plan.unroll_factor
+    factor = plan.unroll_factor
     if not is_staggered or (factor < RUN_TIME if parts.node.pragma else factor != RUN_TIME):
         return
     if not ev.state.node_facts.told(may_be_left, parts.body) and _steps_by_constants(ev, parts):
         events = [item for item in items if isinstance(item, Event)]
-        mark_staggered(events, begins_at_constant=begins_at_constant(ev, parts.node))
+        mark_staggered(events, begins_at_constant=plan.is_from_constant)
 
 
 def _left_over(
@@ -268,19 +271,14 @@ def _left_over(
     there are no others.
     """
     is_run, parts = parts.first, _with_step(parts)
-    if parts.node.pragma or plan.unroll_factor != RUN_TIME or parts.step is None:
+    if parts.node.pragma or plan.unroll_factor != RUN_TIME or not plan.leaves_some_over:
         return None
-    if not _steps_by_constants(ev, parts) and not _steps_by_variables(ev, parts):
+    if plan.is_from_constant or plan.leaves_behind or parts.step is None:
         return None
     trips = tried if tried is not None else foresee_trips(ev, parts)
     if trips is not None and trips < RUN_TIME:
         return np.zeros(0, np.int64)
-    if (
-        trips is None
-        or parts.cond is None
-        or begins_at_constant(ev, parts.node, parts.step)
-        or ev.state.node_facts.told(may_be_left, parts.body)
-    ):
+    if trips is None or parts.cond is None or ev.state.node_facts.told(may_be_left, parts.body):
         return None
     with ev.state.trace.muted():
         counted = counted_trips(ev, parts.cond, parts.step)
@@ -307,13 +305,12 @@ def _execute_left_over(
     numbers = ((obj, at, number_of(obj.cells.get(at))) for obj, at, _ in carried.values())
     forms = [(obj, at, scev_of(number)) for obj, at, number in numbers if number is not None]
     if not rests.size:
-        is_behind = begins_at_constant(ev, parts.node, step_of(parts.node, parts.step))
         run = execute_iterations(ev, Iterations(parts, 1, carried))
-        mark_left_over(state.trace.items[begin:], run.atoms, is_behind=is_behind)
+        mark_left_over(state.trace.items[begin:], run.atoms)
         return
     left = np.zeros(threads.shape, rests.dtype)
     left[threads] = rests
-    atoms: dict[str, AffineInt] = {}
+    atoms: set[str] = set()
     done = 0
     for count in sorted(set(rests.tolist()) - {0}):
         if done:
@@ -327,6 +324,28 @@ def _execute_left_over(
     state.trace.fence("iteration", entry)
     for obj, at, form in forms:  # the blocks are the same behind none and behind three
         set_form(ev, obj, at, form)
+
+
+def _steps_evenly(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether LLVM knows before a loop how often it steps, if it has a step at all."""
+    steps = _steps_by_constants(ev, parts) or _steps_by_variables(ev, parts)
+    return parts.step is not None and steps
+
+
+def _begins_behind_step(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether a loop begins at a variable and what it steps by: `j = w + 1; ..; ++j`.
+
+    LLVM lets it count from w, and j + 1 stands in sums (InstCombine's `foldPHIArgBinOp`).
+    """
+    begin = begin_of(ev, parts)
+    match parts.step:
+        case ir.UnaryOp(op="++" | "p++"):
+            by = 1
+        case ir.Assignment(op="+=", rvalue=ir.Constant(value=value)) if value.isdecimal():
+            by = int(value)
+        case _:
+            return False
+    return begin is not None and one_of(begin) == by
 
 
 def _steps_by_variables(ev: Evaluator, parts: LoopParts) -> bool:
