@@ -157,26 +157,27 @@ def block_places(objects: Iterable[Object], trace: Trace) -> dict[int, int]:
     constants alone index, which lie elsewhere (nvcc 13.5.37).
     """
     static = [o for o in objects if o.shared is not None and not o.shared.is_dynamic]
-    events = list(trace.all_events())
-    read = {id(e.object) for e in events if e.kind is AccessKind.LOAD}
-    indexed = {
-        id(e.object)
-        for e in events
-        if not isinstance(e.offset, AffineInt)
-        or e.offset.constant is None
-        or scev_of(e.offset).terms
-    }
-    is_sure = all(
-        id(o) in read
-        and isinstance(o.type, IntType | FloatType | ArrayType)
-        and (id(o) in indexed) == isinstance(o.type, ArrayType)
-        for o in static
-    )
+    bases = array_bases(static)
+    scalars = [o for o in static if isinstance(o.type, IntType | FloatType)]
+    arrays = [o for o in static if isinstance(o.type, ArrayType)]
     spans = [o.shared.span for o in static if o.shared is not None]
-    is_sure &= all(
+    is_in_order = all(
         a.path == b.path and (a.line, a.column) < (b.line, b.column) for a, b in pairwise(spans)
     )
-    return array_bases(static) | ({_BLOCK: 0} if is_sure else {})
+    if not scalars or len(scalars) + len(arrays) < len(static) or not is_in_order:
+        return bases
+    read = {id(e.object) for e in trace.all_events() if e.kind is AccessKind.LOAD}
+    indexed = {id(e.object) for e in trace.all_events() if not _is_constant(e)}
+    is_sure = all(id(o) in read for o in static) and all(id(o) in indexed for o in arrays)
+    return bases | ({_BLOCK: 0} if is_sure else {})
+
+
+def _is_constant(event: Event) -> bool:
+    """Returns whether an access has one place for all threads and iterations."""
+    offset = event.offset
+    if not isinstance(offset, AffineInt) or offset.constant is None:
+        return False
+    return not scev_of(offset).terms
 
 
 def array_bases(objects: Iterable[Object]) -> dict[int, int]:

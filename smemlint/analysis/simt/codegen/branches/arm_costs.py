@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from smemlint.analysis.simt.codegen.branches.branch_shapes import is_part
 from smemlint.analysis.simt.codegen.loaded_values import MATH_FUNCTIONS
 from smemlint.analysis.simt.domain.ctypes import (
     FLOAT,
@@ -270,7 +271,7 @@ class ArmCosts:
     # ---- places
 
     def _read(self, node: ir.Node) -> Cost:
-        if self.is_loaded(node):
+        if is_part(node) and self.is_loaded(node):
             return _FREE
         place = self._place(node)
         if place is None:

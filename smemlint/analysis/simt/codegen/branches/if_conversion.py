@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from smemlint.analysis.simt.codegen.branches.arm_costs import ArmCosts, Name, Names, stays
 from smemlint.analysis.simt.codegen.branches.branch_shapes import are_equal, assigned, is_part
@@ -73,12 +74,13 @@ def stays_a_branch(ev: Evaluator, node: ir.TernaryOp, *, is_statement: bool = Fa
 
 def _costs_behind(ev: Evaluator, cond: ir.Node, arms: Sequence[ir.Node | None]) -> ArmCosts:
     """Returns what counts the costs of arms to which the loads of their condition are free."""
-    names_in = ev.state.node_facts.names_in
-    changed = {name for arm in arms if arm for node in arm.walk() for name in assigned(node)}
-    loaded = [part for part in _always_loaded(cond) if changed.isdisjoint(names_in(part))]
 
     def is_loaded(place: ir.Node) -> bool:
-        return any(are_equal(place, part) for part in loaded) or _is_safe_to_load(ev, place)
+        if any(are_equal(place, part) for part in _always_loaded(cond)):
+            nodes = chain.from_iterable(arm.walk() for arm in arms if arm is not None)
+            changed = chain.from_iterable(map(assigned, nodes))
+            return ev.state.node_facts.names_in(place).isdisjoint(changed)
+        return _is_safe_to_load(ev, place)
 
     return replace(arm_costs(ev), is_loaded=is_loaded)
 
