@@ -59,14 +59,16 @@ _Run = dict[int, list[Event]]
 """Accesses of a run by the bytes from the start of their object."""
 
 
-def merged(trace: Trace, bases: Mapping[int, int]) -> list[Event]:
+def merged(trace: Trace, arrays: Iterable[Object]) -> list[Event]:
     """Returns the instructions that the trace's accesses become, in program order.
 
     Args:
         trace: accesses and fences.
-        bases: identity of a shared object -> its offset in the block's shared memory.
+        arrays: the shared arrays and variables, in the order in which they are declared.
     """
-    regions = list(_regions(vectorized(forwarded(promoted(trace.items))), bases))
+    items = list(vectorized(forwarded(promoted(trace.items))))
+    bases = _places(list(arrays), items)
+    regions = list(_regions(items, bases))
     for blocks in regions:
         mark_open_loads(blocks, bases)
     instructions = _in_order(regions)
@@ -150,10 +152,10 @@ def _run_and_place(
     return (_BLOCK, width, form, mask), 0, base + position
 
 
-def block_places(objects: Iterable[Object], trace: Trace) -> dict[int, int]:
+def _places(objects: Sequence[Object], items: Sequence[Event | Fence]) -> dict[int, int]:
     """Returns `array_bases`, with one place for all where the compiler surely keeps to that order.
 
-    LLVM drops variables that nothing reads, and makes variables of the elements of an array that
+    LLVM drops variables that nothing loads, and makes variables of the elements of an array that
     constants alone index, which lie elsewhere (nvcc 13.5.37).
     """
     static = [o for o in objects if o.shared is not None and not o.shared.is_dynamic]
@@ -166,8 +168,9 @@ def block_places(objects: Iterable[Object], trace: Trace) -> dict[int, int]:
     )
     if not scalars or len(scalars) + len(arrays) < len(static) or not is_in_order:
         return bases
-    read = {id(e.object) for e in trace.all_events() if e.kind is AccessKind.LOAD}
-    indexed = {id(e.object) for e in trace.all_events() if not _is_constant(e)}
+    events = [item for item in items if isinstance(item, Event) and item.issued]
+    read = {id(e.object) for e in events if e.kind is AccessKind.LOAD}
+    indexed = {id(e.object) for e in events if not _is_constant(e)}
     is_sure = all(id(o) in read for o in static) and all(id(o) in indexed for o in arrays)
     return bases | ({_BLOCK: 0} if is_sure else {})
 

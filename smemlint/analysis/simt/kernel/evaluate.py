@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from itertools import product
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
-from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, block_places, merged
+from smemlint.analysis.simt.codegen.ptxas_fusion import array_bases, merged
 from smemlint.analysis.simt.codegen.slow_paths import harmless_paths
 from smemlint.analysis.simt.domain.affine import AffineDomain
 from smemlint.analysis.simt.domain.ctypes import RecordType
@@ -256,7 +256,7 @@ def _summary(unit: Unit, task: KernelTask, arch: str, runs: Sequence[_Run]) -> t
         if run.failure is not None:
             events = _before_the_end(unit, task, run, run.failure)
         else:
-            events = merged(run.trace, block_places(run.ev.state.arrays.values(), run.trace))
+            events = merged(run.trace, run.ev.state.arrays.values())
         fixed = {k: r for k, (_, r) in run.ev.state.domain.splits.items() if is_of_launch(k)}
         together.add(events)
         if fixed:
@@ -273,7 +273,7 @@ def _summary(unit: Unit, task: KernelTask, arch: str, runs: Sequence[_Run]) -> t
 
 def _before_the_end(unit: Unit, task: KernelTask, run: _Run, failure: Reason) -> list[Event]:
     """Returns the accesses of a run that a limit ended: of places not done with, none is known."""
-    events = merged(run.trace, block_places(run.ev.state.arrays.values(), run.trace))
+    events = merged(run.trace, run.ev.state.arrays.values())
     tree = task.function.parse().tree
     known: frozenset[ir.Node] = frozenset()
     if tree is not None:

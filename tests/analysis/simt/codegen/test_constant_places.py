@@ -47,6 +47,13 @@ ARRAY = "s[t] = x[t];"
             "a + b + d + s[t ^ 1]",
             [4, 4, 4, 4, 4, 4, 8, 8],
         ),
+        (  # LLVM drops b, which is never loaded: a and c are one STS.64 (not followed), c and d not
+            "__shared__ float a, b; __shared__ int c, d;",
+            "",
+            "a = x[0]; b = x[1]; o[512] = b + 1; c = x[2];",
+            "a + c",
+            None,
+        ),
         (  # LLVM drops c, and makes variables of the elements of v: not followed
             "__shared__ float c, a, b; __shared__ float v[2];",
             "",
