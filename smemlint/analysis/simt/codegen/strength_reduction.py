@@ -24,8 +24,11 @@ Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a
   sum may leave none. What becomes of these is open.
 - An array of classes, half and __nv_bfloat16 among them, is such a `b` where an int multiplies: of
   half, `s[128 * t + i]` behind `s[t]` are LDS.U16. Behind `s[t + 1]`, in 64 bits or unsigned it is
-  not; nor are built-in vectors and numbers. `s[128 * t]` behind `s[t]` and `s[8 * t]` is or is not
-  by their order, `s[t << 7]` is not: they are open.
+  not; nor are numbers and built-in vectors that are copied. `s[128 * t]` behind `s[t]` and
+  `s[8 * t]` is or is not by their order, `s[t << 7]` is not: they are open.
+- Built-in vectors of which members are accessed are classes, too: of a float2 behind `s[t] =
+  make_float2(..)` what reads `s[2 * t].x` and the three words behind it is LDS.64, behind a copy
+  `s[t] = in[t]` and with `s[t << 1]` LDS.128: open (nvcc 13.5.37).
 """
 
 from __future__ import annotations
@@ -171,6 +174,26 @@ class Sums:
             computed = _Sum(form, factor, self._count + 1, is_open=False)
             self._known.setdefault(key, []).append(computed)
             self._log.append((key, computed))
+        return form
+
+    def of_member(self, index: Scev, array: Hashable) -> Scev:
+        """Returns the form of an index into an array of vectors, of one whose member is accessed.
+
+        Args:
+            index: its form, in bytes, which `of_index` was asked for.
+            array: what distinguishes it.
+        """
+        if len(index.terms) != 1:
+            return index
+        self.questions += 1
+        key, factor, divisor = _key_of(CONSTANT, index, I32.bits, index.terms[0][1], array)
+        form = index
+        for before in self._known.get(key, ()):
+            if before.factor == factor:
+                break
+            step = power_of_two(factor - before.factor) * divisor
+            if not before.is_open:
+                form = _lowered(form, min(before.form.ptxas_alignment, step), is_open=True)
         return form
 
     def _made_of_another(

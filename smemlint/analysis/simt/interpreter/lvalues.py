@@ -30,7 +30,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.accesses import read_lvalue
-from smemlint.analysis.simt.interpreter.pointers import dereference
+from smemlint.analysis.simt.interpreter.pointers import dereference, vector_of_member
 from smemlint.analysis.simt.types.statics import static_member
 from smemlint.frontend import ir
 from smemlint.frontend.heuristics import is_warp_size
@@ -180,7 +180,8 @@ def member_lvalue(ev: Evaluator, base: Pointer, record: RecordType, name: str) -
         )
         offset = state.domain.add(base.offset, start)
         return LValue(base.object, offset, ctype, base.is_volatile)
-    offset = state.domain.add(base.offset, AffineInt(member.offset, I64))
+    whole = vector_of_member(ev, base, record)
+    offset = state.domain.add(whole, AffineInt(member.offset, I64))
     if is_reference(ctype) and base.object.space is Space.LOCAL:
         content = state.memory.read(base.object, offset, ctype)
         return dereference(ev, content, ir.ID(name))

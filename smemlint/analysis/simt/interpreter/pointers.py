@@ -94,6 +94,8 @@ def advance(
         offset.form = _advanced_scev(ev, pointer, step, offset)
     if pointer.object.space is Space.SHARED and _is_class(pointer.target):
         offset.form = _class_scev(ev, pointer.object, index, offset)
+    elif pointer.object.space is Space.SHARED and isinstance(pointer.target, RecordType):
+        _class_scev(ev, pointer.object, index, offset, may_be_made=False)
     if form is not None and form.shifted in _BEHIND_SHIFTS and ev.state.open_loops:
         offset.form = replace(scev_of(offset), is_open=True)
     return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
@@ -142,7 +144,9 @@ def _is_class(ctype: CType) -> bool:
     return is_16_bit_float(ctype)
 
 
-def _class_scev(ev: Evaluator, obj: Object, index: AffineInt, to: AffineInt) -> Scev:
+def _class_scev(
+    ev: Evaluator, obj: Object, index: AffineInt, to: AffineInt, *, may_be_made: bool = True
+) -> Scev:
     """Returns the form of a place in an array of classes, which another place may be made of."""
     form = scev_of(to)
     if not ev.policy.tracks_scev or ev.state.trace.is_muted:
@@ -152,8 +156,20 @@ def _class_scev(ev: Evaluator, obj: Object, index: AffineInt, to: AffineInt) -> 
         form,
         _start_of(obj, AffineInt(0, I64)),
         is_first=position_of(to, 0) == 0,
-        may_be_made=is_signed or not scev_of(index).terms,
+        may_be_made=may_be_made and (is_signed or not scev_of(index).terms),
     )
+
+
+def vector_of_member(ev: Evaluator, vector: Pointer, record: RecordType) -> AffineInt:
+    """Returns where a vector is of which a member is accessed, as the compiler computes it."""
+    to = vector.offset
+    if vector.object.space is not Space.SHARED or record.record is not None:
+        return to
+    if not ev.policy.tracks_scev or ev.state.trace.is_muted or not scev_of(to).terms:
+        return to
+    array = _start_of(vector.object, AffineInt(0, I64))
+    form = ev.state.sums.of_member(scev_of(to), array)
+    return AffineInt(to.base, to.type, to.terms, form)
 
 
 def _start_of(obj: Object, offset: AffineInt) -> tuple[str, int]:

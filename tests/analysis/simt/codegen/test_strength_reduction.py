@@ -254,6 +254,39 @@ def test_indexes_of_arrays_of_classes_are_made_of_earlier_ones(
     assert {a.certainty is Certainty.SAMPLED for a in found} == {is_open}
 
 
+VECTORS = """\
+__global__ void k(float *o, const float *p) {
+  __shared__ float2 s[2048];
+  int t = threadIdx.x;
+  BEFORE;
+  __syncthreads();
+  int a = INDEX;
+  AFTER;
+}
+void go(float *a) { k<<<1, 128>>>(a, a); }
+"""
+WORDS = "o[t] = s[a].x * s[a].y * s[a + 1].x * s[a + 1].y"
+
+
+@pytest.mark.parametrize(
+    ("before", "index", "after", "width", "is_open"),
+    [
+        ("s[t] = make_float2(p[t], 0)", "2 * t", WORDS, 8, True),
+        ("s[t].x = p[t]", "2 * t", WORDS, 8, True),
+        ("s[t].x = p[t]", "4 * t", WORDS, 8, True),
+        ("s[t].x = p[t]", "2 * t", "s[a].x += s[a + 1].x; s[a].y += s[a + 1].y", 8, True),
+        ("s[t + 32].x = p[t]", "2 * t", WORDS, 16, False),
+        ("s[3].x = p[t]", "2 * t", WORDS, 16, False),
+    ],
+)
+def test_vectors_of_which_members_are_accessed_are_classes(before, index, after, width, is_open):
+    """SASS of nvcc 13.5.37, sm_90: two LDS.64, or one LDS.128."""
+    text = VECTORS.replace("BEFORE", before).replace("INDEX", index).replace("AFTER", after)
+    found = [a for a in accesses_of(text) if a.kind is AccessKind.LOAD]
+    assert {p.width for a in found for p in a.patterns if p.count} == {width}
+    assert any(a.certainty is Certainty.SAMPLED for a in found) == is_open
+
+
 @pytest.mark.parametrize(
     ("before", "index", "width"),
     [
