@@ -109,17 +109,22 @@ class CudaFunction:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Identifiers and strings of the body, `<<<` if it launches, `/` if it divides."""
+        """Identifiers and strings of the code, `<<<` if it launches, `/` if it divides."""
         kinds, marks = ("identifier", "string"), ("<<<", "/", "/=")
-        return frozenset(t.text for t in self.pieces.body if t.kind in kinds or t.text in marks)
+        return frozenset(t.text for t in self._code if t.kind in kinds or t.text in marks)
+
+    @cached_property
+    def _code(self) -> list[Token]:
+        """The member initializers and the body."""
+        return [*self.pieces.initializers, *self.pieces.body]
 
     @cached_property
     def member_words(self) -> frozenset[str]:
-        """Those identifiers of the body that stand behind `.` or `->` only."""
+        """Those identifiers of the code that stand behind `.` or `->` only."""
         found: set[str] = set()
         others: set[str] = set()
         before = ""
-        for token in self.pieces.body:
+        for token in self._code:
             if token.kind == "identifier":
                 (found if before in (".", "->") else others).add(token.text)
             before = token.text
@@ -162,15 +167,15 @@ class CudaFunction:
         return frozenset(found)
 
     def template_ids(self, name: str) -> Iterator[TemplateId]:
-        """Returns the template-ids of a name in the body, in order."""
-        body = self.pieces.body
-        return template_ids(body, angle_positions(body).get(name, ()))
+        """Returns the template-ids of a name in the code, in order."""
+        code = self._code
+        return template_ids(code, angle_positions(code).get(name, ()))
 
     def qualifiers(self, name: str) -> frozenset[str]:
-        """Returns what a name in the body stands behind: see `program.Function`."""
-        body = self.pieces.body
-        places = (k for k, token in enumerate(body) if token.text == name)
-        return frozenset(_qualifier(body, k) for k in places if not _is_qualifier(body, k))
+        """Returns what a name in the code stands behind: see `program.Function`."""
+        code = self._code
+        places = (k for k, token in enumerate(code) if token.text == name)
+        return frozenset(_qualifier(code, k) for k in places if not _is_qualifier(code, k))
 
     @cached_property
     def pieces(self) -> FunctionTokens:

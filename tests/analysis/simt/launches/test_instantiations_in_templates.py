@@ -39,3 +39,13 @@ def test_a_launch_tells_more_than_a_name():
 def test_what_nothing_instantiates_stays_open():
     [analysed] = facts_of(KERNEL).kernels
     assert all(a.wavefronts is None for a in analysed.accesses)
+
+
+def test_a_table_in_the_initializers_of_a_constructor_is_read():
+    table = """
+    template <class T> struct Table { void (*kernels[2])(T *); Table(); };
+    template <class T> Table<T>::Table() : kernels{&k<T, 8>, &k<T, 16>} {}
+    template class Table<float>;
+    """
+    found = {k.instance.template for k in facts_of(KERNEL + table).kernels}
+    assert found == {(("T", "float"), ("N", n)) for n in ("8", "16")}
