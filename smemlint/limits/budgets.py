@@ -279,6 +279,8 @@ MAX_FORWARDED = 64
 """Accesses of inline PTX that registers hold, of a loop, and in front of a load."""
 MAX_HELD = 160
 """Places of an array that registers hold: two rows of 64 words and some more."""
+MAX_EFFECTS = 64
+"""Shuffles and the like before an access, latest first, among which one of its ways is sought."""
 MAX_SUNK = 64
 """Branches in branches that a load is sunk into: each reads what it holds."""
 MAX_PARTS_READ = 32

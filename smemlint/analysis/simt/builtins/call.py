@@ -84,9 +84,9 @@ def call_builtin(
         return ev.state.note_unfollowed(
             node, Reason(ReasonCode.NOT_MODELLED, f"`{last}` is called with too few arguments")
         )
-    if last in KEEPING_STORES:
-        ev.state.trace.meet_effect()
     result = found.evaluate(ev, BuiltinCall(last, template_arguments, node, is_used))
+    if last in KEEPING_STORES:
+        ev.state.trace.meet_effect(returns=last != "__trap")
     if isinstance(result, LanePredicate):  # an argument's: it is no truth value any more
         return Unknown(result.reason, result.is_data)
     return result

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from smemlint.analysis.simt.codegen.slots import may_meet, position_of, run_and_position
+from smemlint.analysis.simt.codegen.slots import may_meet, position_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Shifted
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
@@ -32,6 +32,8 @@ class Held:
         is_of_both_ways: both ways of a branch have it, see `joined_with`.
         first: since when a register has had what lies there; None for since the access itself.
         depth: how many loops that stay ones the compiler leaves it in.
+        forgotten_in: the way of a branch in which LLVM does not know it any more; 0 for none.
+        is_of_ptxas: ptxas knows it where LLVM does not.
     """
 
     event: Event
@@ -44,6 +46,8 @@ class Held:
     is_lost: bool = False
     is_of_both_ways: bool = False
     first: Event | None = None
+    forgotten_in: int = 0
+    is_of_ptxas: bool = False
 
     def answers(self, load: Event, offset: AffineInt) -> bool:
         """Returns whether a load of the same bytes needs no instruction.
@@ -52,6 +56,8 @@ class Held:
         is the same one: not of `s[i % 32]` where the loop advances i by 32.
         """
         before = self.event.offset
+        if self.forgotten_in in load.behind and not self.is_of_ptxas:
+            return False
         is_seen = not self.is_of_before or (
             isinstance(before, AffineInt) and scev_of(before) == scev_of(offset)
         )
@@ -162,14 +168,6 @@ def bytes_behind(before: Event, load: Event) -> int | None:
         return None
     thread = int(load.mask.argmax())
     return position_of(other, thread) - position_of(one, thread)
-
-
-def cannot_alias(a: Event, b: Event) -> bool:
-    """Returns whether ptxas sees that two accesses by computed addresses touch different bytes."""
-    if not isinstance(a.offset, AffineInt) or not isinstance(b.offset, AffineInt):
-        return False
-    is_one_run = run_and_position(a, a.offset)[0] == run_and_position(b, b.offset)[0]
-    return is_one_run and not may_meet(a, b)
 
 
 def dominates(first: Event, second: Event) -> bool:

@@ -20,15 +20,16 @@ where both ways have it. What the only way of a branch begins with is loaded in 
     if (t > 5) out[t] = s[4 * t + 1];
     v += s[4 * t + 1];  // one LDS of all threads for both
 
-Inline PTX is left to ptxas, which tells apart only what it computes from one base: any other store
-and any branch end what it knows.
+Inline PTX is left to ptxas, which knows what it loaded, or stored last, in this basic block: any
+store to shared memory ends that. So is all that stands before a shuffle, a vote, a clock or an asm
+that is volatile, has no outputs or a "memory" clobber: to LLVM it may store anywhere, for the
+threads of its branch (nvcc 13.5.37). `s[t] = x; q[t] = y;`, a shuffle, `s[t] + q[t]` loads s[t].
 
 So does a load of which a wider one has the bytes, also the other way round where the wider one
 takes a vector of such words in the same basic block: of `float2 c = s[t]`, of which only c.x is
 read, and `float2 d = s[t + i]` in an unrolled loop from 0 on, the first is a LDS.64 for both.
 `double`, `half2` and vectors of shorts or bytes are loaded again. Of a store, registers give its
-first bytes, and the 4-byte words of a vector; of all words that are stored one by one, the vector
-(nvcc 13.5.37).
+first bytes, and the 4-byte words of a vector; of all words stored one by one, the vector.
 
 A loop whose trip count is not known leaves in registers what it does not store to: neither in it
 nor behind it is loaded what was loaded or stored before, unless it has a barrier; an atomic is a
@@ -65,7 +66,6 @@ from typing import TypeAlias
 from smemlint.analysis.simt.codegen.held_values import (
     Held,
     bytes_behind,
-    cannot_alias,
     dominates,
     is_computed_before,
     is_in_each_iteration,
@@ -88,6 +88,7 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
     """Returns the same items; accesses that need no instruction are issued 0 times."""
     registers = _Registers()
     stores: dict[int, Event] = {}
+    effect = (0, 0)
     items = list(items)
     for at, item in enumerate(items):
         if not isinstance(item, Event):
@@ -103,7 +104,7 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
             elif item.depth:
                 is_entry = item.kind == "loop"
                 stored = stores_of_loop(items, at, registers.roots) if is_entry else ()
-                registers.pass_loop(stored, has_effects=item.has_effects)
+                registers.pass_loop(stored, is_moved=not item.has_effects)
             elif item.kind != "block":
                 registers.clear()
             registers.out.append(item)
@@ -111,6 +112,9 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
         if not item.issued:
             registers.out.append(item)
             continue
+        if item.effect > effect:
+            effect = item.effect
+            registers.meet_effect(effect[1])
         is_answered = False
         if item.kind is AccessKind.STORE and not item.volatile:
             stores[id(item.object)] = item
@@ -119,6 +123,7 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
         else:
             is_answered = is_carried(item, stores.get(id(item.object)))
         registers.add(replace(item, issued=0) if is_answered else item)
+        registers.leave_to_ptxas()
     return registers.out
 
 
@@ -133,6 +138,7 @@ class _Registers:
         self._kept: list[set[_Key]] = []  # what loops around that stay ones leave alone
         self._assembly: dict[tuple[object, ...], Held] = {}
         self._joins_since = 0  # where the last loop began or ended
+        self._stored = self._loaded = -1  # where memory was written and read last
 
     @property
     def roots(self) -> set[int]:
@@ -143,20 +149,43 @@ class _Registers:
         """Forgets everything: other threads may have written, or the code runs again."""
         self._held.clear()
 
-    def pass_loop(self, stores: Sequence[Event] | None, *, has_effects: bool = False) -> None:
-        """Keeps, where a loop begins or ends, what it does not store to from here; None: all.
+    def meet_effect(self, way: int) -> None:
+        """Forgets what LLVM may not know any more, but for what ptxas does: no store is behind.
 
         Args:
-            stores: of the loop.
-            has_effects: none of them is moved out of it.
+            way: of a branch, in which it is forgotten; 0 for none.
         """
+        for accesses in self._held.values():
+            for key, access in list(accesses.items()):
+                access.forgotten_in = 0 if way in access.event.scope else way
+                access.is_of_ptxas = access.at >= self._stored
+                access.is_unread &= access.at > self._loaded
+                if not access.is_of_ptxas and not access.forgotten_in:
+                    del accesses[key]
+
+    def leave_to_ptxas(self) -> None:
+        """Takes from what ptxas alone knows what the last access ends: a store all of it."""
+        at, event = len(self.out) - 1, self.out[-1]
+        if not isinstance(event, Event) or not event.issued:
+            return
+        is_load = event.kind is AccessKind.LOAD
+        self._stored, self._loaded = (self._stored, at) if is_load else (at, self._loaded)
+        for accesses in self._held.values():
+            for key, access in list(accesses.items()):
+                if access.is_of_ptxas and access.at != at:
+                    access.is_unread, access.is_of_ptxas = False, is_load
+                    if not is_load and not access.forgotten_in:
+                        del accesses[key]
+
+    def pass_loop(self, stores: Sequence[Event] | None, *, is_moved: bool = True) -> None:
+        """Keeps, where a loop begins or ends, what its stores leave there; None: nothing."""
         if stores is None:
             self.clear()
             return
         for accesses in self._held.values():
             spend(len(stores) * len(accesses))
             for key, access in list(accesses.items()):
-                if any(access.is_lost_to(store, is_moved=not has_effects) for store in stores):
+                if any(access.is_lost_to(store, is_moved=is_moved) for store in stores):
                     del accesses[key]
                 access.is_of_before, access.is_unread = True, False
 
@@ -262,7 +291,7 @@ class _Registers:
             if before is not None:
                 before.stay_for(event)
             if before is not None and before.answers(event, event.offset):
-                before.is_asked_for = True
+                before.is_asked_for, before.is_of_ptxas, before.forgotten_in = True, False, 0
                 accesses[key] = accesses.pop(key)  # what is not asked for goes first
                 if event.extends is not False and not before.event.extends:
                     before.event.extends = event.extends  # one register for both
@@ -313,7 +342,7 @@ class _Registers:
         joined = before.joined_with(event)
         if joined is not None and self._is_computed_before(joined, before):
             held.first, held.is_of_both_ways = joined, True
-        elif is_store:
+        elif is_store or before.forgotten_in:
             held.first = before.passed_on(event)
         return held
 
@@ -375,14 +404,9 @@ class _Registers:
             if before is not None and dominates(before.event, event):
                 self.out.append(replace(event, issued=0))
                 return
-            for access in self._assembly.values():
-                access.is_unread &= cannot_alias(event, access.event)
-        else:
-            if before is not None and before.is_unread and dominates(event, before.event):
-                self.out[before.at] = replace(before.event, issued=0)
-            self._assembly = {
-                k: h for k, h in self._assembly.items() if cannot_alias(event, h.event)
-            }
+        elif before is not None and before.is_unread and dominates(event, before.event):
+            self.out[before.at] = replace(before.event, issued=0)
+        self._meet_assembly(event)
         if len(self._assembly) < MAX_FORWARDED:
             is_store = event.kind is AccessKind.STORE
             self._assembly[key] = Held(event, len(self.out), is_store, len(self._kept))
@@ -390,10 +414,10 @@ class _Registers:
 
     def _meet_assembly(self, event: Event) -> None:
         """Takes what any other access leaves ptxas to know of inline PTX."""
-        if event.kind is AccessKind.LOAD:
-            self._read(event, self._assembly)
-        else:
+        if event.kind is not AccessKind.LOAD:
             self._assembly.clear()
+        for access in self._assembly.values():
+            access.is_unread = False
 
     def _pass_all(self, event: Event) -> None:
         """Takes an access that may be to any array."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from smemlint.facts import AccessKind
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.limits.budgets import MAX_EFFECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,6 +72,8 @@ class Event:
         before_sinking: the threads that would make a load that was left to those that read it.
         word: bytes of an element where it takes a vector, of equal elements; 0 elsewhere.
         whole: bytes that the source moves at once, if that takes several instructions; else 0.
+        effect: how many accesses stood before the last `Trace.meet_effect` on all paths to it, and
+            the innermost way of a branch that it stood in, 0 for none.
     """
 
     node: ir.Node
@@ -115,6 +118,7 @@ class Event:
     before_sinking: NDArray[np.bool_] | None = None
     may_stagger: bool = False
     may_thin: bool = False
+    effect: tuple[int, int] = (0, 0)
 
     @property
     def stays_alone(self) -> bool:
@@ -221,6 +225,7 @@ class Trace:
     _resumed: tuple[int, ...] = ()
     _resumed_at: int = 0
     _muted: int = 0
+    _met: list[tuple[int, int]] = field(default_factory=list)  # effects, see `Event.effect`
 
     def add(self, event: Event) -> None:
         """Records an access, unless a dry run is under way."""
@@ -229,6 +234,12 @@ class Trace:
             event.splits = tuple(self.splits)
             event.scope = event.scope or self.scope
             event.joined = self.joined
+            met = (
+                (at, way)
+                for at, way in self._met[: -MAX_EFFECTS - 1 : -1]
+                if way in (0, *event.scope)
+            )
+            event.effect = next(met, (0, 0))
             event.behind = tuple(
                 each for way in event.scope for each in (way, *self._behind.get(way, ()))
             )
@@ -236,10 +247,19 @@ class Trace:
             self.items.append(event)
             self.events += 1
 
-    def meet_effect(self) -> None:
+    def meet_effect(self, *, returns: bool = True) -> None:
         """Records a shuffle, a vote or the like, which the compiler moves no store across."""
         self.effects += 1
         self.last_effect = self.events
+        if returns and not self._muted:
+            self._met.append((self.events, self.scope[-1] if self.scope else 0))
+
+    def cut(self, size: int, events: int) -> None:
+        """Takes back what was recorded behind so many items, of which so many are accesses."""
+        del self.items[size:]
+        self.events = events
+        while self._met and self._met[-1][0] > events:
+            self._met.pop()
 
     def all_events(self) -> Iterator[Event]:
         """Returns the accesses alone."""

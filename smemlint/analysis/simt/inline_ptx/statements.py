@@ -33,8 +33,6 @@ _BY_DESCRIPTOR = ("wgmma", "tcgen05")
 def run_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
     """Runs the instructions of inline PTX and writes its outputs."""
     registers = Registers(ev)
-    if not node.outputs or "volatile" in ev.state.source_text(node):
-        ev.state.trace.meet_effect()
     first = len(node.outputs)
     immediates: dict[int, int] = {}
     for i, operand in enumerate(node.inputs, first):
@@ -44,6 +42,8 @@ def run_assembly(ev: Evaluator, node: ir.Assembly) -> Value:
     for i, operand in enumerate(node.outputs):
         if operand.constraint.startswith("+"):
             registers.values[f"%{i}"] = ev.evaluate(operand.expr)
+    if not node.outputs or "volatile" in ev.state.source_text(node):
+        ev.state.trace.meet_effect()
     body = instructions(node.template, immediates)
     mask = ev.state.mask
     _Statement(node, registers).run(body)

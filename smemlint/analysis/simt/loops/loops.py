@@ -160,13 +160,13 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     ends = state.memory.rollback()
     for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
-    is_open = layout is Layout.OPEN
-    if is_open or (foreseen is not None and not _is_settled(node, trial, foreseen)):
+    if layout is Layout.OPEN or (foreseen is not None and not _is_settled(node, trial, foreseen)):
         plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips, trial.cost)
-        plan.may_part = is_open or _may_be_parted(trial, together, foreseen or trips)
+        plan.may_part = layout is Layout.OPEN or _may_be_parted(trial, together, foreseen or trips)
     state.sums.forget(mark)
-    del state.trace.items[size:], frame.returns[returned:], frame.pending.jumps[left:]
-    state.trace.events, state.mask = events, mask
+    state.trace.cut(size, events)
+    del frame.returns[returned:], frame.pending.jumps[left:]
+    state.mask = mask
     state.count(0, costs)
     plan.leaves_behind = any(map(_begins_at_constant, ends.values()))
     carried = _carried_by(ends, trips, mask) if not is_unrolled else {}

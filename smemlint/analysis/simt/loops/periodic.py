@@ -99,8 +99,8 @@ def _execute_representative(
         and (state.trace.is_muted or repeats(first, general, block))
     )
     state.count(0, costs)
-    del state.trace.items[start:]
-    state.trace.events, state.mask = events, mask
+    state.trace.cut(start, events)
+    state.mask = mask
     ends = state.memory.rollback()
     known = {(id(o), at) for o, at, _, _ in begins}
     is_one = is_one and all(
