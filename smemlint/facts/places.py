@@ -49,6 +49,7 @@ class SharedArray:
         bytes: declared size in bytes; None when not known.
         alignment: guaranteed alignment of the base in bytes.
         is_dynamic: declared `extern __shared__`.
+        buffers: declarations of arrays that are alike, of which it is any one; empty for one array.
     """
 
     name: str
@@ -60,6 +61,7 @@ class SharedArray:
     bytes: int | None
     alignment: int
     is_dynamic: bool = False
+    buffers: tuple[Span, ...] = ()
 
     @property
     def shown(self) -> str:

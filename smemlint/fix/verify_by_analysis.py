@@ -105,8 +105,10 @@ def concerned(facts: Facts, declaration: Span) -> tuple[KernelFacts, ...]:
 
 def unfollowed_lines(facts: Facts, declaration: Span) -> tuple[int, ...]:
     """Returns lines of the kernels that have an array where another use of it may be hidden."""
-    notes = (n for k in concerned(facts, declaration) for n in k.not_analysed)
-    return tuple(sorted({n.span.line for n in notes}))
+    kernels = concerned(facts, declaration)
+    notes = {n.span.line for k in kernels for n in k.not_analysed}
+    arrays = ((a, a.array.buffers) for k in kernels for a in k.accesses if a.array is not None)
+    return tuple(sorted(notes | {a.span.line for a, spans in arrays if declaration in spans}))
 
 
 def compare(

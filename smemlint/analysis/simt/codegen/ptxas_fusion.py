@@ -45,7 +45,7 @@ from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.store_forwarding import forwarded
 from smemlint.analysis.simt.domain.ctypes import ArrayType, FloatType, IntType
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.scev import Scev
+from smemlint.analysis.simt.domain.scev import Scev, power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence, Trace
 from smemlint.analysis.simt.domain.values import AffineInt, Object
 from smemlint.facts import AccessKind
@@ -133,6 +133,8 @@ def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
 
 def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple[object, int]:
     (obj, width, form, mask), base, position = _run_and_place(event, offset, bases)
+    buffers = event.object.members if event.object is not None else ()
+    base = max((bases.get(id(o), 0) for o in buffers), key=power_of_two, default=base)
     width = min(width, WORD)
     run = obj, SLOT.get(width, width), form.terms, mask
     return run, (base + position) // largest_slot(width, offset, base)
@@ -160,15 +162,18 @@ def _places(objects: Sequence[Object], items: Sequence[Event | Fence]) -> dict[i
     """
     static = [o for o in objects if o.shared is not None and not o.shared.is_dynamic]
     bases = array_bases(static)
+    events = [item for item in items if isinstance(item, Event) and item.issued]
+    buffers = {id(e.object): e.object.members for e in events if e.object and e.object.members}
+    for view, members in buffers.items():
+        bases[view] = min((bases.get(id(o), 0) for o in members), key=power_of_two)
     scalars = [o for o in static if isinstance(o.type, IntType | FloatType)]
     arrays = [o for o in static if isinstance(o.type, ArrayType)]
     spans = [o.shared.span for o in static if o.shared is not None]
     is_in_order = all(
         a.path == b.path and (a.line, a.column) < (b.line, b.column) for a, b in pairwise(spans)
     )
-    if not scalars or len(scalars) + len(arrays) < len(static) or not is_in_order:
+    if not scalars or len(scalars) + len(arrays) < len(static) or not is_in_order or buffers:
         return bases
-    events = [item for item in items if isinstance(item, Event) and item.issued]
     read = {id(e.object) for e in events if e.kind is AccessKind.LOAD}
     indexed = {id(e.object) for e in events if not _is_constant(e)}
     is_sure = all(id(o) in read for o in static) and all(id(o) in indexed for o in arrays)
@@ -215,6 +220,7 @@ def _fused_window(window: Sequence[Event], bases: Mapping[int, int]) -> list[Eve
         runs.setdefault(key, {}).setdefault(position, []).append(event)
     _mark_equal_sums(runs, bases)
     for (register, obj, *_), run in runs.items():
+        _mark_if_buffers_differ(run, register, bases)
         made = _fused_run(run, register, bases.get(obj, 0))
         alone += (_within_variable(e, bases) for e in made) if obj == _BLOCK else made
     return alone
@@ -268,6 +274,25 @@ def _mark_if_open(same: Sequence[_Run], register: int, bases: Mapping[int, int])
         for event in chain.from_iterable(chain.from_iterable(run.values() for run in same)):
             assert isinstance(event.offset, AffineInt)
             event.may_fuse = max(event.may_fuse, *widths)
+            event.offset = with_open_form(event.offset)
+
+
+def _mark_if_buffers_differ(run: _Run, register: int, bases: Mapping[int, int]) -> None:
+    """Marks accesses of buffers that are swapped, whose neighbours fuse in some of them only.
+
+    In iterations that are put together each access is of one buffer (nvcc 13.5.37).
+    """
+    some = next(iter(run.values()))[0]
+    assert isinstance(some.offset, AffineInt)
+    found = []
+    for buffer in some.object.members if some.object is not None else ():
+        base = bases.get(id(buffer), 0)
+        placed = {base + at: events for at, events in run.items()}
+        found.append(sorted(fused_widths(placed, slot_size(register, some.offset, base))))
+    if any(widths != found[0] for widths in found):
+        for event in chain.from_iterable(run.values()):
+            assert isinstance(event.offset, AffineInt)
+            event.may_fuse = max(event.may_fuse, *chain.from_iterable(found))
             event.offset = with_open_form(event.offset)
 
 

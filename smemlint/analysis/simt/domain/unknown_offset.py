@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smemlint.analysis.simt.domain.ctypes import I64
 from smemlint.analysis.simt.domain.data_ranges import moved, without_range
 from smemlint.analysis.simt.domain.environment import LValue
@@ -17,6 +19,8 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.reasons import ReasonCode
 
+_MAX_BUFFERS = 4
+"""Arrays of which a pointer may be into any."""
 LOST = UnknownOffset("lost", "an index that is not known")
 
 
@@ -80,9 +84,45 @@ def one_or_other(a: Value, b: Value, why: Unknown) -> Value:
     """Returns a pointer into shared memory where one of two values is one, else what is unknown.
 
     Of pointers into two arrays one array is named: accesses are not lost. Its place is no index
-    that is read, whatever the condition rests on.
+    that is read, whatever the condition rests on. Two buffers of one type, as a pipeline swaps
+    them, are followed: what is accessed costs the same in both.
     """
+    if isinstance(a, Pointer) and isinstance(b, Pointer):
+        either = either_of(a, b)
+        if either is not None:
+            return either
     for value in (a, b):
         if isinstance(value, Pointer) and value.object.space is Space.SHARED:
             return forget_offset(value, Unknown(why.reason), is_sure=False)
     return why
+
+
+def either_of(a: Pointer, b: Pointer) -> Pointer | None:
+    """Returns a pointer into either of arrays that are alike, to the same place; None of others."""
+    found = {o.key: o for p in (a, b) for o in (p.object.members or (p.object,))}
+    members = tuple(found[key] for key in sorted(found))
+    first = members[0]
+    places = [(p.offset.identity(), p.target, p.is_volatile) for p in (a, b)]
+    if places[0] != places[1] or len(members) > _MAX_BUFFERS or not all(map(_is_plain, members)):
+        return None
+    if any((o.type, o.is_volatile) != (first.type, first.is_volatile) for o in members):
+        return None
+    if len({o.shared.alignment for o in members if o.shared is not None}) > 1:
+        return None
+    first.choices = {} if first.choices is None else first.choices
+    key = " or ".join(sorted(found))
+    if key not in first.choices:
+        name = " or ".join(o.name for o in members)
+        view = first.choices[key] = Object(name, first.type, first.space, key)
+        assert first.shared is not None
+        spans = tuple(o.shared.span for o in members if o.shared is not None)
+        view.shared = replace(first.shared, name=name, dims=(), buffers=spans)
+        view.is_volatile = first.is_volatile
+        view.may_be_another, view.members = True, members
+    return Pointer(first.choices[key], a.offset, a.target, a.is_volatile)
+
+
+def _is_plain(obj: Object) -> bool:
+    """Returns whether it is a static array in shared memory, and no view of one."""
+    is_array = obj.space is Space.SHARED and obj.shared is not None and obj.layout is None
+    return is_array and obj.origin is None and obj.default is None and not obj.may_be_another

@@ -302,6 +302,7 @@ class Object:
         conditions: assumed `#if` conditions that chose its type.
         may_be_another: an access through it may be to another array.
         is_given: what a pointer that was passed or loaded points to: nothing, or what others do.
+        members, choices: arrays alike, of which it is any; such objects that begin with it, by key.
     """
 
     name: str
@@ -318,6 +319,8 @@ class Object:
     conditions: tuple[str, ...] = ()
     may_be_another: bool = False
     is_given: bool = False
+    members: tuple[Object, ...] = ()
+    choices: dict[str, Object] | None = None
 
 
 @light_dataclass(frozen=True, slots=True, eq=False)

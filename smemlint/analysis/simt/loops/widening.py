@@ -20,7 +20,7 @@ from smemlint.analysis.simt.domain.environment import Mask, content_of, is_any, 
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
-from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
+from smemlint.analysis.simt.domain.unknown_offset import either_of, forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Cute,
@@ -382,6 +382,9 @@ def widen(
     if isinstance(end, Unknown):
         return one_or_other(begin, end, end)
     if isinstance(begin, Pointer) and isinstance(end, Pointer):
+        either = either_of(begin, end)
+        if either is not None:
+            return either
         shared = next((p for p in (begin, end) if p.object.space is Space.SHARED), None)
         return None if shared is None else forget_offset(shared, _not_followed(obj), is_sure=False)
     return one_or_other(begin, end, _not_followed(obj))
