@@ -259,6 +259,8 @@ MAX_FORESEEN = 8
 """Times as many iterations are counted from a loop's header as are run."""
 MAX_SUMMED = 32
 """Unknowns in one integer; one stands for more, which no address has."""
+MAX_BUFFERS = 4
+"""Arrays of which a pointer may be into any, as those that a pipeline swaps."""
 MAX_WIDENINGS = 4
 """Attempts to find what a loop with unknown bounds changes."""
 MAX_EVENTS = 200_000

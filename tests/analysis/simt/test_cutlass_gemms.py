@@ -61,7 +61,7 @@ def test_a_vectorized_epilogue_is_priced_where_it_is_written(run):
     }
     assert found == {("store", 27, 4, 256, 1.0), ("load", 27, 16, 64, 4.0)}
     assert all(a.certainty.is_decided for a in kernel.accesses)
-    assert {n.span.line for n in facts.not_analysed} == {21, 30}
+    assert not facts.not_analysed
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_other_kernels_are_left_out_with_notes(parts):
     facts = facts_with(**parts)
     assert not [a for kernel in facts.kernels for a in kernel.accesses]
     notes = {n.span.line for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT}
-    assert notes == {21, 27, 30}
+    assert notes == {30}
 
 
 def test_no_note_stands_in_a_text_of_our_own():

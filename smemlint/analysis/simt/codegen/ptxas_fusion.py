@@ -133,8 +133,7 @@ def _shares_window(last: Event, event: Event, bases: Mapping[int, int]) -> bool:
 
 def _slot_of(event: Event, offset: AffineInt, bases: Mapping[int, int]) -> tuple[object, int]:
     (obj, width, form, mask), base, position = _run_and_place(event, offset, bases)
-    buffers = event.object.members if event.object is not None else ()
-    base = max((bases.get(id(o), 0) for o in buffers), key=power_of_two, default=base)
+    base = max((bases.get(id(o), 0) for o in _buffers(event)), key=power_of_two, default=base)
     width = min(width, WORD)
     run = obj, SLOT.get(width, width), form.terms, mask
     return run, (base + position) // largest_slot(width, offset, base)
@@ -163,7 +162,7 @@ def _places(objects: Sequence[Object], items: Sequence[Event | Fence]) -> dict[i
     static = [o for o in objects if o.shared is not None and not o.shared.is_dynamic]
     bases = array_bases(static)
     events = [item for item in items if isinstance(item, Event) and item.issued]
-    buffers = {id(e.object): e.object.members for e in events if e.object and e.object.members}
+    buffers = {id(e.object): _buffers(e) for e in events if _buffers(e)}
     for view, members in buffers.items():
         bases[view] = min((bases.get(id(o), 0) for o in members), key=power_of_two)
     scalars = [o for o in static if isinstance(o.type, IntType | FloatType)]
@@ -178,6 +177,11 @@ def _places(objects: Sequence[Object], items: Sequence[Event | Fence]) -> dict[i
     indexed = {id(e.object) for e in events if not _is_constant(e)}
     is_sure = all(id(o) in read for o in static) and all(id(o) in indexed for o in arrays)
     return bases | ({_BLOCK: 0} if is_sure else {})
+
+
+def _buffers(event: Event) -> tuple[Object, ...]:
+    """Returns the arrays of which an access may be to any; none where it is to one."""
+    return event.object.members if isinstance(event.object, Object) else ()
 
 
 def _is_constant(event: Event) -> bool:
@@ -285,7 +289,7 @@ def _mark_if_buffers_differ(run: _Run, register: int, bases: Mapping[int, int]) 
     some = next(iter(run.values()))[0]
     assert isinstance(some.offset, AffineInt)
     found = []
-    for buffer in some.object.members if some.object is not None else ():
+    for buffer in _buffers(some):
         base = bases.get(id(buffer), 0)
         placed = {base + at: events for at, events in run.items()}
         found.append(sorted(fused_widths(placed, slot_size(register, some.offset, base))))

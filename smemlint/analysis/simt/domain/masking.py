@@ -200,13 +200,24 @@ def formed(number: AffineInt, form: Scev) -> AffineInt:
     return made
 
 
-def masked_update(mask: NDArray[np.bool_], value: Value, old: Value) -> Value:
-    """Returns what a variable holds after the threads of `mask` wrote over it."""
+def masked_update(
+    mask: NDArray[np.bool_], value: Value, old: Value, born: NDArray[np.bool_] | None = None
+) -> Value:
+    """Returns what a variable holds after the threads of `mask` wrote over it.
+
+    Args:
+        mask: the threads that write.
+        value: what they write.
+        old: what it held.
+        born: the threads that have the variable; None for the writers. Of one, as on the host,
+            there is no other that would see another number.
+    """
     before = under_mask(None, old)
     result = _with_form(value, before, _selected(mask, value, before))
     if not isinstance(result, Unknown):
         of_all, of_writers = number_of(result), number_of(value)
-        if of_all is not None and of_writers is not None and of_all is not of_writers:
+        is_shared = np.count_nonzero(mask if born is None else born) > 1
+        if is_shared and of_all is not None and of_writers is not None and of_all is not of_writers:
             of_all.written = (mask, of_writers)
         return result
     kept: Value | None = None

@@ -203,7 +203,7 @@ class Memory:
     def _write_cell(self, obj: Object, at: int, value: Value, mask: NDArray[np.bool_]) -> None:
         old = obj.cells.get(at)
         if old is not None and mask is not obj.born:
-            value = masked_update(mask, value, old)
+            value = masked_update(mask, value, old, obj.born)
         self.set_cell(obj, at, value)
 
 

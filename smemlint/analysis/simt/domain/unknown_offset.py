@@ -17,10 +17,9 @@ from smemlint.analysis.simt.domain.values import (
     UnknownOffset,
     Value,
 )
+from smemlint.limits.budgets import MAX_BUFFERS
 from smemlint.reasons import ReasonCode
 
-_MAX_BUFFERS = 4
-"""Arrays of which a pointer may be into any."""
 LOST = UnknownOffset("lost", "an index that is not known")
 
 
@@ -103,7 +102,7 @@ def either_of(a: Pointer, b: Pointer) -> Pointer | None:
     members = tuple(found[key] for key in sorted(found))
     first = members[0]
     places = [(p.offset.identity(), p.target, p.is_volatile) for p in (a, b)]
-    if places[0] != places[1] or len(members) > _MAX_BUFFERS or not all(map(_is_plain, members)):
+    if places[0] != places[1] or len(members) > MAX_BUFFERS or not all(map(_is_plain, members)):
         return None
     if any((o.type, o.is_volatile) != (first.type, first.is_volatile) for o in members):
         return None

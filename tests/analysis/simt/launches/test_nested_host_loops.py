@@ -61,7 +61,7 @@ def test_what_a_loop_sets_first_is_known_behind_it():
 
 @pytest.mark.parametrize(
     ("block", "runs"),
-    [("Traits::kThreads", 1), ("Class::kThreads", 1), ("n", 3)],
+    [("Traits::kThreads", 1), ("Class::kThreads", 1), ("n", 2)],
 )
 def test_a_block_of_constants_alone_is_looked_for_on_one_path(monkeypatch, block, runs):
     executed: list[object] = []
