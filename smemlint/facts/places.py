@@ -113,6 +113,11 @@ class Instance:
         return worded(self.given_by, self.place)
 
     @property
+    def is_guessed(self) -> bool:
+        """Whether no launch is known that gives the block."""
+        return self.block is not None and not self.origin
+
+    @property
     def key(self) -> Hashable:
         """Returns what is equal for one instance that several units hold."""
         return self.span, self.template, self.block, self.passed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import TYPE_CHECKING
 
 from smemlint.finding import Severity
@@ -84,6 +85,10 @@ def cost_text(finding: Finding) -> str:
         who = f", by {cost.warps} of {plural(cost.of_warps, 'warp')}"
         who += f" with {plural(cost.lanes, 'lane')}" if cost.lanes < LANES else ""
     share = f"{cost.share:.0%}" if cost.share >= 0.005 else "less than 1%"
+    if finding.access is not None and finding.access.instance.is_guessed:
+        unit = gcd(round(wasted), round(spent)) or 1  # how many warps there are is not known
+        wasted, spent = wasted / unit, spent / unit
+        when = when if cost.repeats else "in any block"
     return f"{wasted:.6g} of {spent:.6g} wavefronts wasted {when}{who}: {share} of the kernel's"
 
 
