@@ -92,3 +92,29 @@ def test_arrays_that_differ_are_not_followed(other):
     source = source.replace("LOADS", "v += in[t];").replace("STORES", "")
     loads = [a for a in accesses_of(source) if a.kind is AccessKind.LOAD and a.instructions]
     assert {a.certainty for a in loads} == {Certainty.UNKNOWN}
+
+
+CHOSEN = """
+__global__ void k(const float *a, float *o, int n) {
+  __shared__ float s0[1024], s1[1024];
+  int t = threadIdx.x;
+  s0[t] = a[t];
+  s1[t] = a[t + 1];
+  __syncthreads();
+  float *p = CONDITION ? s1 : s0, *q = n > 7 ? s0 : s1;
+  o[t] = p[t / 2] + q[t / 2];
+}
+void f(float *p, int n) { k<<<1, 256>>>(p, p, n); }
+"""
+
+
+@pytest.mark.parametrize("condition", ["(t & 1)", "a[t] > 0"])
+def test_threads_that_choose_for_themselves_may_meet_in_one_bank(condition):
+    """Lanes 0 and 1 read one place of two arrays: two words of one bank, 2-way."""
+    loads = [a for a in accesses_of(CHOSEN.replace("CONDITION", condition)) if a.span.line == 9]
+    assert [a.certainty for a in loads] == [Certainty.UNKNOWN, Certainty.ASSUMED]
+
+
+def test_two_choices_are_two_places():
+    loads = [a for a in accesses_of(CHOSEN.replace("CONDITION", "n > 5")) if a.span.line == 9]
+    assert [(a.width_bytes, a.instructions) for a in loads] == [(4, 8), (4, 8)]

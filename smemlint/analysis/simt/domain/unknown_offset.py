@@ -83,21 +83,26 @@ def one_or_other(a: Value, b: Value, why: Unknown) -> Value:
     """Returns a pointer into shared memory where one of two values is one, else what is unknown.
 
     Of pointers into two arrays one array is named: accesses are not lost. Its place is no index
-    that is read, whatever the condition rests on. Two buffers of one type, as a pipeline swaps
-    them, are followed: what is accessed costs the same in both.
+    that is read, whatever the condition rests on.
     """
-    if isinstance(a, Pointer) and isinstance(b, Pointer):
-        either = either_of(a, b)
-        if either is not None:
-            return either
     for value in (a, b):
         if isinstance(value, Pointer) and value.object.space is Space.SHARED:
             return forget_offset(value, Unknown(why.reason), is_sure=False)
     return why
 
 
-def either_of(a: Pointer, b: Pointer) -> Pointer | None:
-    """Returns a pointer into either of arrays that are alike, to the same place; None of others."""
+def either_of(a: Value, b: Value, chosen: str) -> Pointer | None:
+    """Returns a pointer into either of two arrays that are alike, to the same place.
+
+    As a pipeline swaps them: what is accessed costs the same in both. None of other values.
+
+    Args:
+        a: one of them, which all threads have.
+        b: the other one, likewise.
+        chosen: what is chosen so: places in an array that another choice picks are others.
+    """
+    if not isinstance(a, Pointer) or not isinstance(b, Pointer):
+        return None
     found = {o.key: o for p in (a, b) for o in (p.object.members or (p.object,))}
     members = tuple(found[key] for key in sorted(found))
     first = members[0]
@@ -109,7 +114,7 @@ def either_of(a: Pointer, b: Pointer) -> Pointer | None:
     if len({o.shared.alignment for o in members if o.shared is not None}) > 1:
         return None
     first.choices = {} if first.choices is None else first.choices
-    key = " or ".join(sorted(found))
+    key = f"{chosen}: {' or '.join(sorted(found))}"
     if key not in first.choices:
         name = " or ".join(o.name for o in members)
         view = first.choices[key] = Object(name, first.type, first.space, key)

@@ -15,7 +15,7 @@ from smemlint.analysis.simt.domain.masking import (
     under_mask,
 )
 from smemlint.analysis.simt.domain.memory import UndoLog
-from smemlint.analysis.simt.domain.unknown_offset import forget_offset, one_or_other
+from smemlint.analysis.simt.domain.unknown_offset import either_of, forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Aggregate,
@@ -124,7 +124,18 @@ def join(ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node) -
             if isinstance(known, DataRange):
                 return _one_of(a, b, condition, known)
             return one_or_other(a, b, known) if isinstance(known, Unknown) else known
-    return one_or_other(a, b, Unknown(condition.reason, condition.is_data))
+    return _one_buffer(ev, a, b, condition, node) or one_or_other(
+        a, b, Unknown(condition.reason, condition.is_data)
+    )
+
+
+def _one_buffer(
+    ev: Evaluator, a: Value, b: Value, condition: Unknown, node: ir.Node
+) -> Pointer | None:
+    """Returns a pointer into either of two buffers, which all threads choose alike."""
+    if not condition.is_uniform or not (isinstance(a, Pointer) and isinstance(b, Pointer)):
+        return None
+    return either_of(a, b, ev.state.key(node, f"{a.object.key} else {b.object.key}"))
 
 
 def _key_of_choice(

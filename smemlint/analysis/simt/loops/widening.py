@@ -382,7 +382,7 @@ def widen(
     if isinstance(end, Unknown):
         return one_or_other(begin, end, end)
     if isinstance(begin, Pointer) and isinstance(end, Pointer):
-        either = either_of(begin, end)
+        either = either_of(begin, end, obj.key)
         if either is not None:
             return either
         shared = next((p for p in (begin, end) if p.object.space is Space.SHARED), None)
