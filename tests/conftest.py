@@ -18,6 +18,8 @@ from smemlint.config.settings import Settings
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from smemlint.facts import Access, Facts
 
 settings.register_profile(  # what a test finds does not depend on the load of the machine
@@ -51,6 +53,24 @@ def ways_of(text: str, **settings: object) -> list[tuple[int, str, float]]:
         )
         for a in accesses_of(text, **settings)
     ]
+
+
+@pytest.fixture
+def calls_of(monkeypatch: pytest.MonkeyPatch):
+    """Notes what the calls of a module's function are given, from here on."""
+
+    def noted(module: ModuleType, name: str) -> list[tuple[object, ...]]:
+        found: list[tuple[object, ...]] = []
+        plain = getattr(module, name)
+
+        def noting(*given: object) -> object:
+            found.append(given)
+            return plain(*given)
+
+        monkeypatch.setattr(module, name, noting)
+        return found
+
+    return noted
 
 
 @pytest.fixture

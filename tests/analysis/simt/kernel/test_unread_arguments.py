@@ -47,17 +47,9 @@ void start(int *to, int n) {
 
 
 @pytest.fixture
-def evaluated(monkeypatch):
+def evaluated(calls_of):
     """The evaluations that were made."""
-    found = []
-    plain = evaluate._evaluated
-
-    def counted(*given):
-        found.append(given)
-        return plain(*given)
-
-    monkeypatch.setattr(evaluate, "_evaluated", counted)
-    return found
+    return calls_of(evaluate, "_evaluated")
 
 
 def _means(text):

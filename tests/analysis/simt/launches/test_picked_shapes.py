@@ -6,7 +6,6 @@ import pytest
 from conftest import facts_of
 
 from smemlint.analysis.simt.launches import host_runs
-from smemlint.analysis.simt.launches.host_functions import execute_host_function
 from smemlint.reasons import Topic
 
 PICKED = """
@@ -102,16 +101,9 @@ def test_launches_that_the_default_path_misses_stay():
 
 
 @pytest.fixture
-def executed(monkeypatch):
+def executed(calls_of):
     """The host functions that were executed."""
-    found = []
-
-    def noted(*given):
-        found.append(given)
-        return execute_host_function(*given)
-
-    monkeypatch.setattr(host_runs, "execute_host_function", noted)
-    return found
+    return calls_of(host_runs, "execute_host_function")
 
 
 def test_the_default_path_is_taken_only_where_a_launch_is_open(executed):
