@@ -114,9 +114,10 @@ class CudaFunction:
         return frozenset(t.text for t in self._code if t.kind in kinds or t.text in marks)
 
     @cached_property
-    def _code(self) -> list[Token]:
+    def _code(self) -> Sequence[Token]:
         """The member initializers and the body."""
-        return [*self.pieces.initializers, *self.pieces.body]
+        first, body = self.pieces.initializers, self.pieces.body
+        return [*first, *body] if first else body
 
     @cached_property
     def member_words(self) -> frozenset[str]:

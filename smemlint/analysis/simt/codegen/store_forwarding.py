@@ -139,6 +139,7 @@ class _Registers:
         self._assembly: dict[tuple[object, ...], Held] = {}
         self._joins_since = 0  # where the last loop began or ended
         self._stored = self._loaded = -1  # where memory was written and read last
+        self._has_met_effects = False
 
     @property
     def roots(self) -> set[int]:
@@ -155,6 +156,7 @@ class _Registers:
         Args:
             way: of a branch, in which it is forgotten; 0 for none.
         """
+        self._has_met_effects = True
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
                 access.forgotten_in = 0 if way in access.event.scope else way
@@ -170,6 +172,8 @@ class _Registers:
             return
         is_load = event.kind is AccessKind.LOAD
         self._stored, self._loaded = (self._stored, at) if is_load else (at, self._loaded)
+        if not self._has_met_effects:
+            return
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
                 if access.is_of_ptxas and access.at != at:
