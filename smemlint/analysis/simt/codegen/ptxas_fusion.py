@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain
 
 from smemlint.analysis.simt.codegen.llvm_vectorizer import vectorized
 from smemlint.analysis.simt.codegen.loads_ahead import mark_open_loads, mark_open_stores
@@ -156,8 +156,7 @@ def _run_and_place(
 def _places(objects: Sequence[Object], items: Sequence[Event | Fence]) -> dict[int, int]:
     """Returns `array_bases`, with one place for all where the compiler surely keeps to that order.
 
-    LLVM drops variables that nothing loads, and makes variables of the elements of an array that
-    constants alone index, which lie elsewhere (nvcc 13.5.37).
+    Of buffers that a pointer picks, the place is that of the least aligned one.
     """
     static = [o for o in objects if o.shared is not None and not o.shared.is_dynamic]
     bases = array_bases(static)
@@ -165,18 +164,24 @@ def _places(objects: Sequence[Object], items: Sequence[Event | Fence]) -> dict[i
     buffers = {id(e.object): _buffers(e) for e in events if _buffers(e)}
     for view, members in buffers.items():
         bases[view] = min((bases.get(id(o), 0) for o in members), key=power_of_two)
+    return bases | ({_BLOCK: 0} if not buffers and _is_order_sure(static, events) else {})
+
+
+def _is_order_sure(static: Sequence[Object], events: Sequence[Event]) -> bool:
+    """Returns whether variables, and arrays beside them, lie in the order of their declarations.
+
+    LLVM drops variables that nothing loads, and makes variables of the elements of an array that
+    constants alone index, which lie elsewhere (nvcc 13.5.37).
+    """
     scalars = [o for o in static if isinstance(o.type, IntType | FloatType)]
     arrays = [o for o in static if isinstance(o.type, ArrayType)]
     spans = [o.shared.span for o in static if o.shared is not None]
-    is_in_order = all(
-        a.path == b.path and (a.line, a.column) < (b.line, b.column) for a, b in pairwise(spans)
-    )
-    if not scalars or len(scalars) + len(arrays) < len(static) or not is_in_order or buffers:
-        return bases
+    is_in_order = spans == sorted(set(spans)) and len({span.path for span in spans}) < 2
+    if not scalars or len(scalars) + len(arrays) < len(static) or not is_in_order:
+        return False
     read = {id(e.object) for e in events if e.kind is AccessKind.LOAD}
     indexed = {id(e.object) for e in events if not _is_constant(e)}
-    is_sure = all(id(o) in read for o in static) and all(id(o) in indexed for o in arrays)
-    return bases | ({_BLOCK: 0} if is_sure else {})
+    return all(id(o) in read for o in static) and all(id(o) in indexed for o in arrays)
 
 
 def _buffers(event: Event) -> tuple[Object, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from smemlint.analysis.simt.domain.ctypes import BOOL
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.lanes import Lanes
+from smemlint.analysis.simt.domain.linear_forms import with_form
 from smemlint.analysis.simt.domain.scev import Scev
 from smemlint.analysis.simt.domain.unknown_offset import one_or_other
 from smemlint.analysis.simt.domain.values import (
@@ -194,7 +195,7 @@ def number_of(value: Value | None) -> AffineInt | None:
 
 def formed(number: AffineInt, form: Scev) -> AffineInt:
     """Returns a number that the compiler computes in that way, also as its writers see it."""
-    made = AffineInt(number.base, number.type, number.terms, form)
+    made = with_form(number, form)
     if number.written is not None:
         made.written = number.written[0], formed(number.written[1], form)
     return made
@@ -251,6 +252,11 @@ def under_mask(mask: NDArray[np.bool_] | None, value: Value) -> Value:
     if mask is not None and not np.count_nonzero(mask & ~value.holders):
         return value.value
     return value.of_all
+
+
+def seen_by(mask: NDArray[np.bool_] | None, cell: Value | None) -> Value | None:
+    """Returns what those threads see of a cell, see `under_mask`; None of one never written."""
+    return None if cell is None else under_mask(mask, cell)
 
 
 def _as_active_see(mask: NDArray[np.bool_], value: AffineInt) -> AffineInt:

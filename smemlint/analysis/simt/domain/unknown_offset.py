@@ -91,18 +91,16 @@ def one_or_other(a: Value, b: Value, why: Unknown) -> Value:
     return why
 
 
-def either_of(a: Value, b: Value, chosen: str) -> Pointer | None:
+def either_of(a: Pointer, b: Pointer, chosen: str) -> Pointer | None:
     """Returns a pointer into either of two arrays that are alike, to the same place.
 
-    As a pipeline swaps them: what is accessed costs the same in both. None of other values.
+    As a pipeline swaps them: what is accessed costs the same in both. None of other pointers.
 
     Args:
         a: one of them, which all threads have.
         b: the other one, likewise.
         chosen: what is chosen so: places in an array that another choice picks are others.
     """
-    if not isinstance(a, Pointer) or not isinstance(b, Pointer):
-        return None
     found = {o.key: o for p in (a, b) for o in (p.object.members or (p.object,))}
     members = tuple(found[key] for key in sorted(found))
     first = members[0]

@@ -24,7 +24,7 @@ from smemlint.analysis.simt.codegen.unroll import (
 )
 from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
-from smemlint.analysis.simt.domain.masking import formed, number_of, truth_bounds, under_mask
+from smemlint.analysis.simt.domain.masking import formed, number_of, seen_by, truth_bounds
 from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
@@ -371,7 +371,7 @@ def _mark_loop_carried(ev: Evaluator, run: _Run, together: int, trip: int) -> No
     copy = "".join(f"~{loop.copy}" for loop in state.loops[:-1])  # by unrolling loops around it
     for cell, (obj, at, advance) in run.asked.carried.items():
         value = obj.cells.get(at)
-        number = None if value is None else number_of(under_mask(state.mask, value))
+        number = number_of(seen_by(state.mask, value))
         if number is None or advance is None:
             continue
         alignment = power_of_two(advance * together) if advance else 1

@@ -18,7 +18,7 @@ from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
 from smemlint.analysis.simt.domain.environment import Mask, Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import one_of, scev_of
-from smemlint.analysis.simt.domain.masking import number_of, same, under_mask
+from smemlint.analysis.simt.domain.masking import number_of, same, seen_by
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Space, Value
@@ -189,12 +189,8 @@ def _may_be_parted(trial: Trips, together: int, expected: int) -> bool:
 
 def _carried_by(ends: UndoLog, trips: int, mask: Mask) -> Carried:
     """Returns what each iteration adds, for those threads, to the cells that so many changed."""
-
-    def seen(value: Value | None) -> Value | None:
-        return None if value is None else under_mask(mask, value)
-
     steps = {
-        key: (obj, at, _advance(seen(obj.cells.get(at)), seen(end), trips))
+        key: (obj, at, _advance(seen_by(mask, obj.cells.get(at)), seen_by(mask, end), trips))
         for key, (obj, at, end) in ends.items()
     }
     return {key: (obj, at, by) for key, (obj, at, by) in steps.items() if by is not None}
@@ -235,8 +231,9 @@ def _execute_planned(
     items = ev.state.trace.items
     begin = len(items)
     tried, plan.tried = plan.tried, None
-    plan.leaves_some_over = _steps_evenly(ev, _with_step(parts))
-    plan.is_behind_step = plan.is_counted and _begins_behind_step(ev, _with_step(parts))
+    stepped = _with_step(parts)
+    plan.leaves_some_over = _steps_evenly(ev, stepped)
+    plan.is_behind_step = plan.is_counted and _begins_behind_step(ev, stepped)
     rests = _left_over(ev, parts, plan, tried) if plan.is_counted else None
     if rests is not None:
         _execute_left_over(ev, parts, carried, rests)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from smemlint.analysis.simt.domain.environment import is_any, kept
-from smemlint.analysis.simt.domain.masking import same, under_mask
+from smemlint.analysis.simt.domain.masking import same, seen_by
 from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.trace import Event, Fence
 from smemlint.analysis.simt.domain.values import (
@@ -110,7 +110,7 @@ def _execute_representative(
     state.memory.begin()
     for obj, at, end in ends.values() if is_one else ():
         value = put_in(end, block, last) if end is not None else None
-        state.memory.set_cell(obj, at, _for_all(value))
+        state.memory.set_cell(obj, at, seen_by(None, value))
     if not is_one or _is_left_by_some(ev, asked.parts):
         state.memory.rollback()
         state.split_requests, state.unfollowed = splits, notes
@@ -143,7 +143,7 @@ def _enter_block(
         begins.append((obj, at, begin, by))
         state.memory.set_cell(obj, at, begin)
     for obj, at, _ in changes.values():  # what some threads hold, they need not hold later
-        state.memory.set_cell(obj, at, _for_all(obj.cells.get(at)))
+        state.memory.set_cell(obj, at, seen_by(None, obj.cells.get(at)))
     return begins
 
 
@@ -169,8 +169,3 @@ def _is_settled(old: Value | None, end: Value | None) -> bool:
 def _is_followed(value: Value) -> bool:
     """Returns whether it is more than some floating-point or unknown value."""
     return not isinstance(value, FloatValue | Unknown | CallableValue)
-
-
-def _for_all(value: Value | None) -> Value | None:
-    """Returns the value, where it holds for all threads that run."""
-    return None if value is None else under_mask(None, value)

@@ -194,7 +194,7 @@ def facts_of(
         summary.add(events)
     else:
         mark_gaps(kernel.trace.items)
-        summary.add(merged(kernel.trace, {}))
+        summary.add(merged(kernel.trace, ()))
     notes = [
         NotAnalysed(span, kernel.name, reason, array.shared if array is not None else None)
         for (span, reason), array in kernel.notes.items()

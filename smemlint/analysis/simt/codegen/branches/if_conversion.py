@@ -64,10 +64,10 @@ def stays_a_branch(ev: Evaluator, node: ir.TernaryOp, *, is_statement: bool = Fa
         node: the choice.
         is_statement: it is a branch of the source, whose ways load again what its condition loads.
     """
-    arms = node.iftrue, node.iffalse
-    costs = arm_costs(ev) if is_statement else _costs_behind(ev, node.cond, arms)
+    arms, plain = (node.iftrue, node.iffalse), arm_costs(ev)
+    costs = plain if is_statement else _costs_behind(ev, node.cond, arms)
     condition = costs.of_condition(node.cond)
-    if _differ_by_address(arm_costs(ev), *arms):
+    if _differ_by_address(plain, *arms):
         return stays(condition)  # the address is selected
     return stays(condition, *map(costs.of, arms))
 
