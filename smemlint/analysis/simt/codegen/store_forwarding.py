@@ -123,7 +123,7 @@ def forwarded(items: Iterable[Event | Fence]) -> list[Event | Fence]:
         else:
             is_answered = is_carried(item, stores.get(id(item.object)))
         registers.add(replace(item, issued=0) if is_answered else item)
-        registers.leave_to_ptxas()
+        registers.leave_to_ptxas(has_met_effects=effect > (0, 0))
     return registers.out
 
 
@@ -139,7 +139,6 @@ class _Registers:
         self._assembly: dict[tuple[object, ...], Held] = {}
         self._joins_since = 0  # where the last loop began or ended
         self._stored = self._loaded = -1  # where memory was written and read last
-        self._has_met_effects = False
 
     @property
     def roots(self) -> set[int]:
@@ -156,7 +155,6 @@ class _Registers:
         Args:
             way: of a branch, in which it is forgotten; 0 for none.
         """
-        self._has_met_effects = True
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
                 access.forgotten_in = 0 if way in access.event.scope else way
@@ -165,16 +163,14 @@ class _Registers:
                 if not access.is_of_ptxas and not access.forgotten_in:
                     del accesses[key]
 
-    def leave_to_ptxas(self) -> None:
+    def leave_to_ptxas(self, *, has_met_effects: bool) -> None:
         """Takes from what ptxas alone knows what the last access ends: a store all of it."""
         at, event = len(self.out) - 1, self.out[-1]
         if not isinstance(event, Event) or not event.issued:
             return
         is_load = event.kind is AccessKind.LOAD
         self._stored, self._loaded = (self._stored, at) if is_load else (at, self._loaded)
-        if not self._has_met_effects:
-            return
-        for accesses in self._held.values():
+        for accesses in self._held.values() if has_met_effects else ():
             for key, access in list(accesses.items()):
                 if access.is_of_ptxas and access.at != at:
                     access.is_unread, access.is_of_ptxas = False, is_load
