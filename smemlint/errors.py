@@ -14,6 +14,17 @@ TERMINATED = 143
 """Exit code after SIGTERM, likewise."""
 
 
+def code_of_interruption(stop: KeyboardInterrupt) -> int:
+    """Returns the exit code that an interruption was raised with, or that of Ctrl-C."""
+    return stop.args[0] if stop.args else INTERRUPTED
+
+
+def end_if_interrupted(code: int) -> None:
+    """Ends a run that was interrupted, with its exit code, once what it found is reported."""
+    if code:
+        raise KeyboardInterrupt(code)
+
+
 class SmemlintError(Exception):
     """An error to print without a traceback; the exit code is 2.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from smemlint.cli.flags import add_flags
-from smemlint.errors import CLEAN, FAILED
+from smemlint.errors import CLEAN, FAILED, end_if_interrupted
 from smemlint.visible import print_lines
 
 
@@ -28,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     if inputs.is_done:
         return CLEAN
     settings, sources = inputs.settings, inputs.sources
-    parts, crashed = analyze_targets(sources, inputs.configuration, settings)
+    results = analyze_targets(sources, inputs.configuration, settings)
+    parts = {arch: result.facts for arch, result in results.items()}
     if any(s.path.endswith(".ipynb") for s in sources):
         from smemlint.report.notebooks import Notebooks
 
@@ -54,4 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not settings.quiet:
         print_lines(*unmatched_kernels(settings, sources, arguments.paths))
         print_lines(f"analysed {plural(len(sources), 'file')}: {counts}")
-    return FAILED if crashed else CLEAN
+    for result in results.values():
+        end_if_interrupted(result.interruption)
+    return FAILED if any(result.crashed for result in results.values()) else CLEAN

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from smemlint.config.settings import Settings
-from smemlint.errors import CLEAN, FAILED, ConfigError
+from smemlint.errors import CLEAN, FAILED, ConfigError, end_if_interrupted
 from smemlint.finding import NOT_ANALYSED, Finding
 from smemlint.lint.result import Result
 from smemlint.report.phrases import plural
@@ -37,6 +37,7 @@ def write_baseline(
     result: Result, settings: Settings, paths: Sequence[str], text_of: Callable[[str], str]
 ) -> int:
     """Writes the findings to the baseline file; returns the exit code."""
+    end_if_interrupted(result.interruption)
     from smemlint.lint.baseline import DEFAULT, write
 
     path = settings.baseline or DEFAULT
@@ -57,6 +58,7 @@ def add_ignore_pragmas(result: Result, reason: str) -> int:
     Raises:
         ConfigError: the reason would not stay in its comment.
     """
+    end_if_interrupted(result.interruption)
     from smemlint.fix.add_ignores import add_ignores
 
     if any(part in reason for part in ("\n", "\r", "\\", '"""', "'''")):

@@ -12,7 +12,7 @@ from pathlib import Path
 from smemlint.cli.flags import add_flags
 from smemlint.config.options import FOR_PEOPLE
 from smemlint.config.settings import Settings
-from smemlint.errors import CLEAN, FAILED, FOUND, ConfigError
+from smemlint.errors import CLEAN, FAILED, FOUND, ConfigError, end_if_interrupted
 from smemlint.files.sandbox import Sandbox
 from smemlint.lint.result import Result
 from smemlint.sources.source import Source
@@ -86,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         _print_summary(result, settings, sources, arguments.paths, closing)
     if settings.statistics:
         print_lines(*_statistics(result).split("\n"))
+    end_if_interrupted(result.interruption)
     return exit_code
 
 
@@ -135,6 +136,8 @@ def _verified(result: Result, settings: Settings, sources: Sequence[Source]) -> 
 def _exit_code(result: Result, settings: Settings) -> int:
     from smemlint.finding import Severity
 
+    if result.interruption:
+        return result.interruption
     if result.crashed:
         return FAILED
     if settings.exit_zero or settings.fail_on == "never":

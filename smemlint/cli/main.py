@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from smemlint import __version__
 from smemlint.cli import COMMANDS
-from smemlint.errors import FAILED, INTERRUPTED, TERMINATED, SmemlintError, suggestion
+from smemlint.errors import FAILED, TERMINATED, SmemlintError, code_of_interruption, suggestion
 from smemlint.limits.errors import LimitReached
 from smemlint.visible import print_lines
 
@@ -52,9 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refused(parser, arguments.command, unknown[0])
     if getattr(arguments, "debug", False):
         _show_tracebacks()
-    terminated: list[int] = []
     try:
-        with _interruptible(arguments.command, terminated):
+        with _interruptible(arguments.command):
             code = int(arguments.run(arguments))
         sys.stdout.flush()  # what cannot be written is known here, not at the exit
         return code
@@ -62,9 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print_lines(*f"smemlint: error: {error}".split("\n"))
     except BrokenPipeError:
         sys.stderr.close()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print_lines("smemlint: interrupted")
-        return TERMINATED if terminated else INTERRUPTED
+        return code_of_interruption(stop)
     except LimitReached as stopped:
         print_lines(f"smemlint: error: {stopped}")
     except Exception as error:
@@ -82,18 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _interruptible(command: str, received: list[int]) -> Iterator[None]:
-    """Lets SIGTERM, as of `timeout` and CI, end a run over files as Ctrl-C does.
-
-    Args:
-        command: what runs.
-        received: takes the signal's number.
-    """
+def _interruptible(command: str) -> Iterator[None]:
+    """Lets SIGTERM, as of `timeout` and CI, end a run over files as Ctrl-C does."""
+    received: list[int] = []
 
     def interrupt(number: int, _: object) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)  # `timeout` sends it twice
         received.append(number)
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(TERMINATED)
 
     if command not in _OVER_FILES or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield

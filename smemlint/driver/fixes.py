@@ -13,7 +13,9 @@ from smemlint.facts import NotAnalysed, Span
 from smemlint.finding import REPAIRED, Finding
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.guard import NOTHING, Allowance
-from smemlint.reasons import Reason
+from smemlint.reasons import Reason, ReasonCode
+
+_INTERRUPTED = Reason(ReasonCode.TIME_LIMIT, "no fix: interrupted before one was looked for")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,8 +42,8 @@ class FixesInterrupted(KeyboardInterrupt):
         fixes: what was found; findings that nobody looked at are lost.
     """
 
-    def __init__(self, fixes: Fixes) -> None:
-        super().__init__()
+    def __init__(self, fixes: Fixes, stop: KeyboardInterrupt) -> None:
+        super().__init__(*stop.args)
         self.fixes = fixes
 
 
@@ -99,14 +101,21 @@ def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowan
                 notes.append(NotAnalysed(where, "", reason))
                 no_fix = Reason(answer.reason.code, f"no fix: {answer.reason}")
                 for index in indices:
-                    findings[index] = replace(findings[index], help=no_fix.text, no_fix=no_fix)
+                    findings[index] = _without_fix(findings[index], no_fix)
                 continue
             for index, fixed in zip(indices, answer, strict=True):
                 findings[index] = replace(fixed, access=findings[index].access)
-    except KeyboardInterrupt:
-        raise FixesInterrupted(Fixes(tuple(findings), lost=frozenset(lost | waiting))) from None
+    except KeyboardInterrupt as stop:
+        for index in waiting:
+            findings[index] = _without_fix(findings[index], _INTERRUPTED)
+        found = Fixes(tuple(findings), lost=frozenset(lost | waiting))
+        raise FixesInterrupted(found, stop) from None
     notes.sort(key=lambda n: n.span)
     return Fixes(tuple(findings), tuple(notes), frozenset(lost), is_crash)
+
+
+def _without_fix(finding: Finding, reason: Reason) -> Finding:
+    return replace(finding, help=reason.text, no_fix=reason)
 
 
 def _by_file(merged: UnitResult, document: str) -> dict[str, list[int]]:

@@ -26,6 +26,7 @@ class Request:
         document: the only file of interest; empty for all.
         keep_facts: the result brings all facts along, those without findings, too.
         is_fixing: fixes are looked for however long that takes.
+        keeps_interrupted: a run that is interrupted gives what it found.
         memo_of: remembered steps of earlier analyses, for these sources or edited ones.
         on_unit: called whenever a unit was analysed, with the results so far by main file, and how
             many units are left; where two have the same kernel, the first result decides.
@@ -37,5 +38,6 @@ class Request:
     document: str = ""
     keep_facts: bool = False
     is_fixing: bool = False
+    keeps_interrupted: bool = False
     memo_of: Callable[[Sequence[Source]], Memo] | None = None
     on_unit: Callable[[Mapping[str, UnitResult], int], None] | None = None

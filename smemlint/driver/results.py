@@ -34,6 +34,7 @@ class UnitResult:
         spent: what it took.
         is_joined: what it found is judged together with compiled code, not by itself.
         reached: places in other files that its execution came to.
+        interruption: the exit code of a run that was interrupted before it was done; else 0.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -45,6 +46,7 @@ class UnitResult:
     spent: Allowance = NOTHING
     is_joined: bool = False
     reached: tuple[Span, ...] = ()
+    interruption: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +118,7 @@ def merge(results: Sequence[UnitResult]) -> UnitResult:
         is_lost=any(result.is_lost for result in results),
         spent=NOTHING.most(*(result.spent for result in results)),
         reached=tuple(sorted(reached)),
+        interruption=max((result.interruption for result in results), default=0),
     )
 
 

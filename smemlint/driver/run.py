@@ -13,6 +13,7 @@ from smemlint.analysis.analyze import needs_analysis, unreadable_sources, withou
 from smemlint.analysis.compiled.files import is_compiled
 from smemlint.analysis.compiled.launch import source_launches
 from smemlint.config.settings import Configuration
+from smemlint.driver.failures import Failure
 from smemlint.driver.fixes import (
     FixesInterrupted,
     awaits_fixes,
@@ -23,10 +24,12 @@ from smemlint.driver.fixes import (
 from smemlint.driver.request import Request
 from smemlint.driver.results import RunResult, UnitResult, merge
 from smemlint.driver.schedule import IN_PROCESS, run_tasks
+from smemlint.errors import code_of_interruption
 from smemlint.facts import Facts, NotAnalysed, Span, sites_of
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.lint.check import run_rules, select_and_suppress
 from smemlint.lint.result import Result
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import CUBIN_SUFFIX
 from smemlint.sources.pragmas import MARK
 from smemlint.visible import print_lines
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
     from smemlint.config.settings import Settings
     from smemlint.driver.cache import Cache
-    from smemlint.driver.failures import Failure
     from smemlint.driver.invalidation import FixRounds
     from smemlint.driver.results import ResultStore
     from smemlint.driver.tasks import UnitTask
@@ -69,7 +71,12 @@ def check_run(
         store = open_cache(sources, configuration, settings, name)
     is_fixing = rounds is not None
     request = Request(
-        sources, configuration, settings.jobs, keep_facts=is_fixing, is_fixing=is_fixing
+        sources,
+        configuration,
+        settings.jobs,
+        keep_facts=is_fixing,
+        is_fixing=is_fixing,
+        keeps_interrupted=not is_fixing,
     )
     return conclude(find(request, store), request)
 
@@ -85,12 +92,14 @@ def check(
 
 def analyze_run(
     sources: Sequence[Source], configuration: Configuration, settings: Settings
-) -> tuple[Facts, bool]:
-    """Returns the facts of the sources, and whether an internal error cost some of them."""
-    request = Request(sources, configuration, settings.jobs, keep_facts=True)
+) -> UnitResult:
+    """Returns what all units together show, and notes on what could not be read."""
+    request = Request(
+        sources, configuration, settings.jobs, keep_facts=True, keeps_interrupted=True
+    )
     merged = evaluate(request).merged
     notes = (*unreadable_sources(sources), *merged.facts.not_analysed)
-    return replace(merged.facts, not_analysed=notes), merged.crashed
+    return replace(merged, facts=replace(merged.facts, not_analysed=notes))
 
 
 def open_cache(
@@ -125,12 +134,18 @@ def find(request: Request, store: ResultStore | None = None) -> RunResult:
         return known
     evaluation = evaluate(request, store)
     merged, results = evaluation.merged, evaluation.results
+    if merged.interruption:
+        return RunResult(merged, evaluation.notices, evaluation.with_pragmas)
     try:
         fixes = find_fixes(merged, request, spent_on_files(results.values()))
-    except FixesInterrupted as interrupted:
+    except FixesInterrupted as stop:
         if store is not None:
-            store.store(with_fixes(results, merged, interrupted.fixes), None)
-        raise
+            store.store(with_fixes(results, merged, stop.fixes), None)
+        if not request.keeps_interrupted:
+            raise
+        code = code_of_interruption(stop)
+        merged = replace(merged, findings=stop.fixes.findings, interruption=code)
+        return RunResult(merged, evaluation.notices, evaluation.with_pragmas)
     notes = run_rules(Facts(not_analysed=fixes.notes), request.configuration.for_file)
     run = RunResult(
         replace(merged, findings=fixes.findings, crashed=merged.crashed or fixes.crashed),
@@ -177,10 +192,11 @@ def evaluate(request: Request, store: ResultStore | None = None) -> Evaluation:
     )
     results = _unit_results(task, request, store)
     dependencies = [result.dependencies for result in results.values()]
-    unused = tuple(task.analyzer.unused_swizzle_pragmas(dependencies))
-    notices += run_rules(Facts(not_analysed=unused), settings_of)
     files = without_compiled(results, dependencies)
     merged = merge([results[path] for path in files])
+    if not merged.interruption:
+        unused = tuple(task.analyzer.unused_swizzle_pragmas(dependencies))
+        notices += run_rules(Facts(not_analysed=unused), settings_of)
     if has_compiled:
         joined = merge([results[path] for path in files if results[path].is_joined])
         apart = merge([results[path] for path in files if not results[path].is_joined])
@@ -215,11 +231,17 @@ def _unit_results(
                 results[path] = answer
                 if request.on_unit is not None:
                     request.on_unit(results, len(files) - len(results))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         if store is not None:
             done = {p: result for p, result in results.items() if not awaits_fixes(result)}
             store.store(_marked(done, request.sources), None)
-        raise
+        if not request.keeps_interrupted:
+            raise
+        lost = Failure(Reason(ReasonCode.TIME_LIMIT, "interrupted before this was analysed"))
+        code = code_of_interruption(stop)
+        for path in files:
+            if path not in results:
+                results[path] = replace(_lost(path, lost, configuration), interruption=code)
     return _marked({path: results[path] for path in files}, request.sources)
 
 
@@ -273,4 +295,12 @@ def conclude(run: RunResult, request: Request) -> Result:
     shown, hidden = select_and_suppress(
         found, run.with_pragmas, request.sources, request.configuration.for_file, merged.sites
     )
-    return Result(shown, hidden, merged.facts, len(request.sources), merged.crashed, merged.sites)
+    return Result(
+        shown,
+        hidden,
+        merged.facts,
+        len(request.sources),
+        merged.crashed,
+        merged.sites,
+        merged.interruption,
+    )

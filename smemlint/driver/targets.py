@@ -8,8 +8,8 @@ from functools import cache
 
 from smemlint.config.build_database import FILE_NAME
 from smemlint.config.settings import Configuration, Settings
+from smemlint.driver.results import UnitResult
 from smemlint.driver.run import analyze_run, check_run
-from smemlint.facts import Facts
 from smemlint.files.sandbox import Sandbox
 from smemlint.finding import Finding
 from smemlint.frontend.cuda.build_system.lookup import number_of_builds
@@ -33,11 +33,14 @@ def check_targets(
     builds = min(_most_builds(sources, configuration, settings), MAX_BUILDS)
     if not settings.further_archs:
         return _check_builds(sources, configuration, settings, name, builds)
-    results = {}
+    results: dict[str, Result] = {}
     for arch in settings.archs:
         of_target = replace(settings, arch=arch, further_archs=())
         chosen = configuration.for_target(arch)
-        results[arch] = _check_builds(sources, chosen, of_target, f"{name}\n{arch}", builds)
+        result = _check_builds(sources, chosen, of_target, f"{name}\n{arch}", builds)
+        if result.interruption:
+            return _until(result, results)
+        results[arch] = result
     return merged(results)
 
 
@@ -51,12 +54,21 @@ def _check_builds(
     """Runs the rules once for each build."""
     if builds < 2:
         return check_run(sources, configuration, settings, name=name)
-    results = {}
+    results: dict[str, Result] = {}
     for number in range(builds):
         chosen, of_build = configuration.for_build(number), replace(settings, build=number)
         label = f"build {number + 1}"
-        results[label] = check_run(sources, chosen, of_build, name=f"{name}\n{label}")
+        result = check_run(sources, chosen, of_build, name=f"{name}\n{label}")
+        if result.interruption:
+            return _until(result, results)
+        results[label] = result
     return merged(results, f"holds in {{}} of {builds} in {FILE_NAME}, not in {{}}")
+
+
+def _until(interrupted: Result, complete: Mapping[str, Result]) -> Result:
+    """Returns what the targets show that are done, or what the first one had."""
+    found = merged(complete) if complete else interrupted
+    return replace(found, interruption=interrupted.interruption)
 
 
 def _most_builds(
@@ -74,16 +86,16 @@ def _most_builds(
 
 def analyze_targets(
     sources: Sequence[Source], configuration: Configuration, settings: Settings
-) -> tuple[dict[str, Facts], bool]:
-    """Returns the facts by target, and whether an internal error cost some of them."""
-    facts: dict[str, Facts] = {}
-    has_crashed = False
+) -> dict[str, UnitResult]:
+    """Returns what is known by target, up to the one where the run was interrupted."""
+    results: dict[str, UnitResult] = {}
     for arch in settings.archs:
         chosen = configuration.for_target(arch) if settings.further_archs else configuration
         of_target = replace(settings, arch=arch, further_archs=())
-        facts[arch], crashed = analyze_run(sources, chosen, of_target)
-        has_crashed |= crashed
-    return facts, has_crashed
+        results[arch] = analyze_run(sources, chosen, of_target)
+        if results[arch].interruption:
+            break
+    return results
 
 
 def merged(results: Mapping[str, Result], words: str = "holds on {}, not on {}") -> Result:

@@ -20,6 +20,7 @@ class Result:
         files: how many files were looked at.
         crashed: an internal error took something out of the analysis.
         sites: access sites of all kernel instances, some more than once.
+        interruption: the exit code of a run that was interrupted; 0 of others.
     """
 
     findings: tuple[Finding, ...]
@@ -28,6 +29,7 @@ class Result:
     files: int
     crashed: bool = False
     sites: tuple[Site, ...] = field(default=(), repr=False)
+    interruption: int = 0
 
     def count(self, severity: Severity) -> int:
         """Returns the number of findings of a severity."""

@@ -57,7 +57,10 @@ def render(run: Run) -> str:
                 "columnKind": "unicodeCodePoints",
                 "originalUriBaseIds": {BASE: {"uri": run.root.as_uri().rstrip("/") + "/"}},
                 "invocations": [
-                    {"executionSuccessful": not run.result.crashed, "exitCode": run.exit_code}
+                    {
+                        "executionSuccessful": not (run.result.crashed or run.result.interruption),
+                        "exitCode": run.exit_code,
+                    }
                 ],
                 "properties": {"arch": run.arch},
                 "results": results,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -83,6 +85,52 @@ sys.exit(main.main([sys.argv[1], "."]))
 def test_a_termination_ends_as_ctrl_c_does(command):
     run = [sys.executable, "-c", _TERMINATED, command]
     assert subprocess.run(run, check=False, capture_output=True).returncode == 143
+
+
+@pytest.fixture
+def interrupted_run(monkeypatch, smemlint, tmp_path):
+    """Runs a command over five files and sends SIGTERM when two are done."""
+    for index in range(5):
+        text = BAD.replace("k(", f"k{index}(").replace("k<", f"k{index}<")
+        (tmp_path / f"{index}.cu").write_text(text % "")
+    step = Progress.step
+
+    def interrupted(self, name):
+        step(self, name)
+        if self._done == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Progress, "step", interrupted)
+    monkeypatch.setattr("smemlint.driver.run.find_fixes", None)  # none are looked for
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        return smemlint(*arguments, ".")
+
+    yield run
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_run_reports_what_it_found(interrupted_run, jobs):
+    """The file that was done last is not taken any more: the signal comes before its answer."""
+    code, out, _ = interrupted_run("check", "--no-cache", "-j", jobs, "--output-format", "json")
+    report = json.loads(out)
+    assert code == report["summary"]["exit_code"] == 143
+    found = [finding["code"] for finding in report["findings"]]
+    assert (found.count("SML101"), found.count("SML901")) == (1, 4)
+    code, out, _ = interrupted_run("check", "--no-cache", "-j", jobs, "--output-format", "sarif")
+    (run,) = json.loads(out)["runs"]
+    assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 143}]
+    assert len(run["results"]) == 5
+    code, out, _ = interrupted_run("analyze", "-j", jobs, "--output-format", "json")
+    assert code == 143 and len(json.loads(out)["accesses"]) == 1
+
+
+def test_an_interrupted_run_writes_no_baseline(interrupted_run, tmp_path):
+    assert interrupted_run("check", "--write-baseline")[0] == 143
+    assert not list(tmp_path.glob("*.json"))
 
 
 def test_a_table_for_a_kernel_that_does_not_exist_is_said(smemlint, tmp_path):
