@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from smemlint.facts import AccessKind
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, AccessKind, KernelFacts
+from smemlint.finding import Finding
 from smemlint.lint.rule import Rule
 from smemlint.reasons import Topic
 
 from .fault import fault_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, KernelFacts
-    from smemlint.finding import Finding
 
 
 class AsyncCopyConflict(Rule):

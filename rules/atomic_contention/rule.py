@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from smemlint.facts import AccessKind
-from smemlint.finding import Severity
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, AccessKind, KernelFacts, WarpPattern
+from smemlint.finding import Finding, Severity
 from smemlint.lint.rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, KernelFacts, WarpPattern
-    from smemlint.finding import Finding
 
 _HELP = (
     "combine the values of a warp first, with shuffles (or `__reduce_add_sync`, which takes "

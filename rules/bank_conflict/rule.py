@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from smemlint.facts import AccessKind, Certainty
-from smemlint.finding import Severity
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, AccessKind, Certainty, KernelFacts, WarpPattern
+from smemlint.finding import Finding, Severity
 from smemlint.hardware.arch import WORD
 from smemlint.lint.rule import Rule
 
 from .explain import explanation, reduction_help
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, KernelFacts, WarpPattern
-    from smemlint.finding import Finding
 
 _VERBS = {
     AccessKind.LOAD: "reading",

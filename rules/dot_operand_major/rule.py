@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from smemlint.finding import Severity
+from smemlint.config.settings import Settings
+from smemlint.facts import DotOperand, DotUse
+from smemlint.finding import Finding, Severity
 from smemlint.lint.rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import DotOperand, DotUse
-    from smemlint.finding import Finding
 
 _LEAST_ROWS = 64
 """Rows of a tile that make it one of `wgmma`."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from smemlint.config.settings import Settings
+from smemlint.facts import DotOperand, DotUse
+from smemlint.finding import Finding
 from smemlint.hardware.arch import architecture
 from smemlint.lint.rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import DotOperand, DotUse
-    from smemlint.finding import Finding
 
 _ALONG_K_ONLY = {"sm_90": (8, 32), "sm_100": (32,)}
 """Bits of operands that are taken apart anyway if they are not contiguous along K (SML501)."""

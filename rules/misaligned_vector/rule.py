@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from smemlint.finding import Severity
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, KernelFacts, SharedArray
+from smemlint.finding import Finding, Severity
 from smemlint.frontend.heuristics import may_test_alignment
 from smemlint.lint.rule import Rule
 
 from ..layouts import byte_swizzle
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, KernelFacts, SharedArray
-    from smemlint.finding import Finding
 
 
 class MisalignedVector(Rule):

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from smemlint.config.settings import Settings
+from smemlint.facts import Facts, KernelFacts, Span, sites_of, verdicts
 from smemlint.facts import NotAnalysed as Gap
-from smemlint.facts import sites_of, verdicts
-from smemlint.finding import NOT_ANALYSED, Severity
+from smemlint.finding import NOT_ANALYSED, Finding, Severity
 from smemlint.lint.rule import Rule
-from smemlint.reasons import ReasonCode
+from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Facts, KernelFacts, Span
-    from smemlint.finding import Finding
-    from smemlint.reasons import Reason
 
 _MOST_LINES = 8
 """Lines that are named for one reason; JSON has all."""

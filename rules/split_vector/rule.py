@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from smemlint.finding import Severity
+from smemlint.config.settings import Settings
+from smemlint.facts import LayoutUse
+from smemlint.finding import Finding, Severity
 from smemlint.lint.rule import Rule
 
 from ..layouts import COPIES, ELEMENTWISE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import LayoutUse
-    from smemlint.finding import Finding
 
 
 class SplitVector(Rule):

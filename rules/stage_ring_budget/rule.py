@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from smemlint.finding import Severity
+from smemlint.config.settings import Settings
+from smemlint.facts import DotOperand, DotUse
+from smemlint.finding import Finding, Severity
 from smemlint.hardware.arch import architecture
 from smemlint.lint.rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import DotOperand, DotUse
-    from smemlint.finding import Finding
 
 _ALL_STAGES = frozenset(("sm_90", "sm_100"))
 _ONE_LESS = frozenset(("sm_80", "sm_86", "sm_87", "sm_89"))

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from smemlint.facts import AccessKind
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, AccessKind, Facts, LayoutUse, WarpPattern
+from smemlint.finding import Finding
+from smemlint.layout.swizzle import Swizzle
 from smemlint.lint.rule import Rule
 
 from ..layouts import BANK_BITS, accesses_through, bits, byte_swizzle, is_conflict_free, offsets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, Facts, LayoutUse, WarpPattern
-    from smemlint.finding import Finding
-    from smemlint.layout.swizzle import Swizzle
 
 
 class SwizzleMissesBanks(Rule):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from smemlint.finding import Severity
+from smemlint.config.settings import Settings
+from smemlint.facts import LayoutUse
+from smemlint.finding import Finding, Severity
 from smemlint.lint.rule import Rule
 
 from ..layouts import offsets, swizzle_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import LayoutUse
-    from smemlint.finding import Finding
 
 
 class SwizzleOutOfExtent(Rule):

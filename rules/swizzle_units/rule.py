@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from smemlint.config.settings import Settings
+from smemlint.facts import Facts, LayoutUse
+from smemlint.finding import Finding
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lint.rule import Rule
 
 from ..layouts import MOST_BYTES, byte_swizzle, is_conflict_free, swizzle_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Facts, LayoutUse
-    from smemlint.finding import Finding
 
 _ROW = 16
 """Bytes of a row of an 8x8 matrix of 16-bit elements, and of the widest vector."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from smemlint.config.settings import Settings
+from smemlint.facts import LayoutUse
+from smemlint.finding import Finding
 from smemlint.lint.rule import Rule
 
 from ..layouts import bits, offsets, swizzle_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import LayoutUse
-    from smemlint.finding import Finding
 
 
 class SwizzleWithoutEffect(Rule):

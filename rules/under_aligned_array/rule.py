@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from smemlint.facts import AccessKind
-from smemlint.finding import Severity
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, AccessKind, Facts, KernelFacts, SharedArray, Span
+from smemlint.finding import Finding, Severity
 from smemlint.frontend.heuristics import may_test_alignment
 from smemlint.lint.rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, Facts, KernelFacts, SharedArray, Span
-    from smemlint.finding import Finding
 
 _READS = (AccessKind.LOAD, AccessKind.LDMATRIX, AccessKind.ATOMIC)
 

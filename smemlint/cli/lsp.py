@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from smemlint.errors import SmemlintError
 from smemlint.limits.budgets import MAX_LSP_HEADER
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from smemlint.driver.results import ResultStore, array_files
+from smemlint.analysis.program.dependencies import Dependencies
+from smemlint.analysis.simt.analyze import Project
+from smemlint.driver.results import ResultStore, RunResult, UnitResult, array_files
 from smemlint.facts import Facts
+from smemlint.finding import Finding
 from smemlint.reasons import ReasonCode
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from smemlint.analysis.program.dependencies import Dependencies
-    from smemlint.analysis.simt.analyze import Project
-    from smemlint.driver.results import RunResult, UnitResult
-    from smemlint.finding import Finding
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 
 def is_valid(dependencies: Dependencies, changed: Collection[str], program: Project) -> bool:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
+from smemlint.config.settings import Settings
+from smemlint.facts import (
+    Access,
+    Certainty,
+    DotUse,
+    Facts,
+    KernelFacts,
+    LayoutUse,
+    Span,
+    WarpPattern,
+)
 from smemlint.finding import Finding, Fix, Severity
 from smemlint.lint.cost import cost_of
 from smemlint.lint.places import assumption_notes, related_places
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import (
-        Access,
-        Certainty,
-        DotUse,
-        Facts,
-        KernelFacts,
-        LayoutUse,
-        Span,
-        WarpPattern,
-    )
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption
 
 
 class Rule:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.simt.analyze import Project
 from smemlint.analysis.simt.domain.ctypes import (
     ArrayType,
     CType,
@@ -18,17 +19,12 @@ from smemlint.analysis.simt.domain.environment import Geometry
 from smemlint.analysis.simt.domain.trace import Trace
 from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
+from smemlint.analysis.simt.kernel.task import KernelTask
 from smemlint.analysis.simt.types.overloads import parameters_of
+from smemlint.facts import Instance
 from smemlint.frontend.cuda.lexer.integers import read_integer
+from smemlint.frontend.program import Function, Unit
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from smemlint.analysis.simt.analyze import Project
-    from smemlint.analysis.simt.kernel.task import KernelTask
-    from smemlint.facts import Instance
-    from smemlint.frontend.program import Function, Unit
 
 FLOATING = 1.0
 """What a floating-point argument is that nobody knows: no address hangs on it."""

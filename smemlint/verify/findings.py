@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, WarpPattern
 from smemlint.finding import Finding, Measurement, Severity, Verdict
 from smemlint.hardware.arch import architecture
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.lint.result import Result
+from smemlint.sources.source import Source
 from smemlint.verify.copies import copy_verdicts
 from smemlint.verify.device import (
     Engine,
@@ -20,14 +24,6 @@ from smemlint.verify.device import (
 from smemlint.verify.fixes import healed_accesses
 from smemlint.verify.plan import Pattern, pattern_of
 from smemlint.verify.verdict import judged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, WarpPattern
-    from smemlint.lint.result import Result
-    from smemlint.sources.source import Source
 
 REFUTED = ("SML904", "model-refuted")
 """The notice on an access that no rule flagged and whose figure the GPU refutes."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, Facts, KernelFacts
+from smemlint.finding import Edit
 from smemlint.fix.edits import applied
+from smemlint.lint.result import Result
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access, Facts, KernelFacts
-    from smemlint.finding import Edit
-    from smemlint.lint.result import Result
 
 
 def healed_accesses(

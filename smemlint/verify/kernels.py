@@ -8,28 +8,24 @@ with memory of its own behind every pointer. What cannot be called says why.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smemlint.analysis.compiled.source_places import is_library
-from smemlint.facts import AccessKind
+from smemlint.config.settings import Settings
+from smemlint.facts import Access, AccessKind
 from smemlint.finding import Measurement, Verdict
 from smemlint.lazy_dataclasses import dataclass
+from smemlint.lint.result import Result
+from smemlint.sources.source import Source
 from smemlint.verify.calls import GUESS
 from smemlint.verify.device import INSTALL, Engine, GpuError, script_process
 from smemlint.verify.findings import require_arch, wanted_accesses, with_notices
 from smemlint.verify.gpu_process import meaning_of
 from smemlint.verify.programs import Program, Programs
 from smemlint.verify.verdict import unmeasured
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Access
-    from smemlint.lint.result import Result
-    from smemlint.sources.source import Source
 
 TOLERANCE = 0.02
 """How far, in parts of it, a line's counted figure may be from the predicted one."""

@@ -5,26 +5,23 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.source_map import Position
+from smemlint.analysis.simt.analyze import Project
+from smemlint.analysis.simt.kernel.task import KernelTask
+from smemlint.config.settings import Settings
+from smemlint.facts import Instance
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.sources.languages import PYTHON_SUFFIXES, TEMPLATE_SUFFIXES, is_python_path
+from smemlint.sources.source import Source
 from smemlint.verify.calls import Call, NotCallable, call_of
 from smemlint.verify.harness import FILL, ROOM, program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from smemlint.analysis.python.cupy.embedded_cuda import Embedded
-    from smemlint.analysis.simt.analyze import Project
-    from smemlint.analysis.simt.kernel.task import KernelTask
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Instance
-    from smemlint.sources.source import Source
 
 _HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
 _HOLDS_TEXT = re.compile(r"Raw(Kernel|Module)")

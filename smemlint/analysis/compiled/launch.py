@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from smemlint.config.options import Block
 from smemlint.config.preconditions import read_precondition
-from smemlint.facts import Certainty
+from smemlint.config.settings import Settings
+from smemlint.facts import Argument, Certainty, Instance, KernelFacts
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from smemlint.config.options import Block
-    from smemlint.config.settings import Settings
-    from smemlint.facts import Argument, Instance, KernelFacts
 
 MAX_THREADS = 1024
 _NOT_STATED = Reason(

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from smemlint.facts import Span
+from smemlint.frontend.ptx.syntax import Frame, Location
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from smemlint.frontend.ptx.syntax import Frame, Location
 
 _LIBRARY_FOLDERS = (
     "/site-packages/", "/dist-packages/", "/cutlass/include/", "/cutlass/tools/", "/cub/",

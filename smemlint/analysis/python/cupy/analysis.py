@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.cupy.embedded_cuda import Embedded
 from smemlint.analysis.python.cupy.generated_kernels import NAMES
 from smemlint.analysis.python.cupy.interpreter import Files, interpreter_of, scope_of, text_in
-from smemlint.analysis.python.cupy.makers import MAKERS, Product, defines_of
+from smemlint.analysis.python.cupy.makers import MAKERS, Maker, Product, defines_of
 from smemlint.analysis.python.cupy.partial_texts import PartialText
 from smemlint.analysis.python.cupy.source_map import MappedText
+from smemlint.analysis.python.cupy.values import RawText
+from smemlint.analysis.python.interpreter import Interpreter
 from smemlint.analysis.python.interpreter.calls import (
     call_from_outside,
     functions_of,
@@ -26,7 +28,8 @@ from smemlint.analysis.python.interpreter.calls import (
 )
 from smemlint.analysis.python.interpreter.guarded import run_within_budget
 from smemlint.analysis.python.interpreter.interpreter import Policy, replace_scope
-from smemlint.analysis.python.interpreter.values import UNKNOWN
+from smemlint.analysis.python.interpreter.values import UNKNOWN, Scope, Value
+from smemlint.config.settings import Settings
 from smemlint.facts import Facts, NotAnalysed
 from smemlint.frontend.python.imports import last_name
 from smemlint.frontend.python.parameters import argument_of
@@ -35,16 +38,7 @@ from smemlint.frontend.text_heuristics import may_launch, may_touch_shared, temp
 from smemlint.limits.budgets import MAX_KERNEL_STRINGS
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.languages import is_python_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from smemlint.analysis.python.cupy.makers import Maker
-    from smemlint.analysis.python.cupy.values import RawText
-    from smemlint.analysis.python.interpreter import Interpreter
-    from smemlint.analysis.python.interpreter.values import Scope, Value
-    from smemlint.config.settings import Settings
-    from smemlint.sources.source import Source
+from smemlint.sources.source import Source
 
 _DECLARES = re.compile(r"__shared__\s[^;{}()]*\[")
 _KERNEL = "__global__"

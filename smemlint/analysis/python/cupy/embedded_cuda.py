@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from smemlint.analysis.python.cupy.source_map import MappedText, Position
+from smemlint.analysis.simt.analyze import Project
+from smemlint.config.settings import Settings
 from smemlint.facts import Access, Facts, Span
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.reasons import Line
 from smemlint.relocation import Places, Relocation
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from smemlint.analysis.python.cupy.source_map import MappedText, Position
-    from smemlint.analysis.simt.analyze import Project
-    from smemlint.config.settings import Settings
 
 _UNKNOWN = "smemlint_unknown"
 

@@ -8,15 +8,11 @@ and a reduction is a loop without its tree. Source: cupy/_core/_kernel.pyx of Cu
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.python.cupy.source_map import MappedText, joined
+from smemlint.analysis.python.interpreter.values import Scope, Value
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
 
 BLOCK = 128
 """Threads of an element-wise kernel's block, unless a call says `block_size=`."""

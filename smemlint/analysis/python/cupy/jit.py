@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from smemlint.analysis.program.dependencies import Dependencies
 from smemlint.analysis.python.importers import Importers, module_of
 from smemlint.config.settings import Settings
 from smemlint.facts import Facts, NotAnalysed
+from smemlint.frontend.python.jit.definitions import Definition
+from smemlint.frontend.python.jit.unit import PythonUnit
 from smemlint.reasons import Reason, ReasonCode
 from smemlint.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from smemlint.frontend.python.jit.definitions import Definition
-    from smemlint.frontend.python.jit.unit import PythonUnit
 
 
 def analyze(source: Source, settings: Settings, importers: Importers) -> tuple[Facts, Dependencies]:

@@ -9,17 +9,12 @@ nvcc4jupyter's `%%cu`, which export as `get_ipython().run_cell_magic(..)`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
-from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue
+from smemlint.analysis.python.interpreter.arguments import BoundArguments
+from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue, Value
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.python.interpreter.arguments import BoundArguments
-    from smemlint.analysis.python.interpreter.values import Value
 
 
 class Product(Enum):

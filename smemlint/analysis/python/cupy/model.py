@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from smemlint.analysis.python.cupy import generated_kernels, string_methods
 from smemlint.analysis.python.cupy.embedded_cuda import KernelCall
@@ -38,15 +38,17 @@ from smemlint.analysis.python.cupy.values import (
 )
 from smemlint.analysis.python.interpreter import LibraryModel
 from smemlint.analysis.python.interpreter.arguments import BoundArguments
-from smemlint.analysis.python.interpreter.values import UNKNOWN, Method, Symbol, Unknown, is_known
-from smemlint.frontend.python.python_source import text_of
+from smemlint.analysis.python.interpreter.values import (
+    UNKNOWN,
+    Method,
+    Scope,
+    Symbol,
+    Unknown,
+    Value,
+    is_known,
+)
+from smemlint.frontend.python.python_source import PythonText, text_of
 from smemlint.limits.budgets import MAX_KERNEL_TEXTS, MAX_TEXT
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
-    from smemlint.frontend.python.python_source import PythonText
 
 _CASTS = frozenset(
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "int_")

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from smemlint.analysis.python.cupy.source_map import MappedText, Position, joined
 from smemlint.analysis.python.interpreter.values import Unknown
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.sizes import require_pieces
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _LINES = '#include "the text of {}"'
 _NO_CODE = re.compile(

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from smemlint.analysis.python.cupy.embedded_cuda import KernelCall
 from smemlint.analysis.python.cupy.makers import Convention
 from smemlint.analysis.python.cupy.partial_texts import PartialText
 from smemlint.analysis.python.cupy.source_map import MappedText
-from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue, Symbol
+from smemlint.analysis.python.interpreter.values import UNKNOWN, ModelValue, Scope, Symbol, Value
+from smemlint.frontend.python.python_source import PythonText
 from smemlint.lazy_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    import ast
-
-    from smemlint.analysis.python.interpreter.values import Scope, Value
-    from smemlint.frontend.python.python_source import PythonText
 
 
 @dataclass(eq=False)

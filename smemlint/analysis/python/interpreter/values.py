@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from dataclasses import field
 from types import EllipsisType
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard
 
+from smemlint.layout.register_layouts import RegisterLayout
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_BASES
 from smemlint.limits.errors import TooLarge
 from smemlint.limits.sizes import nested, require_tree
 from smemlint.reasons import Reason, ReasonCode
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Sequence
-
-    from smemlint.layout.register_layouts import RegisterLayout
 
 Constant: TypeAlias = "bool | int | float | complex | str | bytes | range | EllipsisType | None"
 """Immutable values of Python, which stand for themselves."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_RESIDUES, MAX_SPLIT
 from smemlint.limits.steps import spend
 from smemlint.reasons import ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SMALL = 1 << 31
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING
 
-from smemlint.facts import AccessKind
+import numpy as np
+from numpy.typing import NDArray
+
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown
+from smemlint.facts import AccessKind, LayoutUse
+from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_EFFECTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.values import AffineInt, Object, Unknown
-    from smemlint.facts import LayoutUse
-    from smemlint.frontend import ir
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption
 
 
 @dataclass(slots=True, eq=False)

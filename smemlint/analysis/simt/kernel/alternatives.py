@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.lanes import Lanes
 from smemlint.analysis.simt.domain.linear_forms import ByResidue
-from smemlint.analysis.simt.domain.values import AffineInt, Unknown
+from smemlint.analysis.simt.domain.trace import Event
+from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
 from smemlint.facts import AccessKind
 from smemlint.hardware.arch import BANKS, WIDEST_ACCESS, WORD
 from smemlint.hardware.banks import wavefronts
 from smemlint.limits.budgets import MAX_RESIDUES
 from smemlint.limits.steps import spend
 from smemlint.reasons import ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.lanes import Lanes
-    from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.analysis.simt.domain.values import Symbol
-
 
 _GENERIC = 1 << 20
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.pricing import Group, costliest, on_architecture, priced_patterns, stat_of
 from smemlint.analysis.simt.domain.data_lanes import data_addresses, lanes_of_any_data
 from smemlint.analysis.simt.domain.environment import WARP
+from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Unknown
 from smemlint.analysis.simt.kernel.alternatives import (
     alternative_offsets,
@@ -31,26 +33,20 @@ from smemlint.facts import (
     Certainty,
     DataAddresses,
     Fusion,
+    Instance,
+    LayoutUse,
     SharedArray,
     Span,
+    WarpPattern,
 )
 from smemlint.frontend import ir
+from smemlint.frontend.program import Unit
 from smemlint.hardware.arch import WORD
 from smemlint.hardware.atomics import has_varying_turns
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_CALL_CHAINS
 from smemlint.limits.steps import spend
-from smemlint.reasons import Reason, ReasonCode, Topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from smemlint.analysis.simt.domain.trace import Event
-    from smemlint.facts import Instance, LayoutUse, WarpPattern
-    from smemlint.frontend.program import Unit
-    from smemlint.reasons import Assumption
+from smemlint.reasons import Assumption, Reason, ReasonCode, Topic
 
 _Chain = tuple[tuple[str, ir.Node], ...]
 """A value of an unknown at which lanes that move by different multiples of it lie far apart."""

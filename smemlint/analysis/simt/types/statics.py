@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from smemlint.analysis.simt.domain.ctypes import RecordType, StaticType
 from smemlint.analysis.simt.domain.environment import Binding, Lazy, Scope
 from smemlint.analysis.simt.domain.values import AffineInt, Cute, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.frontend.program import Record
 from smemlint.reasons import ReasonCode
-
-if TYPE_CHECKING:
-    from smemlint.frontend.program import Record
 
 
 def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None:
