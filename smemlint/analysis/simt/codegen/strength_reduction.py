@@ -24,8 +24,11 @@ Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a
   sum may leave none. What becomes of these is open.
 - An array of classes, half and __nv_bfloat16 among them, is such a `b` where an int multiplies: of
   half, `s[128 * t + i]` behind `s[t]` are LDS.U16. Behind `s[t + 1]`, in 64 bits or unsigned it is
-  not; nor are numbers and built-in vectors that are copied. `s[128 * t]` behind `s[t]` and
-  `s[8 * t]` is or is not by their order, `s[t << 7]` is not: they are open.
+  not; nor are numbers. `s[128 * t]` behind `s[t]` and `s[8 * t]` is or is not by their order,
+  `s[t << 7]` is not: they are open.
+- Built-in vectors that are copied are classes where what is copied at a time is a member (see
+  `is_copied_by_first_member`): of an int2, float1, double1 and float3, `s[2 * t]` and `s[2 * t + 1]`
+  behind `s[t]` stay apart, those of a float2, short4 and char4 are one LDS (nvcc 13.5.37).
 - Built-in vectors of which members are accessed are classes, too: of a float2 behind `s[t] =
   make_float2(..)` what reads `s[2 * t].x` and the three words behind it is LDS.64, behind a copy
   `s[t] = in[t]` and with `s[t << 1]` LDS.128: open (nvcc 13.5.37).
@@ -158,10 +161,10 @@ class Sums:
             is_first: it has no constant part; those with one are computed as those without.
             may_be_made: it is a product of signed integers of 32 bits.
         """
-        if len(index.terms) != 1:
+        if not index.terms:
             return index
         self.questions += 1
-        key, factor, divisor = _key_of(CONSTANT, index, I32.bits, index.terms[0][1], array)
+        key, factor, divisor = _key_of_index(index, array)
         before = [s for s in reversed(self._known.get(key, ())) if not s.is_open]
         same = next((s for s in before if s.factor == factor), None)
         if same is not None or not is_first:
@@ -183,10 +186,10 @@ class Sums:
             index: its form, in bytes, which `of_index` was asked for.
             array: what distinguishes it.
         """
-        if len(index.terms) != 1:
+        if not index.terms:
             return index
         self.questions += 1
-        key, factor, divisor = _key_of(CONSTANT, index, I32.bits, index.terms[0][1], array)
+        key, factor, divisor = _key_of_index(index, array)
         form = index
         for before in self._known.get(key, ()):
             if before.factor == factor:
@@ -299,6 +302,11 @@ def _keys(a: Scev, b: Scev, bits: int) -> Iterator[tuple[_Key, int, int]]:
         if multiple.terms[0][1] < 0:
             factor = -factor
         yield _key_of(rest, multiple, bits, factor)
+
+
+def _key_of_index(index: Scev, array: Hashable) -> tuple[_Key, int, int]:
+    """Returns the reading of an index in bytes as `factor * value`, and what divides the value."""
+    return _key_of(CONSTANT, index, I32.bits, gcd(*(f for _, f in index.terms)), array)
 
 
 def _key_of(

@@ -79,6 +79,18 @@ def copied_pieces(ctype: CType, *, is_load: bool = False) -> Iterator[tuple[int,
         yield from pieces if is_load else _in_words(tuple(pieces), is_load=True)
 
 
+@lru_cache(4096)
+def is_copied_by_first_member(ctype: RecordType) -> bool:
+    """Returns whether what a copy moves first has the type of the first scalar.
+
+    A class with `__align__(8)` is copied in words, which are integers, one of one scalar as that.
+    """
+    first = scalar_members(ctype)[:1]
+    if not first or len(list(scalars_of(ctype))) == 1 or _units_of_copy(ctype) is not None:
+        return bool(first)
+    return isinstance(first[0][2], IntType) and first[0][2].size == _WORD
+
+
 def _of_member(member: Member, is_load: bool) -> Iterator[tuple[int, int]]:
     """Yields the accesses of a member of a class that is copied by member; see `copied_pieces`."""
     ctype, at = member.type, member.offset

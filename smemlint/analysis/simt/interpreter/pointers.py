@@ -7,6 +7,7 @@ from dataclasses import replace
 from smemlint.analysis.simt.codegen.slots import position_of
 from smemlint.analysis.simt.domain import data_ranges
 from smemlint.analysis.simt.domain.bitwise_scev import parted_scev
+from smemlint.analysis.simt.domain.copies import is_copied_by_first_member
 from smemlint.analysis.simt.domain.ctypes import (
     I8,
     I32,
@@ -93,9 +94,7 @@ def advance(
     elif form is not None and is_computed and sign > 0:
         offset.form = _advanced_scev(ev, pointer, step, offset)
     if pointer.object.space is Space.SHARED and _is_class(pointer.target):
-        offset.form = _class_scev(ev, pointer.object, index, offset)
-    elif pointer.object.space is Space.SHARED and isinstance(pointer.target, RecordType):
-        _class_scev(ev, pointer.object, index, offset, may_be_made=False)
+        offset.form = _class_scev(ev, pointer, index, offset)
     if form is not None and form.shifted in _BEHIND_SHIFTS and ev.state.open_loops:
         offset.form = replace(scev_of(offset), is_open=True)
     return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
@@ -138,25 +137,23 @@ def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineI
 
 
 def _is_class(ctype: CType) -> bool:
-    """Returns whether LLVM sees a class: a half and a class of the source, no built-in vector."""
-    if isinstance(ctype, RecordType):
-        return ctype.record is not None
-    return is_16_bit_float(ctype)
+    """Returns whether LLVM sees a class: a half, a built-in vector or a class of the source."""
+    return isinstance(ctype, RecordType) or is_16_bit_float(ctype)
 
 
-def _class_scev(
-    ev: Evaluator, obj: Object, index: AffineInt, to: AffineInt, *, may_be_made: bool = True
-) -> Scev:
+def _class_scev(ev: Evaluator, pointer: Pointer, index: AffineInt, to: AffineInt) -> Scev:
     """Returns the form of a place in an array of classes, which another place may be made of."""
-    form = scev_of(to)
+    form, target = scev_of(to), pointer.target
     if not ev.policy.tracks_scev or ev.state.trace.is_muted:
         return form
     is_signed = index.type.signed and index.type.bits == I32.bits
+    is_vector = isinstance(target, RecordType) and target.record is None
     return ev.state.sums.of_index(
         form,
-        _start_of(obj, AffineInt(0, I64)),
+        _start_of(pointer.object, AffineInt(0, I64)),
         is_first=position_of(to, 0) == 0,
-        may_be_made=may_be_made and (is_signed or not scev_of(index).terms),
+        may_be_made=(is_signed or not scev_of(index).terms)
+        and not (is_vector and not is_copied_by_first_member(target)),
     )
 
 
