@@ -27,8 +27,8 @@ Read off the SASS of 110 kernels of our own (nvcc 13.0.88, sm_90, -O3), and of a
   not; nor are numbers. `s[128 * t]` behind `s[t]` and `s[8 * t]` is or is not by their order,
   `s[t << 7]` is not: they are open.
 - Built-in vectors that are copied are classes where what is copied at a time is a member (see
-  `is_copied_by_first_member`): of an int2, float1, double1 and float3, `s[2 * t]` and `s[2 * t + 1]`
-  behind `s[t]` stay apart, those of a float2, short4 and char4 are one LDS (nvcc 13.5.37).
+  `is_copied_by_first_member`): of an int2, float1, double1 and float3, `s[2 * t]` and the one
+  behind it stay apart after `s[t]`, those of a float2, short4 and char4 do not (nvcc 13.5.37).
 - Built-in vectors of which members are accessed are classes, too: of a float2 behind `s[t] =
   make_float2(..)` what reads `s[2 * t].x` and the three words behind it is LDS.64, behind a copy
   `s[t] = in[t]` and with `s[t << 1]` LDS.128: open (nvcc 13.5.37).

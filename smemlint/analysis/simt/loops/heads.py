@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,8 +15,11 @@ from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import number_of
 from smemlint.analysis.simt.domain.values import AffineInt, Value
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
+
+_FACTOR = re.compile(r"\s*unroll\s*(\S.*)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +40,22 @@ class LoopParts:
     step: ir.Expression | None
     body: ir.BlockItem
     first: bool = False
+
+
+def pragma_of(ev: Evaluator, node: ir.Loop) -> str:
+    """Returns the `#pragma` before a loop, with the number that `N` of `unroll N` stands for."""
+    asked = _FACTOR.fullmatch(node.pragma)
+    if asked is None or asked[1].isdecimal():
+        return node.pragma
+    with ev.state.trace.muted():
+        factor = number_of(value_argument(ev, asked[1]))
+    return f"unroll {factor.constant}" if factor is not None and factor.constant else node.pragma
+
+
+@lru_cache(1024)
+def with_pragma(node: ir.Loop, pragma: str) -> ir.Loop:
+    """Returns a loop behind another `#pragma`, one and the same whenever it is asked for."""
+    return node if pragma == node.pragma else replace(node, pragma=pragma)
 
 
 def tests_indices(node: ir.Node) -> bool:

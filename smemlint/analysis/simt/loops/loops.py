@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,10 @@ from smemlint.analysis.simt.loops.heads import (
     counter_of,
     is_constant,
     may_be_left,
+    pragma_of,
     step_of,
     tests_indices,
+    with_pragma,
 )
 from smemlint.analysis.simt.loops.known_trips import (
     Carried,
@@ -98,6 +101,8 @@ def execute_do_while(ev: Evaluator, node: ir.DoWhile) -> None:
 def execute_loop(ev: Evaluator, parts: LoopParts) -> None:
     """Executes a loop: iteration by iteration while its condition is known, else widened."""
     state, budget = ev.state, ev.state.budget
+    if parts.node.pragma:
+        parts = replace(parts, node=with_pragma(parts.node, pragma_of(ev, parts.node)))
     before, budget.max_trips = budget.max_trips, ev.policy.max_trips(ev, parts.node)
     try:
         if is_float_only(ev, parts.node):

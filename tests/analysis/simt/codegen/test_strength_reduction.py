@@ -247,8 +247,8 @@ void go(TYPE *a, int n) { k<<<1, 16>>>(a, a, n); }
         ("int2", "s[t] = p[t]", "2 * t", 8, True),
         ("int2", "int v = t + 16 * threadIdx.y; s[v] = p[t]", "2 * v", 8, True),
         ("double1", "s[t] = p[t]", "2 * t", 8, True),
-        ("float1", "s[t] = p[t]", "2 * t", 4, True),
-        ("float3", "s[t] = p[t]", "2 * t", 4, True),
+        ("float1", "s[t] = p[t]", "4 * t", 4, True),
+        ("float3", "s[t] = p[t]", "4 * t", 4, True),
     ],
 )
 def test_indexes_of_arrays_of_classes_are_made_of_earlier_ones(

@@ -104,3 +104,38 @@ def test_blocks_that_are_not_settled_give_no_sure_conflict(body, certainty, wave
     params = "float *g, const int *c, int n"
     (access,) = accesses_of(kernel(body, shared="float s[4096]", params=params))
     assert (access.certainty, access.wavefronts.max) == (certainty, wavefronts)
+
+
+NAMED = """
+#define FACTOR 4
+enum { FOUR = 4 };
+template <int N>
+__global__ void k(float *o, const float *g) {
+  __shared__ float s[4096];
+  const int U = 4;
+  int t = threadIdx.x;
+  float a = 0;
+  s[t] = g[t];
+  __syncthreads();
+  #pragma unroll ASKED
+  for (int i = 0; i < 16; i++) a += s[16 * t + i] * g[i];
+  o[t] = a;
+}
+void go(float *a) { k<4><<<1, 128>>>(a, a); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "width"),
+    [
+        *((asked, 8) for asked in ("4", "U", "(U)", "N", "FACTOR", "FOUR", "(N * 2 - U)", "4u")),
+        ("1", 4),
+        ("N - 3", 4),
+        ("", 16),
+    ],
+)
+def test_factors_are_constant_expressions(asked, width):
+    """SASS of nvcc 13.5.37, sm_90: LDS, LDS.64 and LDS.128."""
+    *_, load = accesses_of(NAMED.replace("ASKED", asked))
+    assert {p.width for p in load.patterns if p.count} == {width}
+    assert load.certainty is Certainty.ASSUMED
