@@ -303,6 +303,8 @@ MAX_PACK_ELEMENTS = 64
 """Arguments that a parameter pack takes."""
 MAX_TYPE_DEPTH = 64
 """Of types that name types."""
+MAX_TYPE_ENDS = 8
+"""Times that one type meets that bound: one that names itself twice would meet it 2^64 times."""
 MAX_CALL_RECURSION = 8
 """Calls of one function in calls of itself, unless all that they are given is constant."""
 MAX_RESULT_CELLS = 64

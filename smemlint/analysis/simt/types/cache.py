@@ -53,6 +53,7 @@ class Resolution:
         records: classes under way, by definition and template arguments.
         unfinished: definitions under way that were met: what rests on them is not final.
         depth: spellings under way.
+        ends: how often the outermost of them met the bound of depth.
     """
 
     cache: TypeCache = field(default_factory=TypeCache)
@@ -60,6 +61,7 @@ class Resolution:
     records: dict[tuple[Record, str], RecordType] = field(default_factory=dict)
     unfinished: set[object] = field(default_factory=set)
     depth: int = 0
+    ends: int = 0
 
     @contextmanager
     def working_out(self, declaration: Declaration) -> Iterator[None]:

@@ -44,7 +44,7 @@ from smemlint.analysis.simt.types.template_arguments import (
     value_argument,
 )
 from smemlint.frontend import ir
-from smemlint.limits.budgets import MAX_TYPE_DEPTH
+from smemlint.limits.budgets import MAX_TYPE_DEPTH, MAX_TYPE_ENDS
 
 _SAME_TYPE = frozenset((
     "remove_reference_t", "remove_cv_t", "remove_cvref_t", "decay_t", "add_const_t",
@@ -98,8 +98,9 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
     if found is not None:
         return found
     resolution = ev.state.resolution
-    if resolution.depth > MAX_TYPE_DEPTH:
+    if resolution.depth > MAX_TYPE_DEPTH or resolution.ends > MAX_TYPE_ENDS:
         resolution.unfinished.add("depth")
+        resolution.ends += 1
         return None
     resolution.depth += 1
     try:
@@ -113,6 +114,7 @@ def resolve_spelling(ev: Evaluator, spelling: str) -> CType | None:
         resolution.depth -= 1
         if not resolution.depth:
             resolution.unfinished.clear()
+            resolution.ends = 0
 
 
 def _record_meant(

@@ -47,7 +47,9 @@ def record_named(
     """Returns the record that a class name with its template arguments means."""
     last = name.rsplit("::", 1)[-1]
     arguments = expanded_arguments(ev, arguments)
-    named = ev.state.unit.records.get(last, ())
+    named: Sequence[Record] = ev.state.unit.records.get(last, ())
+    if qualifier[:1] == ("std",):  # whose headers are not read
+        named = [r for r in named if r.scope[:1] == ("std",)]
     place = ev.state.place
     records = ev.state.unit.visible(named, (*qualifier, last), place)
     around: Scope = {}
