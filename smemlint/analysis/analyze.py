@@ -59,14 +59,7 @@ def analyze(
     scope: AnalysisScope | None = None,
     memo: Memo | None = None,
 ) -> tuple[Facts, bool]:
-    """Returns the facts of the sources or a part of them, and whether an internal error cost some.
-
-    Args:
-        sources: the files of the run.
-        settings: what all of them are analysed under.
-        scope: what to analyse; everything by default.
-        memo: remembered steps of earlier analyses.
-    """
+    """Returns facts of the sources or a part of them, and whether an internal error cost some."""
     python = [s for s in sources if is_python_path(s.path)]
     crashes: list[NotAnalysed] = []
     parts: list[Facts] = []

@@ -48,14 +48,7 @@ class DataBounds(NamedTuple):
 
 
 def data_bounds(access: Access) -> DataBounds | None:
-    """Returns the bounds of an access that hangs on data.
-
-    Args:
-        access: of any certainty; it is priced as measured on sm_90.
-
-    Returns:
-        None for all others, and where the size of the array or the price is not known.
-    """
+    """Returns the bounds of an access that hangs on data, priced as on sm_90; else None."""
     array = access.array
     is_open = access.certainty is Certainty.DATA_DEPENDENT and access.kind in _KINDS
     if is_open and access.data is not None:

@@ -17,12 +17,7 @@ from smemlint.visible import print_lines
 
 
 def applied(inputs: Inputs, name: str) -> Session:
-    """Returns the sources with the fixes that the settings ask for; nothing is written.
-
-    Args:
-        inputs: of the run.
-        name: what the cache knows the run by.
-    """
+    """Returns the sources with the fixes that the settings ask for; nothing is written."""
     configuration, settings = inputs.configuration, inputs.settings
     rounds = FixRounds(open_cache(inputs.sources, configuration, settings, name))
 

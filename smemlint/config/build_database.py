@@ -32,10 +32,6 @@ def database_above(folder: Path, known: dict[Path, str]) -> str:
     """Returns the nearest database at or above a folder, or in `build*` there; empty for none.
 
     The search ends at the root of the repository. Outside of any, the folder alone is looked at.
-
-    Args:
-        folder: absolute.
-        known: folders to their own databases, for the next search.
     """
     folders = [folder, *folder.parents]
     root = next((k for k, here in enumerate(folders) if is_repository(here)), 0)

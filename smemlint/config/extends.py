@@ -74,11 +74,6 @@ def rebased(globs: Iterable[str], folder: Path, root: Path) -> tuple[str, ...]:
 
     Globs without a slash match names anywhere. Where the root does not lie below the folder, all
     count from the root.
-
-    Args:
-        globs: of the extended file.
-        folder: that it lies in.
-        root: the folder of the file that extends it.
     """
     globs = tuple(globs)
     if root == folder or not root.is_relative_to(folder):

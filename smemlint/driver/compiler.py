@@ -57,11 +57,6 @@ def compiled_sources(
 
     One that does not compile says so as its `problem`.
 
-    Args:
-        sources: the files of the run.
-        configuration: the settings of each.
-        jobs: compilers at a time; 0 for one a processor.
-
     Raises:
         SmemlintError: there is no nvcc.
     """

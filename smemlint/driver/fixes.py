@@ -145,13 +145,7 @@ def spent_on_files(results: Iterable[UnitResult]) -> dict[str, Allowance]:
 def with_fixes(
     results: Mapping[str, UnitResult], merged: UnitResult, fixes: Fixes
 ) -> dict[str, UnitResult]:
-    """Returns the results of units with the fixes that were found in all of them together.
-
-    Args:
-        results: by main file.
-        merged: all of them.
-        fixes: of the findings of `merged`.
-    """
+    """Returns the results of units with the fixes that were found in all of them together."""
     fixed = dict(zip(map(id, merged.findings), fixes.findings, strict=True))
     lost = {id(merged.findings[index]) for index in fixes.lost}
     return {

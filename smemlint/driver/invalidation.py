@@ -16,13 +16,7 @@ from smemlint.sources.source import Source
 
 
 def is_valid(dependencies: Dependencies, changed: Collection[str], program: Project) -> bool:
-    """Returns whether an evaluation would get the answers that its result depends on.
-
-    Args:
-        dependencies: of the evaluation.
-        changed: files that are not what they were, new and removed ones included.
-        program: the index of the files as they are.
-    """
+    """Returns whether an evaluation would get the answers that its result depends on."""
     if not dependencies.reads.keys().isdisjoint(changed):
         return False
     from smemlint.analysis.program.units import mention_of
@@ -48,13 +42,7 @@ def is_valid(dependencies: Dependencies, changed: Collection[str], program: Proj
 def with_valid_fixes(
     known: Mapping[str, UnitResult], tasks: Sequence[str], program: Project
 ) -> dict[str, UnitResult]:
-    """Returns the known results whose fixes stand: a fix must suit all units of its array.
-
-    Args:
-        known: by main file.
-        tasks: all units of the run; those that are not known will be evaluated.
-        program: the index of the files as they are.
-    """
+    """Returns the known results whose fixes stand: a fix must suit all units of its array."""
     left = dict(known)
     fresh = [path for path in tasks if path not in left]
     while left and fresh:

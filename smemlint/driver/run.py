@@ -123,12 +123,7 @@ def open_cache(
 
 
 def find(request: Request, store: ResultStore | None = None) -> RunResult:
-    """Runs all stages before selection, unless the store knows their result.
-
-    Args:
-        request: the run.
-        store: results of earlier runs; those of this one are added.
-    """
+    """Runs all stages before selection, unless the store knows their result."""
     known = store.unchanged() if store is not None else None
     if known is not None:
         return known
@@ -248,14 +243,7 @@ def _unit_results(
 def _with_compiled(
     merged: UnitResult, joined: UnitResult, apart: UnitResult, configuration: Configuration
 ) -> UnitResult:
-    """Returns what sources and compiled code show together, judged anew.
-
-    Args:
-        merged: the results of all units.
-        joined: of those that share kernels with compiled code, and of compiled code.
-        apart: of the others; results of earlier runs have no facts.
-        configuration: the settings of each file.
-    """
+    """Returns what sources and compiled code show together, judged anew."""
     from smemlint.analysis.compiled.agreement import joined_with_compiled
 
     facts = joined_with_compiled(merged.facts)

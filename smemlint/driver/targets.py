@@ -22,14 +22,7 @@ from smemlint.sources.source import Source
 def check_targets(
     sources: Sequence[Source], configuration: Configuration, settings: Settings, name: str
 ) -> Result:
-    """Runs the rules for every target of the settings, and every build that a file has.
-
-    Args:
-        sources: the files of the run.
-        configuration: the settings of each file.
-        settings: those of the run.
-        name: what the cache knows the run by.
-    """
+    """Runs the rules for every target of the settings, and every build that a file has."""
     builds = min(_most_builds(sources, configuration, settings), MAX_BUILDS)
     if not settings.further_archs:
         return _check_builds(sources, configuration, settings, name, builds)

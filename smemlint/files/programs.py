@@ -62,11 +62,7 @@ def find_program(name: str, *never: str) -> str | None:
 
 
 def trusted_path(*never: str) -> list[str]:
-    """Returns the folders of PATH that are absolute and not below an untrusted one.
-
-    Args:
-        never: folders besides the working directory whose programs are not run.
-    """
+    """Returns the folders of PATH that are absolute and not below an untrusted one."""
     closed = [os.path.realpath(f) for f in (*never, os.getcwd()) if f]
     closed = [f for f in closed if f != os.path.dirname(f)]
     return [
@@ -84,12 +80,6 @@ def run_program(
     environment: Mapping[str, str] | None = None,
 ) -> bytes:
     """Runs a program to its end and returns what it printed on standard output.
-
-    Args:
-        command: an absolute path and arguments.
-        bounds: what it may take.
-        folder: its working directory.
-        environment: of the process; that of this one by default.
 
     Raises:
         ProgramFailed: it cannot be started, takes more than it may, or ends with an error.

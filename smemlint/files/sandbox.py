@@ -53,12 +53,7 @@ class Sandbox:
 
     @staticmethod
     def around(path: str, *named: str) -> Sandbox:
-        """Returns what the file at `path` may read: its repository, or its folder outside of any.
-
-        Args:
-            path: the file that names others.
-            named: paths and include folders of the command line.
-        """
+        """Returns what the file at `path` may read: its repository, or its folder without one."""
         folder = os.path.dirname(os.path.abspath(path))
         return _around(folder, os.getcwd(), tuple(os.path.abspath(n) for n in named if n))
 
@@ -192,11 +187,7 @@ def is_of_version_control(path: str) -> bool:
 
 
 def project_root(folder: str) -> str:
-    """Returns the repository of a folder, or the working directory if it lies below; else empty.
-
-    Args:
-        folder: absolute.
-    """
+    """Returns the repository of a folder, or the working directory if it lies below; else empty."""
     found = repository_of(folder)
     if found:
         return found

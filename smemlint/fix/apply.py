@@ -44,11 +44,6 @@ def repaired(
 ) -> Session:
     """Applies all fixes there are, round by round, and checks what they do together.
 
-    Args:
-        sources: of the run; standard input as bytes.
-        check: finds what is wrong with sources.
-        with_unsafe: whether to apply fixes that change more than the cost.
-
     Raises:
         SourceError: a file cannot be read again, or changed meanwhile.
     """
@@ -68,11 +63,6 @@ def repaired(
 
 def edited(data: bytes, edits: Sequence[Edit], encoding: str = "") -> bytes:
     """Returns the bytes of a file with edits; line ends, a byte order mark and foreign bytes stay.
-
-    Args:
-        data: of the file.
-        edits: of its text.
-        encoding: of the file; empty for UTF-8.
 
     Raises:
         SourceError: other characters would change, too.

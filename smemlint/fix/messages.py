@@ -108,13 +108,7 @@ def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
 
 
 def why_none(array: SharedArray, usage: Usage, unfollowed: Sequence[int]) -> str:
-    """Returns why nothing is suggested, where no other layout was found.
-
-    Args:
-        array: that conflicts.
-        usage: its accesses.
-        unfollowed: lines of its kernels that are not followed.
-    """
+    """Returns why nothing is suggested, where no other layout was found."""
     open_ = sorted({a.line for a in usage.accesses if not a.certainty.is_decided})
     if open_:
         see = _lines(open_)

@@ -223,13 +223,7 @@ def best_padding(usage: Usage) -> tuple[Padding, Score] | None:
 
 
 def best_pitches(usage: Usage, axis: int, least: int) -> list[int]:
-    """Returns changes of an extent that free its costliest access, those to less memory first.
-
-    Args:
-        usage: of the array.
-        axis: the extent.
-        least: the change that nothing may go below.
-    """
+    """Returns changes of an extent that free its costliest access, those to less memory first."""
 
     def wasted(access: Access) -> int:
         return sum((p.wavefronts - p.ideal) * p.count for p in access.patterns)

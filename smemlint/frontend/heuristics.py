@@ -134,11 +134,6 @@ def writes_arguments(name: str, *, is_object: bool, is_used: bool) -> bool:
     Functions of C take values, and so do those of the standard library but for a few, macros, which
     check, and methods of containers. Of others an object may be filled in; a number where the
     call's value is not used: `parse(argc, argv, threads)`.
-
-    Args:
-        name: of the function as the call spells it.
-        is_object: the variable is an object of a class, as a `dim3` is.
-        is_used: whether the call's value is.
     """
     parts = name.replace("->", "::").replace(".", "::").split("::")
     last = parts[-1]

@@ -87,11 +87,6 @@ def has_varying_turns(
     a warp is done with one half before the other; where several warps meet on a word, lanes of both
     halves are left for longer. (An H100 counted 303,078 wavefronts for an ideal of 282,440 where
     four warps add doubles to one word; `attempt` gives 4 of 4.)
-
-    Args:
-        addresses: of the lanes of all warps in bytes, of shape (warps, 32).
-        active: which lanes take part, of that shape.
-        operation: of the atomic.
     """
     width = LOOPS.get(operation, 0)
     if width <= _WORD:

@@ -139,13 +139,7 @@ def _profiler_ideal(
 def bank_words(
     addresses: NDArray[np.int64], width: int, active: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
-    """Returns distinct words that the active lanes touch in each of the 32 banks, of shape (32,).
-
-    Args:
-        addresses: byte addresses of shape (n,).
-        width: bytes that a lane moves.
-        active: of shape (n,); all by default.
-    """
+    """Returns distinct words that active lanes touch in each of the 32 banks, of shape (32,)."""
     lanes = np.asarray(addresses) if active is None else np.asarray(addresses)[active]
     words = np.sort(lanes[:, None] // WORD + np.arange(max(width // WORD, 1)), axis=None)
     is_first = np.ones(len(words), dtype=bool)  # np.unique would import numpy.ma, for 10 ms

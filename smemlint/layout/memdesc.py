@@ -123,13 +123,7 @@ class SharedView:
 def view_of(
     offset: Callable[[Coordinate], int], shape: Sequence[int], element_bits: int
 ) -> SharedView:
-    """Returns the view of a linear offset function.
-
-    Args:
-        offset: of a coordinate, in elements.
-        shape: extents, powers of two, slowest first.
-        element_bits: of an element.
-    """
+    """Returns the view of a linear offset function."""
     steps = tuple(
         tuple(
             offset(tuple(1 << bit if d == dim else 0 for d in range(len(shape))))

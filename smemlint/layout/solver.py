@@ -236,12 +236,6 @@ def best_padding(
     Paddings below one row of banks are tried, after which the banks repeat; those that misalign a
     vector are not.
 
-    Args:
-        patterns: what is accessed, in elements without padding.
-        element_bytes: of the tile.
-        pitch: elements from one row to the next.
-        banks: of 4 bytes each.
-
     Raises:
         ValueError: the bank model refuses an access of the array as it is.
     """

@@ -78,14 +78,7 @@ class _Reach:
 
 
 def lowered(spread: Spread, view: SharedView, *, is_store: bool, arch: str) -> Lowering:
-    """Returns the instructions of a load or store of all elements of a view.
-
-    Args:
-        spread: the register layout on the view's shape.
-        view: where the elements lie; at least 8 bits each.
-        is_store: a store.
-        arch: the target, e.g. `sm_90`.
-    """
+    """Returns the instructions of a load or store of all elements of a view."""
     reach = _Reach.of(spread, view)
     target = architecture(arch)
     has_matrices = target.has_stmatrix if is_store else target.has_ldmatrix
@@ -131,10 +124,6 @@ def _is_surely_merged(reach: _Reach, vectors: int) -> bool:
 
 def _merged(addresses: NDArray[np.int64], width: int) -> list[tuple[int, NDArray[np.int64]]]:
     """Merges neighbours that are at one distance in all lanes and align, as LLVM does.
-
-    Args:
-        addresses: of shape (instructions, warps, 32).
-        width: bytes that a lane moves.
 
     Returns:
         (width, addresses), the widest first.
@@ -255,14 +244,7 @@ def _matrices(
 def _row_registers(
     registers: Sequence[int], lanes: Sequence[int], count: int, row: int
 ) -> tuple[int, ...]:
-    """Returns the registers that number rows of a matrix, those that conflict least.
-
-    Args:
-        registers: their element offsets.
-        lanes: those of the lanes that number rows.
-        count: 0 or 1.
-        row: elements of 16 bytes.
-    """
+    """Returns the registers that number rows of a matrix, those that conflict least."""
     if not count:
         return ()
     banks = (ROW_BYTES // _MATRIX_ROW - 1) * row

@@ -11,12 +11,7 @@ Place = tuple["Span", str]
 
 
 def related_places(access: Access, pattern: WarpPattern | None = None) -> tuple[Place, ...]:
-    """Returns the declaration of the array and the calls on the way, innermost first.
-
-    Args:
-        access: that is reported.
-        pattern: of it, whose calls are meant; by default the access's first.
-    """
+    """Returns the declaration of the array and the calls on the way, innermost first."""
     return (*declaration(access), *_calls(access, pattern.chain if pattern is not None else 0))
 
 

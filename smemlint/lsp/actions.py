@@ -43,12 +43,7 @@ class Offer:
     def actions(
         self, requested: types.Range, kinds: Sequence[str] | None = None
     ) -> list[types.CodeAction]:
-        """Returns quick fixes for the findings that a range touches, and what fixes the whole file.
-
-        Args:
-            requested: the range.
-            kinds: that are asked for; all by default.
-        """
+        """Returns quick fixes for the findings that a range touches, and for the whole file."""
         found: list[types.CodeAction] = []
         if _is_wanted(types.CodeActionKind.QuickFix, kinds):
             for finding in self.analysis.findings:

@@ -38,10 +38,6 @@ class CompiledKernels:
 
         There is none where the document is not what lies on disk, or was saved since: lines have
         moved.
-
-        Args:
-            path: of the document.
-            text: of the document, as the editor has it.
         """
         try:
             saved = os.stat(path).st_mtime_ns  # noqa: PTH116 - as the entries of the cache

@@ -22,12 +22,6 @@ def all_fixes(
 ) -> list[Edit]:
     """Edits that leave no finding of a document with a fix, those that change sizes included.
 
-    Args:
-        path: of the document.
-        sources: it and the files that may launch its kernels.
-        configuration: their settings.
-        memory: of the analyses before.
-
     Raises:
         SmemlintError: the configuration cannot be used.
     """

@@ -55,12 +55,7 @@ class VisibleTexts:
                     self._bodies.setdefault(body, []).append(function)
 
     def of(self, function: Function, *, hides: Iterable[str] = ("kernels", "hosts")) -> VisibleText:
-        """Returns the context of one function.
-
-        Args:
-            function: of one of the units.
-            hides: whose bodies may be hidden: `kernels`, `hosts` (all other functions), or both.
-        """
+        """Returns the context of one function."""
         key = id(function), tuple(hides)
         if key not in self._known:
             self._known[key] = self._of(function, key[1])

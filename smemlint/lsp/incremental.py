@@ -168,13 +168,7 @@ class IncrementalMemo:
             raise
 
     def memo(self, path: str, sources: Sequence[Source], settings: Settings) -> Memo:
-        """Returns the memo of one analysis.
-
-        Args:
-            path: of the document that is edited.
-            sources: all files of the run, as they are now.
-            settings: that they are evaluated under.
-        """
+        """Returns the memo of one analysis."""
         texts = {s.path: s.text for s in sources}
         if MARK in texts[path] and "swizzle" in texts[path]:
             return DIRECT  # takes note of the declarations that were of use

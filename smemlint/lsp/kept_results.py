@@ -142,12 +142,7 @@ class KeptResults(ResultStore):
         return changed
 
     def keep(self, found: Evaluation, functions: frozenset[str]) -> None:
-        """Keeps results without fixes, or with those that they have from before.
-
-        Args:
-            found: with the results.
-            functions: names of those in the units that were read for them.
-        """
+        """Keeps results without fixes, or with those that they have from before."""
         results = found.results
         before = self._kept
         complete = {

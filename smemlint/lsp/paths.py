@@ -22,10 +22,6 @@ def path_of(uri: str, language: str) -> str:
 
     A document without a file (new, of another machine, a cell of a notebook) has a path that no
     file has, with a suffix that tells its language.
-
-    Args:
-        uri: as the client spells it.
-        language: the client's name of the language, e.g. `python` or `cuda-cpp`.
     """
     parts = urlsplit(uri)
     name = parts.path.rpartition("/")[2]

@@ -24,9 +24,6 @@ class _Given(ConfigFile):
 def settings_from(given: Any) -> ConfigFile:
     """Returns the client's settings as those of a file.
 
-    Args:
-        given: a table as in `smemlint.toml`; the one under its key `smemlint` where it has one.
-
     Raises:
         ConfigError: a key or a rule does not exist, or a value cannot be used.
     """

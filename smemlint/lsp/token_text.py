@@ -125,14 +125,7 @@ class VisibleText:
 
 
 def around_the_edit(before: TokenPlaces, old: str, now: TokenPlaces, new: str) -> Movement:
-    """Returns where the tokens are that stand in front of what was edited, and those behind it.
-
-    Args:
-        before: places of the tokens before the edit.
-        old: their text.
-        now: their places since.
-        new: their text.
-    """
+    """Returns where the tokens are that stand in front of what was edited, and those behind it."""
     was, become = _spelled(before, old), _spelled(now, new)
     shorter = min(len(was), len(become))
     front = next((i for i in range(shorter) if was[i] != become[i]), shorter)

@@ -17,9 +17,6 @@ def analysis_json(parts: Mapping[str, Facts]) -> str:
 
     Those of launches that differ from another one of the same block and template by what they pass
     stand by themselves: an instance is in `accesses` once.
-
-    Args:
-        parts: the facts by target; of several, every access names those that it holds on.
     """
     notes = dict.fromkeys(
         note

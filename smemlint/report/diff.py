@@ -26,13 +26,7 @@ class Change:
 
 
 def changes(edits: Sequence[Edit], path: str, text: str) -> list[Change]:
-    """Returns what edits of one file do to its lines, in order; those that share a line as one.
-
-    Args:
-        edits: none overlap; those of other files are left out.
-        path: of the file.
-        text: of the file.
-    """
+    """Returns what edits of one file do to its lines, in order; those that share a line as one."""
     lines = lines_of(text)
     groups: list[list[Edit]] = []
     for edit in sorted((e for e in edits if e.span.path == path), key=lambda e: e.span):

@@ -34,14 +34,7 @@ class Mark:
 def frame(
     marks: Sequence[Mark], lines: Sequence[str], numbers: int, term: Terminal
 ) -> Iterator[str]:
-    """Yields the lines of the marks in order of place, each underlined.
-
-    Args:
-        marks: of one file.
-        lines: of the file.
-        numbers: columns that line numbers take.
-        term: where it is printed.
-    """
+    """Yields the lines of the marks in order of place, each underlined."""
     bar, gap = term.paint("|", "blue"), " " * numbers
     limit = (term.width - numbers - 3) if term.width else _MOST_COLUMNS
     previous = 0

@@ -33,9 +33,6 @@ class CannotList(Exception):
 def listed_files(folder: str) -> list[str]:
     """Returns the files below a folder that git tracks or does not ignore, relative to it, sorted.
 
-    Args:
-        folder: absolute, inside a repository.
-
     Raises:
         CannotList: there is no git, or it fails.
     """

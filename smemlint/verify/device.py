@@ -112,12 +112,7 @@ def measure(patterns: Iterable[Pattern], device: int, engine: Engine) -> Measure
 
 
 def reading_of(rounds: list[list[int]], companion: int = 0) -> Reading:
-    """Returns the cycles per access that the timings (few, many) of the rounds give.
-
-    Args:
-        rounds: timings, the first of which only warms up.
-        companion: cycles that are not the pattern's own.
-    """
+    """Returns the cycles per access that the timings (few, many) of the rounds give."""
     accesses = (MANY - FEW) * UNROLLED * WARPS
     found = [(many - few) / accesses - companion for few, many in rounds[1:]]
     return Reading(median(found), min(found), max(found))

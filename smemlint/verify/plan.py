@@ -76,14 +76,7 @@ def pattern_of(access: Access, pattern: WarpPattern, arch: str) -> Pattern | str
 
 
 def normal(form: Form, addresses: Sequence[int], mask: int, arch: str) -> Pattern | str:
-    """Moves a pattern by rows of banks to the start of shared memory, or says why it cannot.
-
-    Args:
-        form: of the instruction.
-        addresses: byte addresses of the 32 lanes.
-        mask: the lanes that take part.
-        arch: whose shared memory it has to fit into.
-    """
+    """Moves a pattern by rows of banks to the start of shared memory, or says why it cannot."""
     taking = [k for k in range(LANES) if mask >> k & 1]
     if form.matrices:
         taking = [k for k in taking if k < 8 * form.matrices]

@@ -27,13 +27,7 @@ def predicted(pattern: Pattern) -> int:
 
 
 def judged(predicted: int, pattern: Pattern | str, measured: Measured | None) -> Measurement:
-    """Returns the verdict on one prediction.
-
-    Args:
-        predicted: wavefronts of the model.
-        pattern: its replay, or why there is none.
-        measured: what the GPU said; None where nothing had to be replayed.
-    """
+    """Returns the verdict on one prediction."""
     if isinstance(pattern, str) or measured is None:
         return _unmeasured_figure(predicted, str(pattern), measured)
     if pattern.form in measured.doubts:

@@ -102,13 +102,7 @@ def _alternatives(x: Value, y: Value, both: Mask) -> tuple[Value, Value]:
 
 
 def join_uniform(x: Value, y: Value, lanes: Mask | None = None) -> Value:
-    """Joins alternatives that each warp takes as a whole: they may differ by one number a warp.
-
-    Args:
-        x: the first alternative.
-        y: the second.
-        lanes: where both are possible; everywhere by default.
-    """
+    """Joins alternatives that each warp takes as a whole: they may differ by one number a warp."""
     if x is y:
         return x
     steps = _steps_between(x, y, lanes)
@@ -128,14 +122,7 @@ def join_uniform(x: Value, y: Value, lanes: Mask | None = None) -> Value:
 
 
 def widen(x: Value, y: Value, lanes: Mask, width: int) -> Value:
-    """Joins what a register holds at the head of a loop in all iterations.
-
-    Args:
-        x: its value on entry, or the widened one so far.
-        y: its value after a further iteration.
-        lanes: the active ones.
-        width: of the register, in bits.
-    """
+    """Joins what a register holds at a loop's head with its value after a further iteration."""
     if x is y:
         return x
     steps = _steps_between(x, y, lanes)
@@ -176,13 +163,7 @@ def _steps(x: Lanes, y: Lanes, lanes: Mask | None) -> list[int] | None:
 
 
 def includes(wide: Value, new: Value, lanes: Mask) -> bool:
-    """Returns whether every number that `new` can hold is one that `wide` stands for.
-
-    Args:
-        wide: what `widen` made at a loop head, or a value that never changed.
-        new: the value of a further iteration.
-        lanes: the active ones.
-    """
+    """Returns whether every number that `new` can hold is one that `wide` stands for."""
     if wide is new or wide.is_top:
         return True
     if new.is_top or not _knows(wide, new, lanes):

@@ -76,10 +76,6 @@ def with_passed(
     """Returns the facts of a kernel for any arguments; where those leave accesses open, for these.
 
     The arguments are assumed only where they decide more.
-
-    Args:
-        evaluate: the kernel, under arguments or none.
-        passed: those of its launch; None where none is known.
     """
     facts = evaluate(None)
     is_open = any(a.certainty is Certainty.UNKNOWN for a in facts.accesses)
@@ -121,10 +117,6 @@ class LaunchInfo:
         """Returns an instance under each block with what that assumes; if there are none, why.
 
         The largest block that its launch bounds allow is a guess, which no launch gives.
-
-        Args:
-            instance: without a block.
-            bounds: what the code itself says.
         """
         stated = self._block(instance.kernel, bounds)
         found: dict[Block, Assumption | None] = {}

@@ -70,12 +70,7 @@ class Program:
 
 
 def program(blocks: Sequence[Block], widths: Mapping[Register, int]) -> Program:
-    """Prepares blocks to run: what no address and no branch depends on is left out.
-
-    Args:
-        blocks: the first is the entry.
-        widths: of registers in bits, where they are not 32.
-    """
+    """Prepares blocks, the entry first, to run, but for what no address or branch depends on."""
     needed = _needed_registers(blocks)
     kept = tuple(
         Block([i for i in b.code if i.is_kept or not needed.isdisjoint(i.writes)], b.exits)

@@ -129,14 +129,7 @@ class State:
     def run_if(
         self, predicate: Value, effect: Effect, writes: Sequence[Register], place: str
     ) -> None:
-        """Runs an instruction where a predicate holds.
-
-        Args:
-            predicate: 0 or 1 by lane.
-            effect: the instruction.
-            writes: the registers that it writes.
-            place: names the condition where it is not known.
-        """
+        """Runs an instruction where a predicate, 0 or 1 by lane, holds."""
         predicate = self.decided(predicate)
         constant = predicate.constant
         if constant is not None:

@@ -68,12 +68,7 @@ class MainFiles:
 
 
 def main_files(index: ProgramIndex, only: str | None = None) -> MainFiles:
-    """Returns the main files of a run.
-
-    Args:
-        index: of the run.
-        only: the file that is of interest; None for all that may touch shared memory.
-    """
+    """Returns the main files of a run: of all files that may touch shared memory, or of one."""
     if only is not None:
         shared = [posixpath.normpath(only)]
     else:
@@ -127,11 +122,6 @@ def _is_of_interest(path: str, text: str, names: Set[str]) -> bool:
     """Returns whether a file's own code may declare or touch shared memory.
 
     A file that only instantiates templates stands for headers that are not of the run.
-
-    Args:
-        path: of the file.
-        text: of the file.
-        names: of the files of the run, without their folders.
     """
     if is_python_path(path) or may_touch_shared(text):
         return True

@@ -282,11 +282,6 @@ class ProgramIndex:
 
         Where none but the file does, and those where a declaration is no use of it, other folders
         are looked through as well.
-
-        Args:
-            names: to look for.
-            near: the file.
-            declared_in: those others, such as the headers of a kernel's unit.
         """
         words = tuple(n for n in names if n)
         if not words:

@@ -29,13 +29,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 
 def defined_elsewhere(index: ProgramIndex, path: str, followed: int) -> Iterator[NotAnalysed]:
-    """Yields a note for each kernel of another file that one launches, instantiates or builds.
-
-    Args:
-        index: the files of the run.
-        path: the file.
-        followed: how many kernels that it makes of CUTLASS come to shared accesses.
-    """
+    """Yields a note for each kernel of another file that one launches, instantiates or builds."""
     text = index.read(path) or ""
     kernels = library_kernels(text)
     if len(kernels) <= followed or any(p.endswith("cutlass/cutlass.h") for p in index.sources):

@@ -110,11 +110,6 @@ class Policy:
         """Returns whether a function of which nothing was read may write a variable given to it.
 
         Helpers of kernels take numbers by value. Host code asks for shapes by reference.
-
-        Args:
-            name: of the function.
-            type: of the variable.
-            is_used: whether the call's value is.
         """
         return False
 

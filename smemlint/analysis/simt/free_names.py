@@ -8,12 +8,7 @@ _SCOPES = (ir.Compound, ir.For, ir.RangeFor, ir.Case, ir.Default)
 
 
 def free_names(node: ir.Node, known: dict[ir.Node, frozenset[str]]) -> frozenset[str]:
-    """Returns the identifiers of a node but for those that its scopes declare before.
-
-    Args:
-        node: an expression or a statement, as deep as hostile input makes it.
-        known: the names of statements that were read before; grows.
-    """
+    """Returns the identifiers of a node but for those that its scopes declare before."""
     worklist = [node]
     while worklist:
         latest = worklist[-1]

@@ -107,13 +107,7 @@ class NodeFacts:
         return self._operands[key]
 
     def note_taken(self, load: ir.Node, body: ir.Compound, name: str) -> None:
-        """Notes which function takes by value what is loaded.
-
-        Args:
-            load: what it is given.
-            body: of the function.
-            name: of the parameter.
-        """
+        """Notes which function takes by value what is loaded."""
         self._takers[load] = body, name
 
     def read_of(self, load: ir.Node) -> PartsRead | None:

@@ -25,12 +25,7 @@ def without_block_comments(text: str) -> str:
 
 
 def tokens(text: str, first_line: int = 1) -> Iterator[Token]:
-    """Splits text without block comments.
-
-    Args:
-        text: of a function's body or a head.
-        first_line: the line that it begins on.
-    """
+    """Splits text without block comments."""
     for number, line in enumerate(text.split("\n"), first_line):
         for token in _TOKEN.findall(line):
             if token.startswith("//"):

@@ -42,14 +42,7 @@ class _SyntaxProblem(Exception):
 def parse_body(
     text: str, first_line: int, strings: dict[str, str], files: Mapping[int, str] | None = None
 ) -> Body:
-    """Reads what stands between the braces of a function.
-
-    Args:
-        text: without block comments.
-        first_line: the line that it begins on.
-        strings: names of inlined functions by label.
-        files: the source files by number.
-    """
+    """Reads what stands between the braces of a function."""
     found: list[Statement] = []
     reader = _Reader(tokens(text, first_line), LocationReader.of(strings, files or {}))
     try:

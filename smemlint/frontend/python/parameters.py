@@ -39,13 +39,7 @@ def parameters_of(spec: ast.arguments) -> tuple[Parameter, ...]:
 
 
 def argument_of(call: ast.Call, name: str, at: int | None = None) -> ast.expr | None:
-    """Returns what a call gives a parameter; None where that is nothing, or hidden in `*args`.
-
-    Args:
-        call: the call.
-        name: of the parameter.
-        at: its place; None for one that is given by name only.
-    """
+    """Returns what a call gives a parameter; None where that is nothing, or hidden in `*args`."""
     if at is not None and at < len(call.args):
         is_hidden = any(isinstance(argument, ast.Starred) for argument in call.args[: at + 1])
         return None if is_hidden else call.args[at]

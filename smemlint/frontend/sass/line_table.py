@@ -35,9 +35,6 @@ def calls_at(data: bytes) -> dict[str, dict[int, Place]]:
     """Returns, by mangled function and offset, the file and line of the call that begins there.
 
     Where the table is missing, cut short or of another form, what was read of it is returned.
-
-    Args:
-        data: a cubin.
     """
     found: dict[str, dict[int, Place]] = {}
     here, first = ("", -1), ("", 0)

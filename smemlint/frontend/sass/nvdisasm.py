@@ -22,10 +22,6 @@ class CannotDisassemble(Exception):
 def disassemble(data: bytes, path: str) -> str:
     """Returns what `nvdisasm -c -gi` prints of a cubin.
 
-    Args:
-        data: the cubin.
-        path: where it comes from; no program of its repository is run.
-
     Raises:
         CannotDisassemble: there is no nvdisasm, it fails, or takes more than it may.
     """

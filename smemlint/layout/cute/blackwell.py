@@ -59,12 +59,6 @@ def epilogue_tile(
 ) -> tuple[Layout, Layout]:
     """Returns the tile that an epilogue handles at once, by mode.
 
-    Args:
-        tile: M and N of one block.
-        ctas: how many blocks execute an MMA together.
-        d: what is written.
-        c: what is read; None for nothing.
-
     Raises:
         CuteError: the tile is too small for TMA.
     """
@@ -100,12 +94,6 @@ def accumulator_load(
     epilogue: tuple[int, int], warps: tuple[int, int], accumulator_bits: int, d: Output
 ) -> TensorMemoryShape:
     """Returns the load that fits an epilogue's tile: `get_tmem_load_op`.
-
-    Args:
-        epilogue: M and N of the epilogue's tile.
-        warps: over M and N.
-        accumulator_bits: width of an accumulator.
-        d: what is written.
 
     Raises:
         CuteError: there is no load for this tile or these types.

@@ -26,11 +26,6 @@ def warp_permutation(
 ) -> tuple[int, Layout, int]:
     """Returns the permutation of M, N and K by which sm_120's block-scaled MMAs tile.
 
-    Args:
-        tile: M, N and K of a block.
-        vector: elements that share a scale factor.
-        is_fp4: whether the operands have 4 bits.
-
     Raises:
         CuteError: no MMA has scale factors for so many elements.
     """

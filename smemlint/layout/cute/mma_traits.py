@@ -180,12 +180,7 @@ def _warp_mma(name: str, found: re.Match[str]) -> MmaOp | None:
 
 @cache
 def typed_warp_mma(name: str, accumulator_bits: int) -> MmaOp | None:
-    """Returns an operation of sm_120 whose element types are template arguments; None if unknown.
-
-    Args:
-        name: without template arguments.
-        accumulator_bits: of an element of C.
-    """
+    """Returns an operation of sm_120 whose element types are template arguments; else None."""
     found, c_type = _TYPED_NAME.fullmatch(name), {16: "F16", 32: "F32"}.get(accumulator_bits)
     if found is None or c_type is None:
         return None

@@ -82,14 +82,7 @@ def tensor_memory_mma(
 
 
 def named_tensor_memory_mma(name: str, bits: int, m: int, n: int) -> MmaOp | None:
-    """Returns `SM100_MMA_F16BF16_SS<A, B, C, m, n, ..>` and its like; None for other names.
-
-    Args:
-        name: without template arguments.
-        bits: width of an element of A.
-        m: rows of the tile; of both blocks where two execute it.
-        n: columns of the tile.
-    """
+    """Returns `SM100_MMA_F16BF16_SS<A, B, C, m, n, ..>` and its like; None for other names."""
     found = _MMA_NAME.fullmatch(name)
     if found is None or not bits:
         return None
@@ -106,11 +99,6 @@ def _shared_by(ctas: int, extent: int, k: int) -> Layout:
 
 def accumulator(mma: MmaOp, shape: IntTuple, bits: int) -> Tensor:
     """Returns the tensor of tensor memory for a partitioned C: `make_fragment_C(shape)`.
-
-    Args:
-        mma: the operation.
-        shape: ((M, N), rests..) of what one block holds.
-        bits: width of an element.
 
     Raises:
         CuteError: there is no accumulator of that shape.

@@ -44,14 +44,7 @@ _STEPS_A_STATEMENT = 8
 def ptx_facts(
     source: Source, settings: Settings, paths: Sequence[str], launches: SourceLaunches
 ) -> Facts:
-    """Returns the facts of every kernel of a PTX file.
-
-    Args:
-        source: the file.
-        settings: its settings: block shapes, the target where the text names none.
-        paths: the files of the run, whose lines findings stand on.
-        launches: of kernels, in the sources of the run.
-    """
+    """Returns the facts of every kernel of a PTX file."""
     module = parse_module(source.text)
     launch = LaunchInfo(settings, triton_block(source.path, Sandbox.around(source.path)), launches)
     reader = _FileReader(source, module, settings.arch, launch, paths)

@@ -48,13 +48,7 @@ class Fused:
 def fusion_of(
     statements: Sequence[Statement], forms: LinearForms, arrays: Mapping[str, SharedArray]
 ) -> dict[int, list[Fused]]:
-    """Returns what ptxas makes of each load and store, by the identity of the operation.
-
-    Args:
-        statements: of the kernel.
-        forms: of its addresses.
-        arrays: in shared memory, by name.
-    """
+    """Returns what ptxas makes of each load and store, by the identity of the operation."""
     reader = _Reader(forms, arrays, _read_registers(statements))
     items = list(reader.items(statements))
     bases = {id(a): a.base for a in arrays.values() if not a.is_dynamic}

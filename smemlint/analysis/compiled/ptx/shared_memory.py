@@ -32,10 +32,6 @@ def shared_memory(
     """Lays variables out: static ones in order, then the dynamic ones, which share their start.
 
     What lies in front of them, 1 KiB from sm_90 on, is a multiple of all banks.
-
-    Args:
-        variables: in shared memory.
-        span_of: where each is declared.
     """
     static = [v for v in variables if not _is_dynamic(v)]
     end = 0

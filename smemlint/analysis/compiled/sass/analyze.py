@@ -62,14 +62,7 @@ _DESCRIPTORS = {
 def cubin_facts(
     source: Source, settings: Settings, paths: Sequence[str], launches: SourceLaunches
 ) -> Facts:
-    """Returns the facts of every kernel of a cubin.
-
-    Args:
-        source: the file.
-        settings: its settings.
-        paths: the files of the run, whose lines findings stand on.
-        launches: of kernels, in the sources of the run.
-    """
+    """Returns the facts of every kernel of a cubin."""
     data = source.data
     try:
         if not is_elf(data):

@@ -188,14 +188,7 @@ _CONTROL = {
 
 
 def rendered(text: MappedText, engine: str, arguments: list[Value], named: Scope) -> Value:
-    """Returns a template with its fields filled in; not known where it has statements.
-
-    Args:
-        text: the template.
-        engine: `string`, `mako` or `jinja2`.
-        arguments: of `Template.substitute` or `Template.render`.
-        named: those that are given by name.
-    """
+    """Returns a template of an engine with its fields filled in; not known if it has statements."""
     table = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
     values: Scope = {**{str(key): value for key, value in table.items()}, **named}
     pieces: list[str | OpenPart | PartialText] = []

@@ -25,13 +25,7 @@ class TensorMemory(ModelValue):
     block: tuple[int, ...] | None
 
     def call(self, name: str, given: BoundArguments, warps: int | None) -> Value:
-        """Returns the result of a method.
-
-        Args:
-            name: of the method.
-            given: its arguments.
-            warps: of the kernel; None where not known.
-        """
+        """Returns the result of a method."""
         match name, self.shape:
             case "load", _:
                 layout = given.get(0, "layout", None)

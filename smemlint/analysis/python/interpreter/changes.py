@@ -114,13 +114,7 @@ class ChangeLog:
             self.paths[-1].record_items(owner)
 
     def settle(self, one: Changes, other: Changes, merge: Merging) -> None:
-        """Leaves what covers two paths, each undone before.
-
-        Args:
-            one: what one of them left.
-            other: what the other one left.
-            merge: returns what covers two values.
-        """
+        """Leaves what covers two paths, each undone before; `merge` covers two values."""
         for owner in _objects(one, other):
             names = {**one.attributes.get(id(owner), (owner, {}))[1]}
             names |= other.attributes.get(id(owner), (owner, {}))[1]

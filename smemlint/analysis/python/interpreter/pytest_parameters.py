@@ -22,12 +22,7 @@ class Parametrizations(NamedTuple):
 def parametrizations(
     node: ast.FunctionDef, evaluate: Callable[[ast.expr], Value]
 ) -> Parametrizations:
-    """Returns the arguments of parametrizations; those of one without any where there are none.
-
-    Args:
-        node: the function.
-        evaluate: returns the value of an expression of its decorators.
-    """
+    """Returns the arguments of parametrizations; those of one without any where there are none."""
     axes: list[list[Scope]] = []
     counts: list[int] = []
     for decorator in node.decorator_list:

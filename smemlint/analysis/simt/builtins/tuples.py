@@ -46,14 +46,7 @@ _REFERRING = frozenset(("tie", "forward_as_tuple"))
 def call_tuple(
     ev: Evaluator, name: str, arguments: tuple[str, ...], node: ir.FuncCall
 ) -> Value | None:
-    """Returns what `make_tuple`, `tie`, `get` and `apply` give; None of all other functions.
-
-    Args:
-        ev: the evaluator.
-        name: of the function.
-        arguments: of its template, as spelled.
-        node: the call.
-    """
+    """Returns what `make_tuple`, `tie`, `get` and `apply` give; None of all other functions."""
     namespace, _, name = name.rpartition("::")
     if name in _MAKERS or name in _REFERRING:
         operands = [operand_of(ev, argument) for argument in node.args]

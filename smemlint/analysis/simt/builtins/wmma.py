@@ -67,13 +67,7 @@ def _move(ev: Evaluator, node: ir.FuncCall, *, is_store: bool) -> Value:
 
 
 def fragment_of(ev: Evaluator, value: LValue | Unknown, order: str = "") -> Fragment | None:
-    """Returns a place's fragment; None where its type hides it.
-
-    Args:
-        ev: the evaluator.
-        value: the place.
-        order: in memory, of an accumulator: its type does not say.
-    """
+    """Returns a place's fragment, of an accumulator in that order; None where its type hides it."""
     if isinstance(value, Unknown) or not isinstance(value.type, OpaqueType):
         return None
     name, arguments = ev.state.unit.template_arguments(value.type.spelling)

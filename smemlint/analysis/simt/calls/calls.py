@@ -398,15 +398,7 @@ def _may_touch_shared(ev: Evaluator, name: str, opaque: str) -> bool:
 def _forget_object(
     ev: Evaluator, place: LValue, name: str, node: ir.FuncCall, *, is_used: bool
 ) -> None:
-    """Forgets an object of a class that was read, of which a method was not.
-
-    Args:
-        ev: the evaluator.
-        place: the object.
-        name: of the method.
-        node: the call.
-        is_used: whether its value is.
-    """
+    """Forgets an object of a class that was read, of which a method was not."""
     record = place.type
     if place.object.space is not Space.LOCAL or not isinstance(record, RecordType):
         return

@@ -82,14 +82,7 @@ def _is_read_from_stream(ev: Evaluator, node: ir.BinaryOp) -> bool:
 def call_defined(
     ev: Evaluator, name: str, operands: Sequence[ir.Expression], node: ir.Expression
 ) -> Value | None:
-    """Returns what a member or a free function of a name gives; None where none takes these.
-
-    Args:
-        ev: the evaluator.
-        name: `operator+=`.
-        operands: the object of a member first.
-        node: the expression.
-    """
+    """Returns what a member or a free function of a name gives; None where none takes these."""
     called = ir.ID(name, at=node.at)
     place = ev.lvalue(operands[0])
     if isinstance(place, LValue):
@@ -106,13 +99,7 @@ def call_defined(
 
 
 def named(ev: Evaluator, node: ir.Node, value: Value) -> ir.Expression:
-    """Returns a name for an operand that was evaluated, which is not evaluated again.
-
-    Args:
-        ev: the evaluator.
-        node: the operand.
-        value: what it gave; a reference to what it names.
-    """
+    """Returns a name for an operand that was evaluated, which is not evaluated again."""
     if isinstance(node, ir.ID):
         return node
     name, ctype = f"operand at {node.at}", type_of(value)

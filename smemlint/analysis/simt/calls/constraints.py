@@ -28,12 +28,6 @@ def enabled(
     """Returns the candidates whose conditions hold; None where that is not known.
 
     Of conditions that are not known one holds where no other candidate is left.
-
-    Args:
-        ev: the evaluator.
-        candidates: definitions of the name that is called.
-        bound: what the call binds the template parameters of one to.
-        record: the class of a method.
     """
     if not any(_may_be_disabled(ev, f) for f in candidates):
         return candidates

@@ -221,12 +221,6 @@ def _initialize_by_default(
     """Gives members the values that stand with their declarations; those of bases first.
 
     A value of a member that none is declared for waits for the constructor's list.
-
-    Args:
-        ev: executes.
-        place: of the object.
-        ctype: its class.
-        without: classes that were found to have no such values; added to.
     """
     has_any = False
     unset = {m.name for m in ctype.members if m.name not in ctype.initial}

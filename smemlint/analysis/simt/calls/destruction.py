@@ -39,13 +39,7 @@ def end_lifetimes(ev: Evaluator, scope: Scope, node: ir.Node) -> None:
 def _parts(
     ev: Evaluator, place: LValue, without: set[RecordType]
 ) -> Iterator[tuple[LValue, Function]]:
-    """Yields an object with its destructor, then its members and bases that have one.
-
-    Args:
-        ev: the evaluator.
-        place: the object.
-        without: classes that were found to have none; added to.
-    """
+    """Yields an object with its destructor, then its members and bases that have one."""
     ctype = place.type
     if not isinstance(ctype, RecordType) or ctype.record is None or ctype in without:
         return

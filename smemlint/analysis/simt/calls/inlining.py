@@ -246,15 +246,7 @@ def _bound_scope(
     arguments: tuple[str, ...],
     operands: Sequence[Operand],
 ) -> tuple[Scope, Sequence[ir.Decl]]:
-    """Returns what a call binds template parameters to, and the parameters without packs.
-
-    Args:
-        ev: the evaluator.
-        function: what is called.
-        parameters: as it declares them.
-        arguments: template arguments that the call spells.
-        operands: of the call, evaluated.
-    """
+    """Returns what a call binds template parameters to, and the parameters without packs."""
     scope = template_scope(ev, function.template, arguments, function.scope)
     bind_deduced_packs(ev, function, parameters, operands, scope)
     params = without_packs(function, parameters, len(operands))

@@ -36,13 +36,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def without_packs(function: Function, params: Sequence[ir.Decl], count: int) -> tuple[ir.Decl, ...]:
-    """Returns the parameters with a pack at their end as one parameter for each operand.
-
-    Args:
-        function: that declares them.
-        params: as it declares them.
-        count: how many operands it is called with.
-    """
+    """Returns the parameters with a pack at their end as one parameter for each operand."""
     packs = {p.name for p in function.template if p.is_pack}
     if not params or packs.isdisjoint(type_words(params[-1])):
         return tuple(params)

@@ -86,16 +86,7 @@ def _bind(
     frame: Frame,
     node: ir.Node,
 ) -> tuple[str, Binding]:
-    """Returns the name of a parameter, and what it is bound to.
-
-    Args:
-        ev: the evaluator.
-        param: its declaration.
-        type_: that it is declared with.
-        operand: its argument; None where the call gives none.
-        frame: of the function that is called.
-        node: the call.
-    """
+    """Returns the name of a parameter, and what it is bound to."""
     state, name = ev.state, param.name
     if isinstance(type_, ArrayType):
         type_ = PointerType(type_.element)

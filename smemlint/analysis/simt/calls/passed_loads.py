@@ -19,12 +19,6 @@ def passed_loads(
 
     A parameter is to them what a variable in front of the body is: of `f(s[8 * lane])` and
     `void f(float v) { if (lane < 4) out[lane] = v; }` four threads load (nvcc 13.0.88, sm_90, -O3).
-
-    Args:
-        state: in the frame of the call, with the accesses that it is given the values of.
-        call: the expression.
-        params: of the function.
-        body: of the function.
     """
     found: dict[ir.Node, list[Sunk]] = {}
     if not isinstance(call, ir.FuncCall) or not state.trace.items:

@@ -13,16 +13,7 @@ _OVERRIDES = frozenset(("virtual", "override"))
 
 
 def dispatched(ev: Evaluator, name: str, place: LValue) -> LValue | None:
-    """Returns an object as the class whose method a call of one runs.
-
-    Args:
-        ev: the evaluator.
-        name: of the method, without its class.
-        place: the object, as the class that the call sees.
-
-    Returns:
-        None where classes override the method and which of them the object is of is not known.
-    """
+    """Returns an object as the class whose method a call runs; None where that is not known."""
     record = place.type
     if not isinstance(record, RecordType) or not is_dynamic(record):
         return place

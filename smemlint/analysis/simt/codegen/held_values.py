@@ -133,10 +133,6 @@ def is_computed_before(load: Event, items: Iterable[Event | Fence]) -> bool:
 
     Nothing but members and constants is added where it is not: `4 * t` that only a way of the
     branch computes, and the load behind it again, hides that both are of one place.
-
-    Args:
-        load: behind the branch.
-        items: before it, latest first.
     """
     if isinstance(load.node, ir.ArrayRef) and not isinstance(load.node.subscript, ir.BinaryOp):
         return True

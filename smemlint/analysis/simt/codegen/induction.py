@@ -177,12 +177,7 @@ def mark_run_time_pointers(
 
 
 def mark_left_over(items: Sequence[Event | Fence], atoms: Set[str]) -> None:
-    """Marks accesses in iterations that are left over of a loop that is unrolled at run time.
-
-    Args:
-        items: of these iterations.
-        atoms: the names that sums have for what the loop advances.
-    """
+    """Marks accesses in iterations that are left over of a loop that is unrolled at run time."""
     _mark_pointers(items, atoms, {})
 
 

@@ -97,12 +97,7 @@ def mark_open_loads(blocks: Sequence[Sequence[Event]], bases: Mapping[int, int])
 
 
 def mark_open_stores(instructions: Iterable[Event], bases: Mapping[int, int]) -> None:
-    """Marks stores of iterations that become other instructions if their loop is unswitched.
-
-    Args:
-        instructions: of a kernel.
-        bases: identity of a shared object -> its offset in the block's shared memory.
-    """
+    """Marks stores of iterations that become other instructions if their loop is unswitched."""
     _mark_copies((e for e in instructions if e.kind is AccessKind.STORE), bases)
 
 

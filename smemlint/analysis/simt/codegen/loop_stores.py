@@ -135,14 +135,7 @@ def _place_of(event: Event) -> object:
 def _is_stored(
     head: Fence, body: Sequence[Event | Fence], keys: Mapping[int, object], key: object
 ) -> bool:
-    """Returns whether each iteration stores to a place whatever else holds.
-
-    Args:
-        head: where the loop begins.
-        body: its accesses and fences.
-        keys: the places of the accesses, by their indexes.
-        key: the place.
-    """
+    """Returns whether each iteration stores to a place whatever else holds."""
     assert head.entry is not None
     is_stored = False
     for at, item in enumerate(body):

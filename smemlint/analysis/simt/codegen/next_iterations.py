@@ -94,11 +94,6 @@ def neighbours_of_iterations(
 
     nvcc 13.0.88 (-O3, sm_90) puts 32, 8, 8 and 1 together for H = 8, 24, 32 and 48, and 4 for
     H = 8 and `e = __expf(p[32 * t + j] - m)`: four loads of p become one LDS.128.
-
-    Args:
-        items: the accesses and fences of the first iterations.
-        trips: how many those are.
-        cost: of them.
     """
     fences = [item.kind for item in items if isinstance(item, Fence) and not item.guard]
     if trips < _PAIR or len(fences) >= trips or any(kind != "iteration" for kind in fences):
@@ -113,13 +108,7 @@ def neighbours_of_iterations(
 
 
 def _shared_slot(events: Sequence[Event], trips: int, most: int) -> int:
-    """Returns the bytes that one instruction may take of neighbours, 0 where these are none.
-
-    Args:
-        events: of one access in the text.
-        trips: iterations that make them.
-        most: how many each may make.
-    """
+    """Returns the bytes that one instruction may take of neighbours, 0 where these are none."""
     offsets = [event.offset for event in events if isinstance(event.offset, AffineInt)]
     each, rest = divmod(len(events), trips)
     width = events[0].width
@@ -137,13 +126,7 @@ def _shared_slot(events: Sequence[Event], trips: int, most: int) -> int:
 def mark_open_blocks(
     items: Sequence[Event | Fence], slots: Mapping[ir.Node, int], *, may_part: bool
 ) -> None:
-    """Marks accesses that may be fused with those of other iterations than the block's own.
-
-    Args:
-        items: of the loop.
-        slots: the bytes of the slot that they may share.
-        may_part: the block may have fewer iterations.
-    """
+    """Marks accesses that may be fused with those of other iterations than the block's own."""
     for event in items:
         if isinstance(event, Event) and event.node in slots and isinstance(event.offset, AffineInt):
             event.may_fuse, event.offset = slots[event.node], with_open_form(event.offset)

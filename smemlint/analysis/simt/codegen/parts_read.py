@@ -99,14 +99,7 @@ def _reader_of(
     result: Held | None = None,
     members: frozenset[str] = frozenset(),
 ) -> PartReader | None:
-    """Returns who has read a block for what it does with the variables that it declares.
-
-    Args:
-        block: with the declarations.
-        taken: what a function takes, whose body the block is.
-        result: of that function; None where it is read.
-        members: of the object that it is called for.
-    """
+    """Returns who has read a block for what it does with the variables that it declares."""
     declared = {d.name: d for d in block.block_items if isinstance(d, ir.Decl) and is_own(d)}
     nodes = list(block.walk()) if declared or taken else []
     if not nodes or any(isinstance(node, _UNREAD) for node in nodes):

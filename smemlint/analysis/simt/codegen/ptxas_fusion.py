@@ -60,12 +60,7 @@ _Run = dict[int, list[Event]]
 
 
 def merged(trace: Trace, arrays: Iterable[Object]) -> list[Event]:
-    """Returns the instructions that the trace's accesses become, in program order.
-
-    Args:
-        trace: accesses and fences.
-        arrays: the shared arrays and variables, in the order in which they are declared.
-    """
+    """Returns the instructions that the trace's accesses become, in program order."""
     items = list(vectorized(forwarded(promoted(trace.items))))
     bases = _places(list(arrays), items)
     regions = list(_regions(items, bases))
@@ -77,12 +72,7 @@ def merged(trace: Trace, arrays: Iterable[Object]) -> list[Event]:
 
 
 def fused(items: Iterable[Event | Fence], bases: Mapping[int, int]) -> list[Event]:
-    """Returns what ptxas makes of accesses that LLVM is done with, in program order.
-
-    Args:
-        items: accesses and fences.
-        bases: identity of a shared object -> its offset in the block's shared memory.
-    """
+    """Returns what ptxas makes of accesses that LLVM is done with, in program order."""
     return _in_order(_regions(items, bases))
 
 

@@ -154,13 +154,7 @@ def _is_equality(condition: ir.Node) -> bool:
 def _matched(
     one: Sequence[ir.Node | str], other: Sequence[ir.Node | str], *, is_equal: bool
 ) -> list[tuple[ir.Node, ir.Node]]:
-    """Returns the places that two ways load by the same instructions, last ones first.
-
-    Args:
-        one: what one way computes.
-        other: what the other one computes.
-        is_equal: variables and constants are equal, too.
-    """
+    """Returns the places that two ways load by the same instructions, last ones first."""
     found: list[tuple[ir.Node, ir.Node]] = []
     for a, b in zip(reversed(one), reversed(other), strict=False):
         if isinstance(a, ir.Cast) and isinstance(b, ir.Cast):

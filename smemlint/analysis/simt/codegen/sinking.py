@@ -52,13 +52,7 @@ def sink_loads(
 
 
 def leave_out_loads(trace: Trace, sunk: Sequence[Sunk], way: ir.Node | None) -> None:
-    """Leaves out the loads that only one way of a branch reads, which the compiler deletes.
-
-    Args:
-        trace: up to the branch.
-        sunk: the loads that sink at the branch.
-        way: the one that a constant condition never takes.
-    """
+    """Leaves out the loads that only one way of a branch reads, which the compiler deletes."""
     for each in sunk:
         if each.is_sole and each.way is way:
             for event in _latest(trace, each):

@@ -52,13 +52,7 @@ def position_of(offset: AffineInt, thread: int) -> int:
 
 
 def slot_size(width: int, offset: AffineInt, base: int) -> int:
-    """Returns the bytes that one instruction can take around the access, as far as ptxas knows.
-
-    Args:
-        width: of an access, or of each of its registers.
-        offset: its place in the array.
-        base: place of the array.
-    """
+    """Returns the bytes that one instruction can take around the access, as far as ptxas knows."""
     form, most = scev_of(offset), SLOT.get(width, width)
     moves = any(symbol.is_of_iteration for symbol, _ in offset.terms)
     if form.is_mirrored and (form.is_open or moves):
@@ -92,13 +86,7 @@ def with_open_form(offset: AffineInt) -> AffineInt:
 def elements_by_slot(
     run: Mapping[int, Sequence[Event]], size: int, width: int
 ) -> Iterator[dict[int, list[Event]]]:
-    """Yields the accesses of each slot by its elements, wide ones at each element that they take.
-
-    Args:
-        run: byte position -> its accesses.
-        size: of a slot, in bytes; a wider access is in its first one only.
-        width: bytes of an element.
-    """
+    """Yields accesses of each slot by its elements, wide ones at each element that they take."""
     slots: dict[int, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
     for at, events in run.items():
         for event in events:
@@ -136,12 +124,7 @@ def _fused(
 
 
 def fused_widths(run: Mapping[int, Sequence[Event]], size: int) -> list[int]:
-    """Returns the widths of the instructions that slots of a size make of a run.
-
-    Args:
-        run: byte position -> its accesses, all loads or all stores with registers of one size.
-        size: of a slot, in bytes.
-    """
+    """Returns the widths of the instructions that slots of a size make of a run."""
     width = min(event.width for events in run.values() for event in events)
     slots = elements_by_slot(run, size, width)
     made = (e for slot in slots for e in fused_slot(slot, size // width, width))

@@ -85,12 +85,7 @@ NAMES = _DOUBLES | _SUFFIXED
 
 
 def slow_path(name: str, result: CType | None) -> SlowPath | None:
-    """Returns what a function of this name does to the accesses around it; None for nothing.
-
-    Args:
-        name: of the function, which is overloaded where it has no suffix.
-        result: the type that it returns for these arguments.
-    """
+    """Returns what a function, overloaded or of a type's suffix, does to the accesses around it."""
     is_float = isinstance(result, FloatType) and result.size == 4
     if name in _SUFFIXED:
         return _SUFFIXED[name]

@@ -193,9 +193,6 @@ class _Registers:
         """Enters or leaves a loop that a variable counts.
 
         What it stores is held behind it in the place of what was held before, or if it surely runs.
-
-        Args:
-            guard: see `Fence.guard`.
         """
         if guard > 0:
             keys = {key for accesses in self._held.values() for key in accesses}

@@ -130,12 +130,7 @@ class Sunk:
 
 
 def sunk_loads(block: ir.Compound, known: Names) -> dict[ir.Node, list[Sunk]]:
-    """Returns the loads that sink into branches below a block, by the branch.
-
-    Args:
-        block: the statements.
-        known: what `free_names` remembers.
-    """
+    """Returns the loads that sink into branches below a block, by the branch."""
     items = block.block_items
     sinking = _Sinking(known, frozenset(own_variables(items)))
     if not any(isinstance(item, (ir.If, ir.Switch, *LOOPS)) or _chooses(item) for item in items):

@@ -83,12 +83,7 @@ class CompiledLoops:
         self.open.append((offset, offset.form))
 
     def hide(self, offset: AffineInt, rest: AffineInt) -> None:
-        """Hides the neighbours of an access but those that differ in static coordinates.
-
-        Args:
-            offset: of the access.
-            rest: the same at the static coordinates 0.
-        """
+        """Hides the neighbours of an access but those that differ in static coordinates."""
         lanes = np.asarray(rest.base)
         alignment = power_of_two(int(np.gcd.reduce(lanes - lanes.flat[0], axis=None)))
         self.hidden.append((offset, offset.form))
@@ -110,13 +105,7 @@ def _restore(forms: Iterable[_Form], *, is_open: bool = False) -> None:
 
 
 def iteration_number(number: int, depth: int, iteration: int) -> AffineInt:
-    """Returns a number that an iteration has, which its results remember to be made of.
-
-    Args:
-        number: what it is.
-        depth: tells its loop from those around it.
-        iteration: tells its iteration from others.
-    """
+    """Returns a number that an iteration has, which its results remember to be made of."""
     return AffineInt(number, I32, (), atom(f"{_MARK}{depth}: {iteration})", _ALIGNED))
 
 

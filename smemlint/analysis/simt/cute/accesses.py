@@ -39,14 +39,7 @@ _INLINE_ASSEMBLY = frozenset(("cp.async", "ldmatrix", "stmatrix"))
 def issue(
     ev: Evaluator, instructions: list[Instruction], node: ir.Node, *, is_fill: bool = False
 ) -> None:
-    """Records the instructions of one call, and notes which move data without lane addresses.
-
-    Args:
-        ev: the evaluator.
-        instructions: in the order in which each thread executes them.
-        node: the call.
-        is_fill: whether they store one value.
-    """
+    """Records the instructions of one call, and notes which move data without lane addresses."""
     located = [
         (
             instruction,

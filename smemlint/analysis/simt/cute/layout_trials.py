@@ -162,12 +162,7 @@ class _Advice:
 
 
 def with_layout_advice(facts: KernelFacts, evaluate: Evaluate) -> KernelFacts:
-    """Returns the facts; accesses that conflict name a layout that frees their tensor, or why none.
-
-    Args:
-        facts: of a kernel.
-        evaluate: returns the facts of the same kernel under a trial; None if it has none.
-    """
+    """Returns the facts; conflicts name a layout that frees their tensor, or why none does."""
     advice: dict[_Key | None, _Advice] = {}
     groups = _groups(facts)
     for key, group in groups.items():

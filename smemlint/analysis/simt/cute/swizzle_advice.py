@@ -31,11 +31,6 @@ def may_lack_patterns(access: Access) -> bool:
 def best_swizzle(patterns: Sequence[Pattern], size: int, extent: int) -> Swizzle | None:
     """Returns the canonical swizzle of 16-byte groups if it frees everything, else the smallest.
 
-    Args:
-        patterns: what is accessed, see `offsets_of`.
-        size: bytes of an element.
-        extent: elements of the layout.
-
     Returns:
         None where no swizzle frees everything.
 
@@ -51,14 +46,7 @@ def best_swizzle(patterns: Sequence[Pattern], size: int, extent: int) -> Swizzle
 
 
 def offsets_of(access: Access, base: int, size: int, swizzle: Swizzle) -> Iterator[Pattern]:
-    """Yields what an access touches, in elements of a tensor before its swizzle.
-
-    Args:
-        access: with its patterns.
-        base: byte address of the tensor's first element.
-        size: bytes of an element.
-        swizzle: of the tensor's element offsets.
-    """
+    """Yields what an access touches, in elements of a tensor before its swizzle."""
     for pattern in access.patterns:
         copy = None
         if access.kind is AccessKind.ASYNC_COPY:

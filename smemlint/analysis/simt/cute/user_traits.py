@@ -61,14 +61,7 @@ def user_copy_op(ev: Evaluator, spelling: str) -> cute.CopyOp | None:
 def _stated(
     name: str, opcode: Opcode, layouts: list[cute.Layout], registers: list[int]
 ) -> cute.CopyOp | None:
-    """Returns the operation of one instruction; None where the registers are not what it takes.
-
-    Args:
-        name: of the operation.
-        opcode: of the instruction.
-        layouts: of threads, source, destination and reference.
-        registers: the bits of one, of the source and of the destination.
-    """
+    """Returns the operation of one instruction; None where the registers are not what it takes."""
     threads, source, destination, reference = layouts
     mechanism = _mechanism(opcode)
     is_load = opcode.name in ("ld", "ldmatrix")

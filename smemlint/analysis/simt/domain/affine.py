@@ -303,14 +303,7 @@ class AffineDomain:
         return f"({place}?{a.identity()}:{b.identity()})"
 
     def either(self, a: AffineInt, b: AffineInt, key: str, name: str) -> AffineInt | None:
-        """Returns one of both for all threads; None where their difference is not known.
-
-        Args:
-            a: an integer.
-            b: another one.
-            key: identity of the unknown that tells which one it is.
-            name: of that unknown, for messages.
-        """
+        """Returns one of both for all threads; None where their difference is not known."""
         difference = self.add(a, b, -1)
         if not difference.is_uniform:
             return self._either_by_lane(b, difference, key, name)

@@ -57,12 +57,7 @@ _HALF = 2
 
 
 def copied_pieces(ctype: CType, *, is_load: bool = False) -> Iterator[tuple[int, int]]:
-    """Yields the offset and the width in bytes of each access that a copy of an object makes.
-
-    Args:
-        ctype: a sized type.
-        is_load: it is copied from there.
-    """
+    """Yields the offset and the width in bytes of each access that a copy of an object makes."""
     if not _is_copied_by_member(ctype):
         units = _units_of_copy(ctype) if isinstance(ctype, RecordType) else None
         if units is not None:

@@ -164,11 +164,6 @@ def difference(a: Scev, b: Scev, minuend: int = 0) -> Scev:
     multiplication that is no shift, as in `4 * t - t / 5 * 12 + j`, is a sum with a negative
     factor: one STS.128 in 60 of 60 kernels. Of shifts, those of `4 * t - 8 * ty + j` are four STS
     and those of `512 + 4 * t - 8 * ty + j` one: that is open (280 kernels, nvcc 13.5.37, sm_90).
-
-    Args:
-        a: what is subtracted from.
-        b: what is subtracted.
-        minuend: the constant that stands before it, where `a` is one.
     """
     form = sum_of(a, b, -1)
     if not b.terms:

@@ -230,14 +230,7 @@ def destinations(operand: Operand) -> tuple[Operand, ...]:
 
 
 def unpacked(registers: Registers, value: Value, type_: str, count: int) -> list[Value]:
-    """Returns the parts of a register that is taken apart, the lowest first.
-
-    Args:
-        registers: of the statement.
-        value: of the register.
-        type_: of the register.
-        count: of parts.
-    """
+    """Returns the parts of a register that is taken apart, the lowest first."""
     whole = INTEGERS.get(type_)
     part = INTEGERS.get(f"{type_[0]}{whole.bits // count}") if whole is not None else None
     if part is None or not isinstance(value, AffineInt):

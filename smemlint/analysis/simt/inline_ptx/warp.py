@@ -21,15 +21,7 @@ _SHUFFLES = {
 
 
 def exchanged(registers: Registers, instruction: Instruction) -> tuple[Value, Value] | None:
-    """Returns what an instruction gives every lane, and its predicate `d|p`.
-
-    Args:
-        registers: of the statement.
-        instruction: under way.
-
-    Returns:
-        None for an instruction by which lanes exchange nothing.
-    """
+    """Returns what an instruction gives every lane, and its predicate `d|p`; else None."""
     opcode, operands = instruction.opcode, instruction.operands[1:]
     match opcode.name:
         case "elect" if operands:

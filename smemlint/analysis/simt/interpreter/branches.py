@@ -287,14 +287,7 @@ def execute_both_ways(
 def _join_ends(
     ev: Evaluator, ends: Sequence[End], began: Sequence[Mask], *, has_returned: bool
 ) -> None:
-    """Goes on with the threads that come to the end of a way; takes over what one way alone wrote.
-
-    Args:
-        ev: the evaluator.
-        ends: of both ways.
-        began: the threads that may have taken them.
-        has_returned: some returned in one of them.
-    """
+    """Goes on with the threads that come to the end of a way, and what one way alone wrote."""
     state, mask = ev.state, ev.state.mask
     alive = [end for end in ends if is_any(end.mask)]
     if not alive:

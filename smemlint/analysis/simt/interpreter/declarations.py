@@ -236,12 +236,6 @@ def _conditions_of_type(
     """Yields the assumed `#if` conditions that the layout of a declared type hangs on.
 
     They stand around the alias that names it, and around members of its classes.
-
-    Args:
-        ev: the evaluator.
-        node: the declarator.
-        ctype: the type that it declares.
-        seen: classes that were looked at.
     """
     unit = ev.state.unit
     words = type_words(node)

@@ -150,14 +150,7 @@ def _variable_template(ev: Evaluator, spelling: str) -> Binding | None:
 def find_declared(
     ev: Evaluator, prefix: str, name: str, classes: Set[str] | None = None
 ) -> Binding | None:
-    """Returns a variable of the visible units; of several the first one with a value.
-
-    Args:
-        ev: the evaluator.
-        prefix: what stands before the name.
-        name: of the variable.
-        classes: of which it is a member; None where that is not known.
-    """
+    """Returns a variable of the visible units; of several the first one with a value."""
     state = ev.state
     unit, found = state.unit, None
     try:

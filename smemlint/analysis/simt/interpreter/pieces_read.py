@@ -311,14 +311,7 @@ class _Reads:
 
 
 def _read_of_operand(ev: Evaluator, operator: tuple[str, int], ctype: RecordType, read: int) -> int:
-    """Returns the bytes of an object that an operator reads for some bytes of its result.
-
-    Args:
-        ev: the evaluator.
-        operator: and which operand it is.
-        ctype: of the object and of the result.
-        read: of the result.
-    """
+    """Returns the bytes of an object that an operator reads for some bytes of its result."""
     flows = ev.state.unit.memory.setdefault("operators", {})
     assert isinstance(flows, dict)
     key = (*operator, ctype.name)

@@ -188,13 +188,7 @@ def _case_not_known(value: Value) -> Unknown:
 
 
 def _issue_once(items: Iterable[Event | Fence], entry: int, met: dict[Hashable, int]) -> None:
-    """Takes back accesses that threads of a case above come to as well, who fall through.
-
-    Args:
-        items: what an entry recorded.
-        entry: which one.
-        met: accesses, and the first entry that came to them; added to.
-    """
+    """Takes back accesses that threads of a case above come to as well, who fall through."""
     for event in items:
         if isinstance(event, Event):
             at = event.offset.identity() if isinstance(event.offset, AffineInt) else event.offset

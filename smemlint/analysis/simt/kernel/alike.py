@@ -237,14 +237,7 @@ def relabelled(
     assumptions: tuple[Assumption, ...],
     names: Mapping[str, str],
 ) -> KernelFacts | None:
-    """Returns facts as those of an instance; None where a text holds more than a type's name.
-
-    Args:
-        facts: of an evaluation with anonymous types.
-        instance: whose they are, too.
-        assumptions: that all of it is evaluated under.
-        names: of its types, by the texts of the anonymous ones.
-    """
+    """Returns facts as those of an instance; None where a text holds more than a type's name."""
     try:
         return _Labels(instance, assumptions, names).facts(facts)
     except _Told:

@@ -87,13 +87,7 @@ def _indexed_member(
 
 
 def _size_behind_unknown(ctype: CType | None, name: str, key: str) -> int:
-    """Returns the bytes of a member behind one of unknown size; 0 where two may be meant.
-
-    Args:
-        ctype: the type of the object, which has the member or a member that has it.
-        name: of the member.
-        key: of the unknown place, which names both members.
-    """
+    """Returns the bytes of a member behind one of unknown size; 0 where two may be meant."""
     sizes: set[int] = set()
     worklist: list[CType | None] = [ctype]
     seen: set[RecordType] = set()

@@ -52,12 +52,7 @@ class Copy:
 
 
 def copy_of(event: Event, columns: Mapping[str, tuple[int, int]]) -> Copy | Unknown:
-    """Returns the addresses of an asynchronous copy, or why they are not known.
-
-    Args:
-        event: the copy.
-        columns: what all copies read of rows, see `packed_rows.columns_read`.
-    """
+    """Returns the addresses of an asynchronous copy, or why they are not known."""
     if isinstance(event.offset, Unknown):
         return event.offset
     source, taken = event.source, event.source_assumptions

@@ -93,13 +93,7 @@ def are_alike(a: KernelFacts, b: KernelFacts) -> bool:
 def sampled_where_free(
     accesses: Sequence[Access], cases: Sequence[Sequence[Access]], why: Reason
 ) -> tuple[Access, ...]:
-    """Returns the accesses; one that conflicts in some cases only is only a sample.
-
-    Args:
-        accesses: the figures of all cases together.
-        cases: the accesses of each; what one does not reach does not differ in it.
-        why: what the cases differ by.
-    """
+    """Returns the accesses; one that conflicts in some cases only is only a sample."""
     by_place = [{(a.span, a.kind): a for a in case} for case in cases]
     found = []
     for access in accesses:

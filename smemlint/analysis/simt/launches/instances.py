@@ -402,12 +402,7 @@ def _is_unused(launch: Launch, kernel: Function) -> bool:
 def _trusted(
     groups: Mapping[_Group, list[KernelTask]], launched: set[_Text]
 ) -> dict[_Group, list[KernelTask]]:
-    """Returns the instances whose blocks launches tell; guesses count where those say nothing.
-
-    Args:
-        groups: tasks by template arguments, block, and whether the block is guessed.
-        launched: the template arguments that launches give.
-    """
+    """Returns the instances whose blocks launches tell; guesses count where those say nothing."""
     known = {key for key, g in groups.items() if len(g) == 1 and g[0].instance.origin}
     texts = {text for text, *_ in known}
     return {

@@ -96,15 +96,7 @@ def _parameters(owner: RecordType) -> Sequence[TemplateParameter]:
 def _deduce(
     ev: Evaluator, unit: Unit, function: Function, types: Sequence[str], scope: Scope
 ) -> bool:
-    """Binds what the types of an explicit instantiation tell; returns whether it is of a function.
-
-    Args:
-        ev: of the unit.
-        unit: that instantiates.
-        function: that may be meant.
-        types: of its parameters, spelled.
-        scope: its template arguments; takes those that are found.
-    """
+    """Binds what types of an explicit instantiation tell; returns whether it is of a function."""
     parameters = signature_of(function).parameters
     if len(parameters) != len(types):
         return False
@@ -131,12 +123,6 @@ def compiled_scopes(
     """Returns the bindings of the explicit instantiations that a launch may mean.
 
     They are those of the launch alone where they are known or nothing is instantiated explicitly.
-
-    Args:
-        ev: of the unit.
-        units: that may instantiate.
-        function: the kernel.
-        scope: the bindings of the launch.
     """
     if is_known(scope, function) or not any(is_instantiated(unit, function) for unit in units):
         return Instantiations([scope], 0)

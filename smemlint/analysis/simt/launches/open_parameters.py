@@ -186,12 +186,7 @@ class _Reading:
     def _unknown_below(
         self, function: Function, callers: dict[str, list[Function]]
     ) -> list[Function]:
-        """Returns a function and what it comes to call to launch, callees first, if not known.
-
-        Args:
-            function: that is read.
-            callers: by the names of what they call, which is added to.
-        """
+        """Returns a function and what it comes to call to launch, callees first, if not known."""
         found: dict[Function, None] = {}
         worklist = [function]
         while worklist:

@@ -74,12 +74,7 @@ def grid_passed(grid: Value | None, number_of: NumberOf) -> dict[str, AffineInt]
 
 
 def extents_passed(scope: Scope, sides: Sequence[Value]) -> tuple[tuple[str, int], ...]:
-    """Returns the template parameters that are an extent of the block that is not known: which.
-
-    Args:
-        scope: what a launch binds them to.
-        sides: the extents of its block.
-    """
+    """Returns the template parameters that are an extent of the block that is not known: which."""
     axes = {side.identity(): k for k, side in enumerate(sides) if isinstance(side, AffineInt)}
     numbers = [(name, bound) for name, bound in scope.items() if isinstance(bound, AffineInt)]
     return tuple(

@@ -126,10 +126,6 @@ class LaunchSearch:
         """Returns whether callers of a header's function are looked for in the unit alone.
 
         Other units that include the header launch instances of their own, and are asked for them.
-
-        Args:
-            function: that comes to a launch.
-            kernel: that it launches.
         """
         if function.span.path == self._unit.path or self._asks_others(kernel, function.name):
             return False
@@ -273,12 +269,7 @@ class LaunchSearch:
         return found
 
     def is_fixed_by_a_call(self, name: str, fixes: Callable[[Sequence[str]], bool]) -> bool:
-        """Returns whether the arguments of a call in the run's files fix a parameter.
-
-        Args:
-            name: of the called function.
-            fixes: whether the texts of a call's arguments do.
-        """
+        """Returns whether the arguments of a call in the run's files fix a parameter."""
         paths = self._index.mentioning((name,), self._unit.path)
         texts = (self._index.read(path) or "" for path in paths)
         return any(fixes(call) for text in texts for call in written_calls(text, name))

@@ -48,11 +48,6 @@ def may_launch(
     """Returns the places of launches that may be of a kernel, which its name does not tell.
 
     They pass as much as it takes, and its name is a value somewhere.
-
-    Args:
-        kernel: what may be launched.
-        unnamed: see `HostRun`.
-        texts: of the files that may name the kernel.
     """
     signature = signature_of(kernel)
     fitting = [n for n, k in unnamed.items() if k is None or signature.least <= k <= signature.most]

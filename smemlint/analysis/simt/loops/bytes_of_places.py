@@ -58,13 +58,7 @@ def _known(binding: Binding | None) -> int | None:
 
 
 def number_of(ev: Evaluator, index: Index | None, counts: Counts) -> int | None:
-    """Returns the constant that an index is; None where the compiler knows none.
-
-    Args:
-        ev: the evaluator.
-        index: of an element.
-        counts: what loops around count with.
-    """
+    """Returns the constant that an index is; None where the compiler knows none."""
     match index:
         case (op, left, right):
             a, b = number_of(ev, left, counts), number_of(ev, right, counts)

@@ -90,14 +90,7 @@ def _fit(start: AffineInt, end: AffineInt, by: int, numbers: tuple[int, ...]) ->
 
 
 def _trips(op: str, begins: NDArray[np.int64], end: int, by: int) -> NDArray[np.int64] | None:
-    """Returns the trips of threads.
-
-    Args:
-        op: of the condition.
-        begins: the numbers that they begin with.
-        end: what it is compared with.
-        by: what an iteration adds.
-    """
+    """Returns the trips of threads."""
     distances = end - begins if by > 0 else begins - end
     size = abs(by)
     if op == ("<" if by > 0 else ">"):

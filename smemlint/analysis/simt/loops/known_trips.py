@@ -301,14 +301,7 @@ def _is_triangle(ev: Evaluator, parts: LoopParts) -> bool:
 
 
 def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) -> Mask | None:
-    """Returns threads that go on; None when the loop ends for all or was generalized.
-
-    Args:
-        ev: the evaluator.
-        parts: of the loop.
-        trips: iterations that were run.
-        rest: how many there are still, as far as is known.
-    """
+    """Returns threads that go on; None when the loop ends for all or was generalized."""
     state = ev.state
     is_spent = trips >= state.budget.max_trips or state.budget.has_spent(state.loops[-1].share)
     if isinstance(parts.node, ir.RangeFor) or (trips and is_spent):

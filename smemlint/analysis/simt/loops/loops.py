@@ -214,13 +214,7 @@ def _hangs_on_counters(ev: Evaluator, parts: LoopParts) -> bool:
 
 
 def _is_settled(node: ir.Loop, trial: Trips, foreseen: int) -> bool:
-    """Returns whether other blocks than those that a trial showed would fuse no more and no less.
-
-    Args:
-        node: the loop.
-        trial: what was run of it.
-        foreseen: how many iterations there are.
-    """
+    """Returns whether other blocks than those of a trial would fuse no more and no less."""
     holds_loops = not node.pragma and any(isinstance(part, ir.Loop) for part in node.stmt.walk())
     if holds_loops and trial.together < foreseen:
         return False

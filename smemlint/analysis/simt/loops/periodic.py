@@ -69,13 +69,6 @@ def _execute_representative(
 ) -> bool:
     """Runs a block that stands for all between the first and the last.
 
-    Args:
-        ev: the evaluator.
-        asked: the iterations of the block.
-        changes: what the first block changed.
-        first: what it issued.
-        blocks: how many there are.
-
     Returns:
         False, and everything is undone, where it does not stand for them.
     """

@@ -17,15 +17,7 @@ _ITERATOR, _END = "iterator of the range", "end of the range"
 
 
 def counted_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
-    """Returns the loop over indexes that a range-based one stands for.
-
-    Args:
-        ev: in a scope of the loop's own, where host code declares the elements of a list.
-        node: the loop.
-
-    Returns:
-        None where the range is neither an array of known extent nor a list of numbers.
-    """
+    """Returns the loop over indexes that a range-based one over an array or a list stands for."""
     init = node.decl.init
     over = init.range if isinstance(init, ir.RangeElement) else None
     count = 0

@@ -73,14 +73,7 @@ class _TrialRun:
 
 
 def execute_iteration(ev: Evaluator, name: str, parts: LoopParts, loop: Loop) -> None:
-    """Runs body and step once; the counter's value is kept for messages.
-
-    Args:
-        ev: the evaluator.
-        name: of the counter; empty where the loop has none.
-        parts: of the loop.
-        loop: takes the counter's value.
-    """
+    """Runs body and step once; the counter's value is kept for messages."""
     state = ev.state
     shown = content_of(state.lookup(name)) if name else None
     pushed = isinstance(shown, AffineInt) and shown.constant is not None
@@ -195,15 +188,7 @@ def _note_counter(loop: Loop, forms: Forms, trip: AffineInt) -> None:
 def _execute_general(
     ev: Evaluator, parts: LoopParts, trip: AffineInt, entry: LoopEntry, *, moves_pointers: bool
 ) -> None:
-    """Records the accesses of the iteration that stands for all, as a block of its own.
-
-    Args:
-        ev: the evaluator.
-        parts: of the loop.
-        trip: the number of the iteration.
-        entry: how the loop is entered.
-        moves_pointers: its text advances pointers.
-    """
+    """Records the accesses of the iteration that stands for all, as a block of its own."""
     state, loop = ev.state, ev.state.loops[-1]
     state.trace.fence("loop", entry, state.open_loops)
     begin, before, effects = len(state.trace.items), loop.cost, state.trace.effects

@@ -108,10 +108,6 @@ def _apart(placed: Sequence[tuple[str, CType, int]], end: int) -> list[int] | No
     """Returns bytes where members lie, each bit-field at another one of those of its neighbours.
 
     None where there are more bit-fields than bytes.
-
-    Args:
-        placed: name, type and first bit of each member.
-        end: the bit behind the last one.
     """
     limits: list[int] = []
     for _, ctype, begin in reversed(placed):
@@ -148,11 +144,6 @@ def with_table(fields: list[Field], bases: int, *, is_virtual: bool) -> list[Fie
     """Puts the base in front that has virtual methods, else a pointer to those of the class itself.
 
     Source: Itanium C++ ABI, 2.4.
-
-    Args:
-        fields: in order of declaration, the bases first.
-        bases: how many there are.
-        is_virtual: the class declares virtual methods itself.
     """
     for i, (_, ctype, _) in enumerate(fields[:bases]):
         if is_dynamic(ctype):

@@ -75,15 +75,7 @@ def member_template(
 def _instance_of(
     ev: Evaluator, name: str, records: Sequence[Record], arguments: tuple[str, ...], around: Scope
 ) -> CType | None:
-    """Returns the class that the definitions of one template give for arguments.
-
-    Args:
-        ev: the evaluator.
-        name: of the class.
-        records: the primary template and its specializations.
-        arguments: as spelled.
-        around: what the names of the classes around it mean.
-    """
+    """Returns the class that the definitions of one template give for arguments."""
     primary = next((r for r in records if r.specialization is None), None)
     if any(r.specialization is not None for r in records):
         given = _class_arguments(ev, primary, arguments)

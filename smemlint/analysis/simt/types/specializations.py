@@ -66,12 +66,6 @@ def specialization_for(
     """Returns the specialization that these arguments choose; False for the primary one.
 
     True says that a specialization may be meant: it hangs on an argument that is not known.
-
-    Args:
-        records: definitions of one class template.
-        arguments: types and values, defaults of the primary template among them.
-        spellings: of those that are written out: a type that is bound has no qualifiers any more.
-        ev: reads what the specializations are written for.
     """
     fitting: list[Specialization] = []
     primary = next((record for record in records if record.specialization is None), None)

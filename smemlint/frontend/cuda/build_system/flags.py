@@ -61,12 +61,7 @@ class BuildFlags:
 def flags_of(
     arguments: Sequence[str], read: Callable[[str], str | None] = lambda path: None
 ) -> BuildFlags:
-    """Reads the arguments of a compiler.
-
-    Args:
-        arguments: without a shell's quotes.
-        read: text of a file of options (`--options-file`); None where it is not to be read.
-    """
+    """Reads the arguments of a compiler."""
     defines: dict[str, str] = {}
     undefines: set[str] = set()
     include_dirs, forced, archs = [], [], []

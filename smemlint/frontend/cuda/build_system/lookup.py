@@ -42,14 +42,7 @@ class Build:
 
 
 def build_of(path: str, database: str, read: Read, number: int = 0) -> Build:
-    """Returns how a source is built.
-
-    Args:
-        path: of the source.
-        database: path of `compile_commands.json`; empty if there is none.
-        read: text of a file that may be read, else None.
-        number: which of its builds, from 0; the last one if there are fewer.
-    """
+    """Returns how a source is built: the build of that number, from 0, else the last one."""
     problem = ""
     if database:
         try:

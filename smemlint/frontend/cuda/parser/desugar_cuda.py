@@ -147,14 +147,7 @@ def desugar_new(g: Grammar, words: Sequence[Word], i: int) -> int:
 
 
 def desugar_launch(g: Grammar, words: Sequence[Word], i: int, at: int) -> int:
-    """Desugars `k<<<g, b>>>` as `<launch>(k, g, b)`; the arguments follow as a call of it.
-
-    Args:
-        g: takes the tokens.
-        words: of the expression.
-        i: where what is launched begins, a name or an element of a table.
-        at: where its `<<<` stands.
-    """
+    """Desugars `k<<<g, b>>>` as `<launch>(k, g, b)`; the arguments follow as a call of it."""
     end = at + 1
     while end < len(words) and not _ends_launch(words, end):
         end += words[end].reach + 1

@@ -139,15 +139,7 @@ def _without_decltype_auto(words: Sequence[Word]) -> Sequence[Word]:
 def _attributes_behind(
     g: Grammar, words: Sequence[Word], k: int, begin: int, *, is_member: bool
 ) -> int:
-    """Takes attributes behind a name: the index after them.
-
-    Args:
-        g: takes what is emitted.
-        words: of the declaration.
-        k: the first one behind the name.
-        begin: where the declaration begins in what was emitted, which takes the alignments.
-        is_member: of a record.
-    """
+    """Takes attributes behind a name: the index after them."""
     while text_at(words, k) in ATTRIBUTES:
         end = closing(words, k + 1) + 1
         if is_member and any(word.text in PACKED for word in words[k:end]):

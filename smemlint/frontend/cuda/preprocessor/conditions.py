@@ -161,13 +161,7 @@ def read_condition(
     is_defined: Callable[[str], bool | None],
     expand: Callable[[list[Token]], list[Token]],
 ) -> Condition:
-    """Parses what follows `#if`.
-
-    Args:
-        tokens: of the condition, not expanded.
-        is_defined: whether a name is a macro; None when that is unknown.
-        expand: expands macros.
-    """
+    """Parses what follows `#if`."""
     if len(tokens) > MAX_CONDITION_TOKENS:
         return ("name", "a long condition")
     expanded = expand(list(_without_questions(tokens, is_defined)))

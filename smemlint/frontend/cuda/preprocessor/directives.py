@@ -97,12 +97,7 @@ class PreparedFile:
             yield from (t.text for t in self.arguments(k) if t.kind == "identifier")
 
     def macro(self, k: int, assumed: tuple[str, ...]) -> Macro | None:
-        """Returns the macro that directive `k` defines: the same one while the conditions are.
-
-        Args:
-            k: number of a `#define`.
-            assumed: conditions around it, see `Macro`.
-        """
+        """Returns the macro that directive `k` defines: the same one while the conditions are."""
         found = self._macros.get(k)
         if found is None or found.assumed != assumed:
             found = self._macros[k] = read_definition(self.arguments(k), assumed)

@@ -49,12 +49,7 @@ class Declared:
 
 
 def declared_names(h: list[Token], in_record: bool) -> Iterator[Declared]:
-    """Yields names declared by tokens that end before the `;` and have no template head any more.
-
-    Args:
-        h: the tokens.
-        in_record: members of a record; only static ones are variables that functions name.
-    """
+    """Yields names declared by tokens that end before the `;` and have no template head."""
     if len(h) > 3 and h[0].text == "concept" and h[2].text == "=":
         yield Declared("variable", h[1], [replace(h[0], text="bool"), *h[1:]])
         return

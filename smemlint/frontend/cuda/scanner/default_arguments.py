@@ -13,15 +13,7 @@ from smemlint.frontend.program import TemplateParameter
 def with_defaults(
     params: Sequence[Token], declarations: Iterable[Sequence[Token]]
 ) -> list[Token] | None:
-    """Returns a definition's parameters with the default arguments of its declarations.
-
-    Args:
-        params: between the parentheses of the definition.
-        declarations: functions of its name and scope that have no body.
-
-    Returns:
-        None where no declaration gives one.
-    """
+    """Returns a definition's parameters with defaults of declarations; None for none."""
     parts = split_commas(params)
     is_given = False
     for declaration in declarations:

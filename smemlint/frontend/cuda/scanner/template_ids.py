@@ -78,13 +78,7 @@ def _called(tokens: Sequence[Token], begin: int) -> int:
 def template_ids(
     tokens: Sequence[Token], positions: Iterable[int], deduced: Iterable[int] = ()
 ) -> Iterator[TemplateId]:
-    """Yields the template-ids of a name, those that a record's head defines left out.
-
-    Args:
-        tokens: of a unit.
-        positions: of the name in front of a `<`, see `angle_positions`.
-        deduced: of the name in explicit instantiations without arguments.
-    """
+    """Yields the template-ids of a name, those that a record's head defines left out."""
     for i in deduced:
         yield TemplateId(tokens[i], tokens[i], "", (), True, _parameter_types(tokens, i + 1))
     for i in positions:

@@ -250,14 +250,7 @@ def lower_subscript(lowering: Lowering, node: ast.Subscript) -> ir.Expression:
 
 
 def lower_index(lowering: Lowering, index: ast.expr, name: str, depth: int) -> ir.Expression:
-    """Returns an index as C takes it; a slice stands for where it begins.
-
-    Args:
-        lowering: the function that is lowered.
-        index: the index.
-        name: of the array.
-        depth: the dimension.
-    """
+    """Returns an index as C takes it; a slice stands for where it begins."""
     if isinstance(index, ast.Slice):
         if index.step is not None:
             return lowering.opaque(index, [index.step])

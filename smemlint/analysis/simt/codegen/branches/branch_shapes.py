@@ -85,12 +85,7 @@ def is_counted(item: ir.Node) -> bool:
 
 
 def cases(node: ir.Switch, is_read: Callable[[ir.Node], bool]) -> list[list[ir.Node]]:
-    """Returns the statements of a switch, parted where it is left.
-
-    Args:
-        node: the switch.
-        is_read: of a block, whether it matters; its variables may hide those that do.
-    """
+    """Returns the statements of a switch, parted where it is left."""
     worklist: list[ir.Node] = [node.stmt]
     found: list[list[ir.Node]] = [[]]
     while worklist:

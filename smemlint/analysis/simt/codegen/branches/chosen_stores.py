@@ -48,12 +48,7 @@ from smemlint.frontend import ir
 
 
 def chosen_stores(ev: Evaluator, branch: ir.If) -> Sequence[ir.BlockItem]:
-    """Returns what a branch with stores becomes; nothing where it stays as it is.
-
-    Args:
-        ev: the evaluator, at the branch.
-        branch: whose ways may end with stores to the same places.
-    """
+    """Returns what a branch with stores becomes; nothing where it stays as it is."""
     known = ev.state.node_facts.chosen_stores
     if branch not in known:
         known[branch] = list(_choices(branch))

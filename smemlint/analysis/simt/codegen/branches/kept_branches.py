@@ -68,13 +68,7 @@ def _are_one(ev: Evaluator, sunk: Sequence[Sunk], branch: ir.Node) -> bool:
 
 
 def leave_out_untaken(ev: Evaluator, branch: ir.If | ir.TernaryOp, condition: AffineInt) -> None:
-    """Leaves out the loads that only the way reads that a condition never takes.
-
-    Args:
-        ev: the evaluator.
-        branch: with the ways.
-        condition: a constant; the compiler deletes the other way if it knows that, too.
-    """
+    """Leaves out the loads that only the way reads that a condition never takes."""
     sunk = ev.state.sunk_at(branch)
     if sunk and not scev_of(condition).terms:
         untaken = branch.iffalse if condition.base else branch.iftrue
