@@ -21,6 +21,7 @@ _HIP_FILE = pattern(r"(?:^|[._-])hip(?:\.\w+)?$", re.IGNORECASE)
 _HIP_CALL = pattern(r"hip[A-Z]\w*")
 _CUDA_CALL = pattern(r"cu(?:da)?[A-Z]\w*")
 _SHARED_TENSOR = pattern("smem|shared", re.IGNORECASE)
+_CUTE_TENSOR = pattern(r"[tb]d?[A-Z0-9][A-Z0-9_]*([gmrtcs])(?:d?[A-Z]|_|$)|([gmrcs])d?[A-Z]")
 _LANELESS = (
     "barrier", "tmem", "fence", "tensormap", "bulk", "prefetch", "clc", "Pipeline", "smem_desc",
 )  # fmt: skip
@@ -264,6 +265,16 @@ def names_shared(word: str) -> bool:
 def names_shared_tensor(text: str) -> bool:
     """Returns whether a text of the CuTe DSL names a tensor of shared memory: `sA_smem`."""
     return _SHARED_TENSOR.search(text) is not None
+
+
+def names_memory(tensor: str) -> str:
+    """Returns the letter for its memory in the name of a tensor of CuTe; empty where it has none.
+
+    `tAsA` is what the pattern `tA` makes of `sA`, in shared memory; `tAgA` and `mA` lie in global
+    memory, `tCrA` in registers, `tCtC` in tensor memory, and `tCcC` are coordinates.
+    """
+    found = _CUTE_TENSOR.match(tensor)
+    return (found[1] or found[2]) if found is not None else ""
 
 
 def is_barrier_allocation(call: str) -> bool:

@@ -71,6 +71,10 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     heuristics.names_shared: (("shared_mem", "getshared"), ("smem", "share")),
     heuristics.names_shared_tensor: (("sA_SMEM", "SharedStorage"), ("gmem", "share")),
+    heuristics.names_memory: (
+        ("tAsA", "tAgA_k", "mO_cur", "tTR_tAcc", "tdKrdK", "t0OcO", "bSG_gC", "sO", "tDg_flat"),
+        ("s", "smem", "tile", "tA", "regs", "mask", "tTMEM_LOADdO", "sa", "x"),
+    ),
     text_heuristics.describes_swizzle: (
         ("Swizzle<3, 4, 3>", "CU_TENSOR_MAP_SWIZZLE_128B"), ("swizzle(3)", "MySwizzle<1>"),
     ),

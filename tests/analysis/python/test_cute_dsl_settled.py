@@ -92,9 +92,29 @@ def test_a_condition_of_the_compilation_settles_a_number_in_its_branch(body, wav
             ReasonCode.NOT_REACHED,
         ),
         ("cute.copy(atom, x, y)", ReasonCode.NOT_REACHED),
+        # a function inside another one reads its variables
+        (
+            "a = tcgen05.make_tmem_copy(atom, t)\n    def later(x):\n        cute.copy(a, x, y)",
+            ReasonCode.NO_LANES,
+        ),
+        (
+            "a = tcgen05.make_tmem_copy(atom, t)\n    def later(a):\n        cute.copy(a, x, y)",
+            ReasonCode.NOT_REACHED,
+        ),
+        ("tma_partition(atom, 0, 1, x, y)\n    cute.copy(atom, x, y)", ReasonCode.NO_LANES),
+        ("tma_partition(t, 0, 1, x, y)\n    cute.copy(atom, x, y)", ReasonCode.NOT_REACHED),
+        # names of tensors, and what makes those that say nothing
+        ("cute.copy(atom, tOrO[None, 0], t.partition_D(gO))", ReasonCode.NO_LANES),
+        ("cute.copy(atom, tOsO, tOgO)", ReasonCode.NOT_REACHED),
+        ("cute.autovec_copy(cute.coalesce(tTR_tAcc), tTR_rAcc)", ReasonCode.NO_LANES),
+        ("r = cute.make_rmem_tensor_like(y)\n    cute.copy(atom, r, mX)", ReasonCode.NO_LANES),
+        ("r = unread(y)\n    cute.copy(atom, r, mX)", ReasonCode.NOT_REACHED),
+        ("r = x if t else rX\n    cute.copy(atom, r, mX)", ReasonCode.NOT_REACHED),
+        ("r = rX\n    r = sX\n    cute.copy(atom, r, mX)", ReasonCode.NOT_REACHED),
+        ("r = rX\n    r = r[None]\n    cute.copy(atom, r, mX)", ReasonCode.NO_LANES),
     ],
 )
-def test_copies_of_tensor_memory_that_nothing_reaches_have_no_lanes(body, code):
+def test_copies_outside_shared_memory_that_nothing_reaches_have_no_lanes(body, code):
     inner = "def inner(tiled, x, y):\n    cute.copy(tiled, x, y)" if "inner(" in body else ""
     source = PROGRAM.replace("BODY", "s[lane] = 1.0")
     source += f"\n{inner}\n\ndef outer(atom, t, x, y):\n    {body}\n"

@@ -15,6 +15,7 @@ from smemlint.analysis.python.cute_dsl.execution.recording.events import (
     emit_undecided,
     issue,
 )
+from smemlint.analysis.python.cute_dsl.execution.sides import ELSEWHERE, is_elsewhere
 from smemlint.analysis.python.cute_dsl.execution.values import (
     DATA,
     AnyTensor,
@@ -226,8 +227,11 @@ def _undecided(call: Call, sides: Sequence[AnyTensor], reason: str) -> Value:
     """Records accesses without a figure, or a note where not even the array is known."""
     spaces = [s.space for s in sides]
     shared = [s for s in sides if isinstance(s, cute.Tensor) and s.is_shared]
-    is_elsewhere = not shared and cute.Space.SHARED not in spaces
-    if is_elsewhere and (None not in spaces or not _may_have_shared(call)):
+    may_be_elsewhere = not shared and cute.Space.SHARED not in spaces
+    if may_be_elsewhere and (None not in spaces or not _may_have_shared(call)):
+        return None
+    if may_be_elsewhere and is_elsewhere(call.node):
+        call.run.note(call.node, ELSEWHERE.text, None, ELSEWHERE.code)
         return None
     if not shared:
         call.run.note(call.node, f"`{call.name}`: {reason}", _only_array(sides))

@@ -8,8 +8,14 @@ from dataclasses import field
 from functools import lru_cache
 
 from smemlint.analysis.python.cute_dsl.execution.copies import BARRIERS
-from smemlint.analysis.python.cute_dsl.execution.outside.switches import argument, definitions_of
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import argument
 from smemlint.analysis.python.cute_dsl.execution.outside.ways import Access, Step, ways_of
+from smemlint.analysis.python.cute_dsl.execution.sides import (
+    ELSEWHERE,
+    functions_around,
+    is_elsewhere,
+    values_of,
+)
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
 from smemlint.analysis.python.cute_dsl.execution.storage import StorageField
 from smemlint.analysis.python.cute_dsl.execution.values import (
@@ -223,6 +229,8 @@ def notes_of(
         reason = Reason(ReasonCode.NOT_REACHED, f"{what}: {failure or why}")
         if _has_barrier(access) or _is_laneless(text, function, _atom_of(access)):
             reason = _WITHOUT_LANES
+        elif isinstance(access, ast.Call) and is_elsewhere(access, text, function):
+            reason = ELSEWHERE
         notes.append(NotAnalysed(_place(text, access), function.name, reason))
     return notes
 
@@ -265,7 +273,9 @@ def _is_laneless(text: PythonText, function: ast.FunctionDef, atom: ast.expr | N
         if isinstance(value, ast.Call) and last_name(value.func) == "make_copy_atom":
             value = _atom_of(value)
         if isinstance(value, ast.Name) and inside is not None:
-            found = _values_of(text, inside, value.id)
+            if _is_given_to_tma(text, inside, value.id):
+                continue
+            found = list(values_of(text, inside, value.id))
             worklist += [v for v in found if v not in worklist]
             if not found or len(worklist) > MAX_WAYS_TO_A_CALL:
                 return False
@@ -277,15 +287,15 @@ def _is_laneless(text: PythonText, function: ast.FunctionDef, atom: ast.expr | N
     return True
 
 
-def _values_of(
-    text: PythonText, function: ast.FunctionDef, name: str
-) -> list[tuple[ast.FunctionDef | None, ast.expr | None]]:
-    """Returns what assignments give a variable, or calls a parameter; None for what is not read."""
-    assigned = definitions_of(text.tree).get((function, name), [])
-    inside = Step(function, function, None)
-    calls = ways_of(text.tree).calls_named(function.name)
-    given = [(call.function, argument((inside, call), name)) for call in calls]
-    return [(function, value) for _, value in assigned] or given
+def _is_given_to_tma(text: PythonText, function: ast.FunctionDef, atom: str) -> bool:
+    """Returns whether a function, or one around it, divides tensors for TMA by an atom."""
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "tma_partition"
+        and getattr(_atom_of(node), "id", "") == atom
+        for around in functions_around(text, function)
+        for node in ast.walk(around)
+    )
 
 
 def _own_accesses(function: ast.FunctionDef) -> Iterator[Access]:
