@@ -30,7 +30,7 @@ from smemlint.analysis.simt.domain.values import (
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.frontend import ir
 from smemlint.limits.steps import spend
-from smemlint.reasons import Assumption, outcome
+from smemlint.reasons import Assumption, Topic, outcome
 
 _CELLS_A_STEP = 8
 _ORDERS = frozenset(("<", "<=", ">", ">="))
@@ -192,7 +192,7 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> 
     """Returns the one of two that varies by thread, where the other is its bound.
 
     `x < low ? low : x` and `if (x > high) x = high;` leave most threads as they are: the figure
-    is that of blocks that the bound does not touch, and says so.
+    is that of blocks that the bound touches as little as its range allows, and says so.
     """
     state = ev.state
     cond = getattr(node, "cond", None)
@@ -203,9 +203,9 @@ def _within_bounds(ev: Evaluator, a: AffineInt, b: AffineInt, node: ir.Node) -> 
         is_left = same(sides[0], inside) and same(sides[1], bound)
         is_right = same(sides[1], inside) and same(sides[0], bound)
         if (is_left or is_right) and bound.is_uniform and not inside.is_uniform:
-            assumption = outcome(state.source_text(cond), holds)
+            limit = state.source_text(cond.right if is_left else cond.left)
             is_largest = ((cond.op in ("<", "<=")) == is_left) != holds
-            notes = partial(_unlimited, assumption)
+            notes = partial(_limited, outcome(state.source_text(cond), holds), limit)
             result = assumed_extreme(state.domain, is_largest, inside, bound, notes)
             return result if isinstance(result, AffineInt) else None
     return None
@@ -253,9 +253,11 @@ def _compared(ev: Evaluator, cond: object) -> tuple[Value, Value] | None:
         return ev.evaluate(cond.left), ev.evaluate(cond.right)
 
 
-def _unlimited(assumption: Assumption, is_first: bool, limit: int | None) -> Assumption | None:
-    """Returns the note unless the range of a bound shows that it does not hold for all threads."""
-    return assumption if limit is None else None
+def _limited(assumption: Assumption, bound: str, is_first: bool, limit: int | None) -> Assumption:
+    """Returns the note, or that a bound is the one that its range allows beside all others."""
+    if limit is None or bound == str(limit):
+        return assumption
+    return Assumption(Topic.NUMBER, f"`{bound}` is `{limit}`", bound)
 
 
 def _is_pure(node: ir.Node) -> bool:

@@ -64,11 +64,23 @@ def test_the_limit_is_named(code, taken):
     assert [code, taken] in [re.findall("`(.*?)`", a.text) for a in read.assumptions]
 
 
-def test_a_condition_that_a_known_limit_refutes_is_not_taken_to_hold():
-    """`x < z` for all 256 threads, where `z` is at most 200: which lanes meet is open."""
+@pytest.mark.parametrize(
+    ("code", "bound", "index"),
+    [
+        ("x = t * 4, z = min(n, 200); if (x > z) x = z;", "200", lambda t: min(t * 4, 200)),
+        ("x = t - 1, z = n < 0 ? -n : 0; x = x < z ? z : x;", "0", lambda t: max(t - 1, 0)),
+        ("x = t * 4 - 4, z = max(n, 3); x = z > x ? z : x;", "3", lambda t: max(t * 4 - 4, 3)),
+        ("x = t * 4, z = n > 90 ? 200 - (n - 90) : 200; x = x > z ? z : x;", "200",
+         lambda t: min(t * 4, 200)),
+    ],
+)  # fmt: skip
+def test_a_bound_that_touches_some_threads_for_sure_is_taken_at_the_end_of_its_range(
+    code, bound, index
+):
+    """As halos of stencils are clamped: interior blocks have the largest range."""
     (read,) = accesses_of(
         "__global__ void k(float *o, int n) { __shared__ float s[2048]; int t = threadIdx.x,"
-        " x = t * 4, z = min(n, 200); if (x > z) x = z; o[t] = s[x]; }"
-        " void f(float *o, int n) { k<<<1, 256>>>(o, n); }"
+        f" {code} o[t] = s[x]; }} void f(float *o, int n) {{ k<<<1, 256>>>(o, n); }}"
     )
-    assert not read.certainty.is_decided
+    assert read.wavefronts.mean == wavefronts(index)
+    assert ["z", bound] in [re.findall("`(.*?)`", a.text) for a in read.assumptions]
