@@ -51,3 +51,17 @@ def test_what_includes_hip_over_cuda_is_built_with_hip(macro, expected):
     text = f"{head}\n#ifdef {macro}\ntemplate{kernel}#endif\n"
     facts = facts_in(k_cu=text, p_h=TEST.format("__HIP_PLATFORM_NVCC__"))
     assert [a.wavefronts.mean for k in facts.kernels for a in k.accesses] == expected
+
+
+def test_indices_have_names_of_their_own_there():
+    text = """
+    #include <hip/hip_runtime.h>
+    __global__ void k(float *g) {
+      __shared__ float s[2048];
+      s[hipThreadIdx_x + hipThreadIdx_y * hipBlockDim_x * 2 + hipBlockIdx_z * 0] = g[0];
+    }
+    void go(float *g) { hipMalloc(&g, 4); hipLaunchKernelGGL(k, dim3(1), dim3(16, 4), 0, 0, g); }
+    """
+    (found,) = facts_in(k_cu=text, p_h=TEST.format("__HIP_PLATFORM_NVIDIA__")).kernels
+    (access,) = found.accesses
+    assert (access.instructions, access.wavefronts.mean) == (2, 2)  # word x + 32 y

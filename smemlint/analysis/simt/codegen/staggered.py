@@ -47,11 +47,12 @@ def mark_staggered(events: Sequence[Event], *, begins_at_constant: bool) -> None
     places: dict[tuple[ir.Node, object], list[Event]] = defaultdict(list)
     for event in events:
         places[event.node, event.object].append(event)
-    most = max((int(_trips(place).max()) for place in places.values()), default=0)
+    iterations = [_one_an_iteration(place) for place in places.values()]
+    most = max((int(_trips(place).max()) for place in iterations), default=0)
     is_short = most <= RUN_TIME if begins_at_constant else most < RUN_TIME
-    if is_short and not any(map(_is_masked, places.values())):
+    if is_short and not any(map(_is_masked, iterations)):
         return
-    if all(_is_in_step(place) for place in places.values()):
+    if all(_is_in_step(place) for place in iterations):
         return
     for event in events:
         event.may_stagger = True
@@ -69,6 +70,11 @@ def mark_thinned(items: Sequence[Event | Fence], *, may_stagger: bool) -> None:
             event.may_thin = True
             moved = [by for symbol, by in event.offset.terms if symbol.is_iteration]
             event.may_stagger |= may_stagger and any(np.any(by % _LINE) for by in moved)
+
+
+def _one_an_iteration(place: Sequence[Event]) -> Sequence[Event]:
+    """Returns one access for each time that a place is reached, where an object takes several."""
+    return place[:: max(1, place[0].whole // place[0].width)]
 
 
 def _is_masked(place: Sequence[Event]) -> bool:

@@ -15,6 +15,11 @@ NVIDIA_PLATFORM = ("__HIP_PLATFORM_NVCC__", "__HIP_PLATFORM_NVIDIA__")
 """Macros that say that HIP stands over CUDA."""
 _MACROS = (
     *(f"{name} 1" for name in (*NVIDIA_PLATFORM, "__HIPCC__")),
+    *(
+        f"hip{name}_{axis} {name[0].lower()}{name[1:]}.{axis}"
+        for name in ("ThreadIdx", "BlockIdx", "BlockDim", "GridDim")
+        for axis in "xyz"
+    ),
     "HIP_KERNEL_NAME(...) __VA_ARGS__",
     "HIP_SYMBOL(name) name",
     "HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];",

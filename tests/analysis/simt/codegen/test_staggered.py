@@ -59,6 +59,27 @@ def test_they_stay_in_step(loop, loads):
     assert access.instructions == access.wavefronts.mean * loads == loads
 
 
+@pytest.mark.parametrize(("bound", "is_open"), [("100", False), ("300", False), ("500", True)])
+def test_an_object_that_takes_several_instructions_is_one_access_an_iteration(bound, is_open):
+    """Two STS.128 an iteration: 100 of 128 threads run one, of 300 to three, of 500 up to four."""
+    accesses = accesses_of(f"""
+struct V {{ double v, x, y, z; }};
+__global__ void __launch_bounds__(128) k(V *g) {{
+  __shared__ V s[{bound}];
+  int w = threadIdx.x;
+  while (w < {bound}) {{ s[w] = g[w]; w = w + 128; }}
+}}
+void f(V *g) {{ k<<<1, 128>>>(g); }}
+""")
+    (store,) = (a for a in accesses if a.instructions)
+    assert (store.certainty is Certainty.SAMPLED) == is_open
+    if is_open:
+        return
+    full, left = divmod(int(bound), 32)
+    assert store.instructions == 2 * (full + 1)
+    assert store.wavefronts.mean * store.instructions == 2 * (8 * full + left // 4)
+
+
 def test_a_loop_that_is_not_unrolled_stays_in_step():
     loop = "\n#pragma unroll 1\nfor (int i = 0; i <= lane; i++) { a += s[33 * i + lane]; }"
     assert (load(loop).instructions, load(loop).wavefronts.mean) == (128, 1)
