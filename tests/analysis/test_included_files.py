@@ -34,7 +34,7 @@ FILES = (
         ("../topk.cuh", "include/lib/detail/mma.cuh", True, "include/lib/topk.cuh"),
         ("kernels/math.cuh", "csrc/topk.cu", True, "other/kernels/math.cuh"),
         ("kernels/math.cuh", "csrc/topk.cu", False, "other/kernels/math.cuh"),
-        ("math.cuh", "csrc/topk.cu", False, None),
+        ("math.cuh", "csrc/topk.cu", False, "other/kernels/math.cuh"),
         ("kernels/norm.cuh", "csrc/topk.cu", False, None),
         ("kernels/norm.cuh", "third/topk.cu", True, "third/kernels/norm.cuh"),
         ("kernels/math.cuh", "csrc/built.cu", False, "other/kernels/math.cuh"),

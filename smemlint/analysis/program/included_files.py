@@ -34,11 +34,12 @@ class IncludedFiles:
         return max(alike, key=lambda p: len(posixpath.commonprefix((p, includer))), default=None)
 
     def only(self, name: str) -> str | None:
-        """Returns the one file that an include in brackets may name by a folder and its own name.
+        """Returns the one file that `<name.h>` or `<folder/name>` may name.
 
         The build names its folder: `<project/types.hpp>` is in `common/base/include/project`.
         """
-        alike = self._alike(posixpath.normpath(name)) if "/" in name else ()
+        has_suffix = "." in name and not is_of_system(name)
+        alike = self._alike(posixpath.normpath(name)) if "/" in name or has_suffix else ()
         return alike[0] if len(alike) == 1 else None
 
     def find(self, name: str, includer: str, *, is_quoted: bool) -> str | None:

@@ -67,6 +67,15 @@ def test_a_header_in_angle_brackets_may_lie_in_a_folder_above() -> None:
         assert found.accesses[0].wavefronts.mean == wavefronts
 
 
+def test_the_only_header_of_that_name_is_meant_wherever_it_lies() -> None:
+    kernel = KERNEL.replace("lib/core/lib-macros.hpp", "macros.hpp")
+    files = {"x__util__macros.hpp": MACROS.replace("33", "32"), "a__b__k.cu": kernel}
+    (found,) = facts_of_files(**files).kernels
+    assert found.accesses[0].wavefronts.mean == 32.0
+    (found,) = facts_of_files(**files, z__macros__hpp="", **{"z__macros.hpp": MACROS}).kernels
+    assert not found.accesses[0].certainty.is_decided
+
+
 def test_a_name_of_the_standard_library_is_not_looked_for_in_the_project() -> None:
     for name in ("pitch", "math.h"):
         files = {name: "#define LIB_PITCH 32\n", "k.cu": f"#include <{name}>\n" + KERNEL}

@@ -106,24 +106,64 @@ def _flags_of(command: Command, path: str, read: Read) -> BuildFlags:
 
 
 def _in_build_files(path: str, read: Read) -> Build:
-    """Reads the Makefile beside the source, or the nearest file of CMake or setuptools."""
+    """Reads the Makefile beside the source, or the files of CMake or setuptools around it."""
     folder = posixpath.dirname(path)
     texts = (read(posixpath.join(folder, name)) for name in makefile.NAMES)
-    macros = makefile.macros_of(next((t for t in texts if t is not None), ""))
-    if macros:
-        return Build(BuildFlags(macros), "the Makefile")
-    for below in folders_above(path, MAX_BUILD_FOLDERS_UP):
+    text = next((t for t in texts if t is not None), "")
+    beside = BuildFlags(
+        makefile.macros_of(text),
+        include_dirs=tuple(posixpath.join(folder, f) for f in makefile.folders_of(text)),
+    )
+    if beside.defines:
+        return Build(beside, "the Makefile")
+    found = _around(path, read)
+    return replace(found, flags=_joined(beside, found.flags))
+
+
+def _around(path: str, read: Read) -> Build:
+    """Reads setup.py, or CMake's files up to that of the project: outer ones hold, too."""
+    folders = list(folders_above(path, MAX_BUILD_FOLDERS_UP))
+    found = Build()
+    for k, below in enumerate(folders):
         source = path[len(below) :].lstrip("/")
         for file in (_CMAKE, _SETUP):
             text = read(posixpath.join(below, file))
-            flags = _literal_flags(file, text, source) if text is not None else BuildFlags()
+            if text is None:
+                continue
+            flags = _literal_flags(file, text, source, _root(folders[k:], read))
             if flags != BuildFlags():
-                folders = tuple(posixpath.join(below, f) for f in flags.include_dirs)
-                return Build(replace(flags, include_dirs=folders), file)
-    return Build()
+                dirs = tuple(
+                    posixpath.normpath(posixpath.join(below, f)) for f in flags.include_dirs
+                )
+                flags = _joined(found.flags, replace(flags, include_dirs=dirs))
+                found = Build(flags, found.origin or file)
+        if found.origin and _root(folders[k : k + 1], read):
+            break
+    return found
 
 
-def _literal_flags(file: str, text: str, source: str) -> BuildFlags:
+def _root(folders: Sequence[str], read: Read) -> str:
+    """Returns the path from the first of some folders to the one of its project; empty if none."""
+    from smemlint.frontend.cuda.build_system import cmake
+
+    for folder in folders:
+        text = read(posixpath.join(folder, _CMAKE))
+        if text is not None and cmake.is_project(text):
+            return posixpath.relpath(folder or ".", folders[0] or ".")
+    return ""
+
+
+def _joined(inner: BuildFlags, outer: BuildFlags) -> BuildFlags:
+    return BuildFlags(
+        {**outer.defines, **inner.defines},
+        outer.undefines - inner.defines.keys() | inner.undefines,
+        tuple(dict.fromkeys((*inner.include_dirs, *outer.include_dirs))),
+        (*outer.forced_includes, *inner.forced_includes),
+        inner.archs or outer.archs,
+    )
+
+
+def _literal_flags(file: str, text: str, source: str, root: str) -> BuildFlags:
     """Returns what a build file says of a source; loads its reader where there is one."""
     if file == _SETUP:
         from smemlint.frontend.cuda.build_system import setup_py
@@ -131,7 +171,7 @@ def _literal_flags(file: str, text: str, source: str) -> BuildFlags:
         return setup_py.flags_for(text, source)
     from smemlint.frontend.cuda.build_system import cmake
 
-    return cmake.flags_for(text, source)
+    return cmake.flags_for(text, source, root)
 
 
 def _absolute(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Macros that a Makefile beside a source defines for every build: `CFLAGS := -Dreal=double`."""
+"""What a Makefile beside a source says of every build: `CFLAGS := -Dreal=double -I../inc`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _ASSIGNMENT = pattern(
     r"(?:override\s+|export\s+)?[A-Za-z_][\w.]*\s*(?:\?|\+|:{1,3})?=(.*)", re.DOTALL
 )
 _DEFINE = pattern(r"(?<!\S)-D\s*([A-Za-z_]\w*)(=\S*)?")
+_FOLDER = pattern(r"(?<!\S)-I\s*([\w./+-]+)(?!\S)")
 _PLAIN = pattern(r"[\w.+-]*")
 _OPENS = ("ifeq", "ifneq", "ifdef", "ifndef")
 
@@ -36,6 +37,12 @@ def macros_of(makefile: str) -> Mapping[str, str]:
         for value in values
         if len(values) == 1 and _PLAIN.fullmatch(value)
     }
+
+
+@lru_cache(64)
+def folders_of(makefile: str) -> tuple[str, ...]:
+    """Returns the include folders of all its commands that are spelled out."""
+    return tuple(dict.fromkeys(_FOLDER.findall(makefile)))
 
 
 def _assigned(makefile: str) -> Iterator[str]:

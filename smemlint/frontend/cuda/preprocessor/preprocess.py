@@ -322,7 +322,9 @@ class _Run:
         includer = prepared.source.path
         of_cub = cub_header(name)
         if not is_quoted and of_cub is None and self._includes.is_of_library(name, includer):
-            return
+            has_suffix = "." in name and not is_of_system(name)
+            if not has_suffix or not self._search_home(f"<{name}>"):
+                return
         is_modelled = is_of_cutlass(name)
         is_followed = is_quoted or not is_modelled
         is_given = is_followed and (is_quoted or of_cub is None)

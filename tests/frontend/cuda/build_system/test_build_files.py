@@ -23,6 +23,11 @@ from smemlint.frontend.cuda.build_system.lookup import build_of
         ("add_library(t STATIC ${CMAKE_CURRENT_SOURCE_DIR}/src/k.cu)\ntarget_compile_options(t PUBLIC -DA)", {"A": "1"}),
         ("add_executable(t other.cu)\ntarget_compile_definitions(t PRIVATE A)", {}),
         ("#[[ add_definitions(-DA) ]] add_definitions([[-DB]])", {"B": "1"}),
+        ("set(N 16)\nset(D A=${N})\nadd_definitions(-D${D} -DB=${M})", {"A": "16"}),
+        ("set(N 16)\nif(X)\nset(N 32)\nendif()\nadd_definitions(-DA=${N})", {}),
+        ("set(N 16 CACHE STRING n)\nadd_definitions(-DA=${N})", {}),
+        ("foreach(N 1 2)\nendforeach()\nadd_definitions(-DA=${N})", {}),
+        ("set(S src/k.cu src/l.cu)\nadd_library(t ${S})\ntarget_compile_options(t PUBLIC -DA)", {"A": "1"}),
         ("add_definitions(-DA", {}),
         ("add_definitions(-DA) x(" + '"\\"' * 200_000, {"A": "1"}),
         ("add_definitions(-DA) x(" + "[[" * 200_000, {"A": "1"}),
@@ -35,6 +40,24 @@ def test_cmake(text, defines):
 def test_folders_of_cmake():
     text = "include_directories(SYSTEM ${CMAKE_CURRENT_SOURCE_DIR}/inc ${CUDA} third)"
     assert cmake.flags_for(text, "k.cu").include_dirs == ("inc", "third")
+
+
+@pytest.mark.parametrize(
+    ("beside", "above", "folders"),
+    [
+        ("add_executable(k k.cu)", "project(p)\ninclude_directories(${CMAKE_SOURCE_DIR}/inc)", ("p/inc",)),
+        ("include_directories(${PROJECT_SOURCE_DIR}/inc own)", "project(p)", ("p/inc", "p/a/own")),
+        ("include_directories(own)", "project(p)\ninclude_directories(inc)", ("p/a/own", "p/inc")),
+        ("project(a)\ninclude_directories(own)", "project(p)\ninclude_directories(inc)", ("p/a/own",)),
+        ("set(I ${CMAKE_CURRENT_SOURCE_DIR} ../x)\ninclude_directories(${I})", "", ("p/a", "p/x")),
+    ],
+)  # fmt: skip
+def test_folders_of_cmake_files_around_each_other(beside, above, folders):
+    texts = {"p/a/CMakeLists.txt": beside, "p/CMakeLists.txt": above}
+    assert build_of("p/a/k.cu", "", texts.get).flags.include_dirs == folders
+    texts["p/a/Makefile"] = "INC = -I../m -I$(CUDA)/inc\nk: k.cu\n\tnvcc $(INC) -I n k.cu"
+    flags = build_of("p/a/k.cu", "", texts.get).flags
+    assert flags.include_dirs == ("p/a/../m", "p/a/n", *folders)
 
 
 SETUP = """\
