@@ -286,14 +286,22 @@ class State:
         for loop, cost in zip(self.loops, costs, strict=True):
             loop.cost = cost + (loop.cost - cost) * times
 
-    def spend_on(self, node: ir.Node, cost: int) -> None:
-        """Counts an integer operation against the loops whose iterations each do it."""
+    def spend_on(self, node: ir.Node, cost: int, *, is_load: bool = False) -> None:
+        """Counts an integer operation against the loops whose iterations each do it.
+
+        A load that the innermost loop repeats stands in front of that, once for the loops around.
+        """
         names = None
-        for loop in self.loops:
-            if loop.counter or loop.changed:
+        for loop in reversed(self.loops):
+            if is_load or loop.counter or loop.changed:
                 if names is None:
                     names = self.node_facts.names_in(node)
                 if loop.varies(names):
+                    loop.cost += cost
+                elif is_load and loop is self.loops[-1]:
+                    if loop.copy:
+                        return
+                elif is_load:
                     loop.cost += cost
 
     def ask_for_residues(self, symbol: Symbol, modulus: int) -> None:

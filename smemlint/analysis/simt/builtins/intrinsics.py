@@ -43,7 +43,7 @@ BLOCK_BARRIERS = frozenset(
 _BARRIERS = BLOCK_BARRIERS | frozenset((
     "__syncwarp", "__threadfence_block", "__threadfence", "__threadfence_system",
     "__pipeline_wait_prior", "__pipeline_commit", "syncthreads", "arch_fence_view_async_shared",
-    "cp_async_fence", "cp_async_wait", "cp_async_wait_all", "__store_by_strides",
+    "cp_async_fence", "cp_async_wait", "cp_async_wait_all", "__store_by_strides", "__nanosleep",
 ))  # fmt: skip
 _SHARED_ADDRESSES = (
     "__cvta_generic_to_shared", "cast_smem_ptr_to_uint", "__nvvm_get_smem_pointer",
@@ -74,7 +74,7 @@ def _load_by_strides(ev: Evaluator, call: BuiltinCall) -> Value:
 
 
 @builtin(
-    "printf", "assert", "__nanosleep", "__assume", "__builtin_assume", "__brkpt",
+    "printf", "assert", "__assume", "__builtin_assume", "__brkpt",
     "__prof_trigger",
 )  # fmt: skip
 def _nothing(ev: Evaluator, call: BuiltinCall) -> Value:

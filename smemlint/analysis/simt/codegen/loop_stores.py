@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeGuard
 
 import numpy as np
 
@@ -108,16 +109,23 @@ def _places(head: Fence, body: Sequence[Event | Fence]) -> list[list[int]]:
     if len(stored) > MAX_FORWARDED:
         return []
     found = []
+    has_loops = any(item.entry is not head.entry for item in body if _is_of_loop(item))
     for key, indexes in groups.items():
         if key is None or key not in stored or not _is_stored(head, body, keys, key):
             continue
-        if any(len(places[accesses[at].node]) > 1 for at in indexes):  # other ones each time
+        is_one = all(len(places[accesses[at].node]) == 1 for at in indexes)
+        if has_loops and not is_one:  # other ones in each iteration of a loop inside
             continue
         spend(len(accesses))
         first = accesses[indexes[0]]
         if not any(may_meet(event, first) for at, event in accesses.items() if keys[at] != key):
             found.append(indexes)
     return found
+
+
+def _is_of_loop(item: Event | Fence) -> TypeGuard[Fence]:
+    """Returns whether an iteration of a loop that stays one begins or ends."""
+    return isinstance(item, Fence) and (item.kind in ("loop", "iteration") or item.begins)
 
 
 def _place_of(event: Event) -> object:

@@ -102,11 +102,12 @@ def _size(cost: int, trips: int) -> int:
 def is_close(together: int, trips: int, cost: int) -> bool:
     """Returns whether LLVM may leave a loop of which we count that two iterations share a block.
 
-    Its count is up to an eighth higher. Of 8 words of a column and one float4 for 32 sums ours is
-    95, of 8 and 4 words of rows of 68 and 64 floats 89, and the loop is left as it is; with rows of
-    64 and 64 two are put together. Of four iterations the counts lead to the same in 150 kernels.
+    Its count is up to a third higher. Of register tiles of 8 x 4, 4 x 8 and 6 x 5 sums, 8 deep,
+    ours are 81, 85 and 77, of 6 x 3 and 5 x 4 that are indexed in the sums 79 and 86, and the loop
+    is left as it is; of 5 x 5 and 4 x 4, ours up to 71 and 73, two are put together (150 kernels,
+    PTX of nvcc 13.5.37). Of four iterations the counts lead to the same in 150 kernels.
     """
-    return together == _PAIR < trips and 8 * together * _size(cost, trips) > 7 * _PARTIAL
+    return together == _PAIR < trips and 4 * together * _size(cost, trips) > 3 * _PARTIAL
 
 
 def is_left_by_ptxas(trips: int, cost: int) -> bool:

@@ -58,7 +58,7 @@ def _plain_element(ev: Evaluator, node: ir.ArrayRef) -> LValue | Unknown:
         index = _some_index(ev, node)
     if base.object.space is not Space.LOCAL and not isinstance(base.target, ArrayType):
         is_plain = isinstance(node.subscript, ir.ID | ir.Constant)  # LLVM counts in its width
-        ev.state.spend(1 if is_plain else 2)
+        ev.state.spend_on(node, 1 if is_plain else 2, is_load=True)
     return _element_at(ev, base, index, is_computed=not isinstance(node.name, ir.ArrayRef))
 
 

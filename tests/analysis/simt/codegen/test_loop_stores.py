@@ -62,3 +62,16 @@ def test_a_place_is_loaded_in_front_of_a_loop_that_reads_other_arrays():
 def test_a_store_stays_where_it_is_not_sure_or_others_may_see_it(body):
     found = of_loop(OPEN, body, FILL + "__syncthreads();")
     assert ("store", 4, 1, 4, True) in found
+
+
+@pytest.mark.parametrize("inner", ["", '_Pragma("unroll")'])
+def test_a_loop_inside_that_is_unrolled_has_its_places_in_each_iteration(inner):
+    body = inner + "for (int i = 0; i < 4; i++) m[i] += in[4 * j + i];"
+    both = [("load", 16, 1, 4, False), ("store", 16, 1, 4, False)]
+    assert of_loop(OPEN, body, FILL + "__syncthreads();") == both
+
+
+def test_a_loop_inside_that_stays_one_has_other_places_in_each():
+    body = '_Pragma("unroll 1") for (int i = 0; i < 4; i++) m[i] += in[4 * j + i];'
+    found = of_loop(OPEN, body, FILL + "__syncthreads();")
+    assert [(kind, width) for kind, width, *_ in found] == [("load", 4), ("store", 4)]

@@ -86,3 +86,41 @@ def test_whether_two_iterations_of_what_costs_nearly_half_share_a_block_is_open(
     assert words in KERNEL
     kernel = KERNEL.replace(words, vector)
     assert widths(8, 4, 16, kernel) == [None, 16]  # LLVM leaves the loop as it is: LDS
+
+
+INDEXED = """
+__global__ void k(const float *A, float *C, int N) {
+  __shared__ float a[DEPTH][16 * ROWS], b[DEPTH][16 * COLUMNS];
+  int t = threadIdx.x, column = t % 16, row = t / 16;
+  float sum[ROWS][COLUMNS] = {};
+  for (int at = 0; at < N; at += DEPTH) {
+    a[t / 64][t % 64] = A[t + at];
+    b[t / 64][t % 64] = A[t + at + N];
+    __syncthreads();
+    for (int k = 0; k < DEPTH; k++)
+      for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++)
+          sum[i][j] += a[k][row * ROWS + i] * b[k][column * COLUMNS + j];
+    __syncthreads();
+  }
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < COLUMNS; j++) C[(t * ROWS + i) * COLUMNS + j] = sum[i][j];
+}
+void f(float *p, int n) { k<<<1, 256>>>(p, p, n); }
+"""
+
+
+@pytest.mark.parametrize("tile", [(4, 4, 8), (8, 8, 8), (8, 8, 16)])
+def test_a_load_that_the_inner_loop_repeats_stands_in_front_of_it(tile):
+    """SASS of nvcc 13.5.37: LDS.128 alone, so the loop over rows is unrolled, too."""
+    text = INDEXED
+    for name, value in zip(("ROWS", "COLUMNS", "DEPTH"), tile, strict=True):
+        text = text.replace(name, str(value))
+    loads = [a for a in accesses_of(text) if a.kind is AccessKind.LOAD and a.instructions]
+    assert {load.width_bytes for load in loads} == {16}
+
+
+@pytest.mark.parametrize("tile", [(8, 4, 8), (4, 8, 8)])
+def test_a_loop_that_llvm_may_leave_is_open(tile):
+    """PTX of nvcc 13.5.37: it leaves them; ptxas makes four iterations one, with LDS.128 of rows."""
+    assert widths(*tile)[0] is None
