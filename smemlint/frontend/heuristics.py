@@ -344,6 +344,11 @@ def names_capability(name: str) -> bool:
     return name in _CAPABILITY_NAMES
 
 
+def names_sm_version(name: str) -> bool:
+    """Returns whether a parameter is a capability as one number: 90 of `sm_version`."""
+    return name in ("sm_version", "sm_arch")
+
+
 def names_accumulator(name: str) -> bool:
     """Returns whether an element type is that of accumulators, `acc_dtype`: floats, as a rule.
 

@@ -71,6 +71,7 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     heuristics.names_shared: (("shared_mem", "getshared"), ("smem", "share")),
     heuristics.names_shared_tensor: (("sA_SMEM", "SharedStorage"), ("gmem", "share")),
+    heuristics.names_sm_version: (("sm_version", "sm_arch"), ("version", "sm_count", "arch")),
     heuristics.names_memory: (
         ("tAsA", "tAgA_k", "mO_cur", "tTR_tAcc", "tdKrdK", "t0OcO", "bSG_gC", "sO", "tDg_flat"),
         ("s", "smem", "tile", "tA", "regs", "mask", "tTMEM_LOADdO", "sa", "x"),

@@ -177,6 +177,52 @@ def test_architectures_are_compared(arch, known, tmp_path):
     assert {a.ways for a in reads if a.certainty.is_decided} == known
 
 
+EXTENTS = """
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    rows, parts = a.shape
+    s = cute.make_tensor(cute.arch.get_dyn_smem(cutlass.Float32), cute.make_layout(4096))
+    ACCESS
+"""
+COPY = """atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.Float32, num_bits_per_copy=32)
+    if tx < LANES:
+        cute.copy(atom, cute.local_tile(a, (1, 1), (0, tx)), cute.make_tensor(
+            s.iterator + parts * 2 + tx, cute.make_layout(1)))"""
+
+
+@pytest.mark.parametrize(
+    ("access", "known"),
+    [
+        ("x = s[tx + parts]", {1}),
+        ("x = s[tx * 2 + parts]", {2}),
+        ("x = s[tx * parts]", set()),
+        (COPY.replace("LANES", "1"), {1}),
+    ],
+)
+def test_unpacked_extents_of_a_tensor_that_is_not_known_are_numbers(access, known, tmp_path):
+    """An extent that moves all threads alike changes no bank that they meet in."""
+    facts = facts_of(EXTENTS.replace("ACCESS", access), tmp_path)
+    found = [a for k in facts.kernels for a in k.accesses]
+    assert {a.ways for a in found if a.certainty.is_decided} == known
+
+
+@pytest.mark.parametrize(("parameter", "known"), [("sm_version: int", {1}), ("unread", set())])
+def test_the_version_of_the_device_is_that_of_the_target(parameter, known, tmp_path):
+    """A pitch of 33 words has no conflict; what the other parameter is nothing tells."""
+    name = parameter.partition(":")[0]
+    text = LENGTHS.replace("N: int", parameter).replace("self.N = N", f"self.N = {name}")
+    text = text.replace("self.reload = None if N <= 8192 else", "self.reload = None if True else")
+    text = text.replace("stride=(4, 1)", "stride=(33 if self.N == 90 else 32, 1)")
+    text = text.replace("cute.autovec_copy(r, row)", "x = s[tx, 0]")
+    reads = [
+        a
+        for k in facts_of("from cutlass.base_dsl import Arch\n" + text, tmp_path).kernels
+        for a in k.accesses
+    ]
+    assert {a.ways for a in reads if a.certainty.is_decided} == known
+
+
 CALLER = """
 from kernels import Tiles
 

@@ -7,7 +7,7 @@ import ast
 import pytest
 from test_cute_dsl_kernels import facts_of, ways
 
-from smemlint.analysis.python.cute_dsl.execution.outside.switches import switches_to
+from smemlint.analysis.python.cute_dsl.execution.outside.switches import switch_for, switches_to
 from smemlint.facts import AccessKind, Certainty
 from smemlint.reasons import ReasonCode, Topic
 
@@ -157,6 +157,24 @@ def test_arguments_of_a_class_are_those_of_the_call_that_constructs_it():
     (copy,) = (n for n in copies if isinstance(n, ast.Call))
     run = next(n for n in tree.body if getattr(n, "name", "") == "run")
     assert next(iter(switches_to(tree, [copy], [run]))) == {"in_pairs": True}
+
+
+@pytest.mark.parametrize(
+    ("test", "call", "expected"),
+    [
+        ("size in (16, 32)", "Rows(1, size)", {"size": 16}),
+        ("size == 8", "Rows(1, size=size)", {"size": 8}),
+        ("size == 8", "Rows(1, 2 * size)", {}),
+        ("size == 8", "Rows(size, 8)", {}),
+        ("size == 8", "Rows(size, 4)", {}),
+    ],
+)
+def test_assertions_of_what_a_function_calls_choose_its_arguments(test, call, expected):
+    made = f"class Rows:\n    def __init__(self, n, size):\n        assert {test}\n"
+    tree = ast.parse(f"{made}\ndef run(size):\n    return {call}\n")
+    assertions = [n for n in ast.walk(tree) if isinstance(n, ast.Assert)]
+    run = next(n for n in tree.body if getattr(n, "name", "") == "run")
+    assert switch_for(tree, assertions, [run]) == expected
 
 
 PROGRAM = """

@@ -13,6 +13,7 @@ from smemlint.analysis.python.interpreter.values import (
     DType,
     Instance,
     Scopes,
+    Unknown,
     Value,
 )
 from smemlint.limits.errors import TooLarge
@@ -34,7 +35,7 @@ def assign(interpreter: Interpreter, target: ast.expr, value: Value, scopes: Sco
             fits = isinstance(value, tuple | list) and len(value) == len(target.elts)
             items = value if fits and isinstance(value, tuple | list) else ()
             for i, part in enumerate(target.elts):
-                assign(interpreter, part, items[i] if fits else UNKNOWN, scopes)
+                assign(interpreter, part, items[i] if fits else _part_of(value), scopes)
         case ast.Subscript():
             _assign_item(interpreter, target, value, scopes)
         case ast.Attribute():
@@ -46,6 +47,12 @@ def assign(interpreter: Interpreter, target: ast.expr, value: Value, scopes: Sco
                 )
             elif isinstance(owner, Class):
                 owner.members[target.attr] = UNKNOWN if interpreter.open_paths else value
+
+
+def _part_of(value: Value) -> Value:
+    """Returns a part of what cannot be unpacked: alike in all threads if that is, and itself."""
+    is_alike = isinstance(value, Unknown) and value.is_uniform
+    return Unknown(value.reason, is_uniform=True) if is_alike else UNKNOWN  # type: ignore[union-attr]
 
 
 def _assign_item(

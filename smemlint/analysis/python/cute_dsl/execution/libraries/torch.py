@@ -86,8 +86,11 @@ def torch_call(call: Call, name: str, otherwise: DType = FLOAT32) -> Value:
     if name == "is_available":
         return True
     if name == "get_device_properties":
-        limit = architecture(call.run.arch).shared_per_block
-        return Namespace({"shared_memory_per_block_optin": limit, "multi_processor_count": 132})
+        limit, (major, minor) = architecture(call.run.arch).shared_per_block, call.run.capability
+        return Namespace({
+            "shared_memory_per_block_optin": limit, "multi_processor_count": 132,
+            "major": major, "minor": minor,
+        })  # fmt: skip
     if name == "get_device_capability":
         return call.run.capability
     return UNKNOWN

@@ -44,6 +44,7 @@ from smemlint.frontend.heuristics import (
     names_accumulator,
     names_capability,
     names_flag,
+    names_sm_version,
 )
 from smemlint.frontend.python.parameters import Parameter, parameters_of
 from smemlint.frontend.python.syntax_walk import walk
@@ -184,6 +185,9 @@ class Guess:
         if names_capability(name):
             found = run.capability
             return self._one_of(run, name, (found if not kind.startswith("int") else found[0],))
+        if names_sm_version(name) and kind in ("", *_INTEGER_CONSTANTS):
+            major, minor = run.capability
+            return self._one_of(run, name, (10 * major + minor,))
         if name.endswith("_major") and kind in ("", "str"):
             return self._one_of(run, name, guessed_majors(name))
         if name in self.defaults():

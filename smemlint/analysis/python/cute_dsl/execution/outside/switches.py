@@ -66,11 +66,11 @@ def switch_for(
     if not assertions:
         return {}
     solver, found = _Solver(tree, functions), Switch()
-    for step in ways_of(tree).steps:
-        if isinstance(step.node, ast.Assert) and step.node in assertions:
-            guarded = replace(step, guards=((step.node.test, True),))
+    for assertion in assertions:
+        for step, *callers in ways_of(tree).ways_to(assertion):
+            guarded = replace(step, guards=((assertion.test, True),))
             try:
-                _merge(found, solver.solved((guarded,)))
+                _merge(found, solver.solved((guarded, *callers)))
             except _Impossible:
                 return {}
     return found

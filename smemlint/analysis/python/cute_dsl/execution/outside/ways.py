@@ -54,14 +54,17 @@ class Ways:
         """Returns the calls of a function or class by its name."""
         return self._by_name.get(name, ())
 
-    def ways_to(self, access: Access) -> Iterator[tuple[Step, ...]]:
+    def ways_to(self, access: Access | ast.Assert) -> Iterator[tuple[Step, ...]]:
         """Yields ways to an access: itself, then a call of the function around it, and so on."""
         if access not in self._by_node:
             return
         worklist: list[tuple[Step, ...]] = [(self._by_node[access],)]
         for way in worklist:
-            function = way[-1].function
-            callers = self.calls_named(function.name) if function is not None else ()
+            function, owner = way[-1].function, way[-1].owner
+            called: ast.FunctionDef | ast.ClassDef | None = function
+            if function is not None and function.name == "__init__":
+                called = owner
+            callers = self.calls_named(called.name) if called is not None else ()
             known = {step.function for step in way}
             further = [(*way, c) for c in callers if c.function not in known]
             if not further or len(way) > MAX_DSL_CALLERS_UP:
