@@ -23,9 +23,7 @@ class ConfigFile:
     """One file's settings, before anything is known of their meaning.
 
     Attributes:
-        path: where it lies.
         table: its keys and values.
-        text: of the file.
         prefix: the table of the file that the settings are, e.g. ("tool", "smemlint").
         is_given: the user named it, or wrote it in an editor's settings: its paths may lead
             anywhere. Those of a file that was found stay in its repository.

@@ -16,8 +16,6 @@ class Precondition:
     """One condition that holds for one argument.
 
     Attributes:
-        text: as spelled.
-        name: of the argument.
         multiple: a number that divides it.
         least, most: it lies between them, both inclusive; None for no bound.
     """

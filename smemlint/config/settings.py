@@ -23,7 +23,6 @@ class KernelSettings:
     """What the configuration says of one kernel: `[tool.smemlint.kernels.NAME]`.
 
     Attributes:
-        block: its block shape.
         template: values of template parameters, as C++ spells them.
         swizzle: declared swizzles by array, e.g. `3,4,3 bytes`.
         arguments: numbers that `--verify-gpu=kernel` calls it with, by parameter.

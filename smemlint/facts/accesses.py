@@ -95,7 +95,6 @@ class CallLine:
     They are the first that an inlined function issues; see `evaluate.trace.Event.call`.
 
     Attributes:
-        span: of the call.
         instructions, wavefronts, ideal: of those instructions, as for an access.
     """
 

@@ -19,7 +19,6 @@ class NotAnalysed:
     """Code that was seen and not decided, which is always reported.
 
     Attributes:
-        span: of the construct.
         kernel: the enclosing kernel; empty at file level.
         reason: in words, lower case, no full stop.
         array: the only shared array that it can touch; None where it may be any.

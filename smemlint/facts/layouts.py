@@ -88,7 +88,6 @@ class DotUse:
     """A matrix product of tiles, e.g. `tl.dot(a, b)`.
 
     Attributes:
-        span: of the call.
         kernel: the kernel that makes it.
         operands: a and b.
         precision: of 32-bit operands, e.g. `tf32` or `ieee`; empty when unknown.

@@ -41,7 +41,6 @@ class SharedArray:
 
     Attributes:
         name: as declared; empty for all memory of a block whose arrays machine code does not name.
-        span: of the declaration.
         element: spelling of the element type.
         element_bytes: its size; 0 when unknown.
         dims: extents, slowest first; None for one that is not known (`extern []`).
@@ -79,8 +78,6 @@ class Argument:
 
     Attributes:
         position: of the parameter, from 0.
-        name: of the parameter.
-        value: the number.
     """
 
     position: int

@@ -21,8 +21,6 @@ class PaddingConstant:
     """A constant that the text adds to an extent.
 
     Attributes:
-        name: of it.
-        value: that it has.
         number: where the file defines it; None of a template parameter, or where that is not clear.
         is_alone: nothing else of the run names it, so that to change it is to change the extent.
     """

@@ -17,8 +17,6 @@ class Declarator:
     """`tile[TILE][TILE]` as a text spells it, outside of macros.
 
     Attributes:
-        text: of the file.
-        name: of the array.
         extents: of each extent the tokens between its brackets; offsets count in `text`. The first
             has none where another file declares how large the array is.
         end: offset behind the last bracket.

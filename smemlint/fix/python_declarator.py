@@ -22,9 +22,6 @@ class PythonDeclarator:
     """A call that declares an array, with its shape written out.
 
     Attributes:
-        text: of the file.
-        name: of the array.
-        call: that declares it.
         extents: of its shape.
         dims: their values, as far as they are known.
         function: that contains it.

@@ -29,7 +29,6 @@ class Baseline:
     """Known findings.
 
     Attributes:
-        path: the file.
         known: path -> fingerprint -> code.
     """
 

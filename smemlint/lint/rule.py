@@ -30,7 +30,6 @@ class Rule:
     Attributes:
         code, name: never reused.
         summary: one line, lower case, no full stop.
-        severity: of its findings.
     """
 
     code: ClassVar[str]

@@ -20,7 +20,6 @@ class Analysis:
     """What was found in one document.
 
     Attributes:
-        path: of the document.
         findings: that are shown, in order of place.
         accesses: to shared memory, of all kernel instances.
         facts: everything that was evaluated for it.

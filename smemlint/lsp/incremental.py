@@ -51,7 +51,6 @@ class _Kernel:
     """An instance as it was evaluated; nothing here leads to a unit, which is large.
 
     Attributes:
-        facts: of it.
         assumptions: that all of it was evaluated under.
         context: where its text stood.
         arguments: those of its launches, where the evaluation asked for them.

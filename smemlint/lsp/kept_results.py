@@ -185,7 +185,6 @@ class _Kept:
 
     Attributes:
         sources: of the run, by path.
-        text: of the document.
         comment_words: of the document.
         settings: of the document, as text.
         results: of the units, by main file.

@@ -39,7 +39,6 @@ class Places:
     Attributes:
         encoding: `utf-8`, `utf-16` or `utf-32`.
         text_of: the text of a file of the analysis.
-        uri_of: its URI.
     """
 
     encoding: str

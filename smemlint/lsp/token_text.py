@@ -34,8 +34,6 @@ class TokenPlaces:
     """Where the tokens of a text stand: what is kept of a text that was edited since.
 
     Attributes:
-        path: of the file.
-        lines: of the text.
         starts, stops: offsets of each token.
     """
 

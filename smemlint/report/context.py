@@ -21,7 +21,6 @@ class Run:
     """One run of `smemlint check`, ready to be reported.
 
     Attributes:
-        result: what was found.
         arch: the target, e.g. `sm_90`.
         text_of: the text of a file by its path.
         exit_code: what the program is about to exit with.

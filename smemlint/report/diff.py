@@ -14,7 +14,6 @@ class Change:
     """Neighbouring lines of one file that edits replace.
 
     Attributes:
-        path: of the file.
         line: number of the first line, from 1.
         before, after: the lines; their numbers may differ.
     """

@@ -43,7 +43,6 @@ class Argument:
     """One argument of a call.
 
     Attributes:
-        name: of the parameter.
         dtype: of a number, as NumPy spells it (`i4`, `f8`); `*` of a pointer, `*f` of a pointer to
             floating-point numbers; empty for a type that is not known.
         value: of a number; None where it is not known or no number.
@@ -60,9 +59,7 @@ class Call:
 
     Attributes:
         kernel: as C++ spells it, with namespaces and template arguments.
-        block: its shape.
         shared: dynamic shared memory in bytes; None for all that there is.
-        arguments: in order.
         guessed: the names of those whose value is a guess.
     """
 

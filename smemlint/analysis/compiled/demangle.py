@@ -82,7 +82,6 @@ class _Reader:
 
     Attributes:
         name: of the function: the last part of it that was read.
-        arguments: its template arguments.
     """
 
     def __init__(self, text: str, at: int) -> None:

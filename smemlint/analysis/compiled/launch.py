@@ -45,7 +45,6 @@ class SourceLaunch:
     """A launch of a kernel that the sources of the run show.
 
     Attributes:
-        block: its block shape.
         template: the values of its template arguments.
         origin: where both come from, in words.
         passed: the arguments that are known numbers.

@@ -40,7 +40,6 @@ class Site:
     """One shared access of the code.
 
     Attributes:
-        kind: of access.
         width: bytes that a lane moves.
         span: where it stands in the source that it was compiled from.
         opcode: as the code spells it, e.g. `ld.shared.v4.f32`.

@@ -87,7 +87,6 @@ class Fragment:
 
     Attributes:
         mask: the active lanes.
-        registers: what they hold.
         choices: the open conditions that led here.
     """
 
@@ -105,7 +104,6 @@ class State:
     """What instructions read and write.
 
     Attributes:
-        geometry: of the block.
         recorder: takes the shared accesses.
         fragment: the lanes that run now.
         mask: those of them that the current instruction is for.

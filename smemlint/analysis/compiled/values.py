@@ -32,7 +32,6 @@ class Cause:
     """Why lanes are not known.
 
     Attributes:
-        reason: why.
         is_data: the lanes depend on the contents of memory.
     """
 

@@ -185,7 +185,6 @@ class Loop:
         is_run_time: the compiler does not know how often it runs.
         copy: number of the iteration in its basic block, which unrolling makes copies of.
         share: what it may spend before one iteration stands for those that are left.
-        is_general: one does.
         is_switch: it is no loop.
         heads: numbers that sums have a name for, at the head of the block that is run.
     """

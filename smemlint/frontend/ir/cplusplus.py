@@ -112,7 +112,6 @@ class Fold(Expression):
 
     Attributes:
         args: the initial value, if there is one, and the pattern, as they are written.
-        op: the operator.
         is_left: the first elements are put together first: `(... + pattern)`.
     """
 

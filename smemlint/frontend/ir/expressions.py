@@ -165,7 +165,6 @@ class WrappedIndex(Expression):
     """An index into `extent` elements, from the end where it is negative.
 
     Attributes:
-        index: the index.
         extent: how many elements there are; None of what a caller passes.
         is_counted: a loop around it changes a name in it.
     """

@@ -22,8 +22,6 @@ class Lambda(Expression):
     """`[captures]<template>(params) { body }`.
 
     Attributes:
-        params: its parameters.
-        body: what it runs.
         result: its return type, where that is written.
         template: its template parameters, as they are spelled.
         captures: what it captures, as it is spelled: `=`, `&`, `x`, `&x`, `x = a + b`, `this`.

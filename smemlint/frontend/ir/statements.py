@@ -47,7 +47,6 @@ class Try(Statement):
     """`try body catch (T e) handler`.
 
     Attributes:
-        body: what may throw.
         handlers: branches that are taken where it does; each begins by declaring what it takes.
     """
 

@@ -30,7 +30,6 @@ class Parameter:
     """A parameter of a kernel.
 
     Attributes:
-        name: as declared.
         type: of an element, e.g. `u64`.
         bytes: its size; of an array, of all of it.
     """

@@ -88,7 +88,6 @@ class Operation:
         guard: the predicate that it runs under.
         is_negated: it runs where the predicate does not hold.
         line: in the PTX text, from 1.
-        location: in the source.
         call: where the first of the directives in front of it stands, if that is another place: the
             call whose inlined function it begins.
     """
@@ -126,7 +125,6 @@ class Variable:
         alignment: in bytes; 0 where not given.
         is_extern: it has no size of its own: dynamic shared memory.
         line: in the PTX text, from 1.
-        location: in the source.
     """
 
     name: str
@@ -145,7 +143,6 @@ class Registers:
 
     Attributes:
         type: e.g. `b32` or `pred`.
-        names: one by one.
         counted: prefixes with how many registers each stands for.
     """
 
@@ -178,7 +175,6 @@ class Unreadable:
 
     Attributes:
         line: in the PTX text, from 1.
-        reason: why.
     """
 
     line: int

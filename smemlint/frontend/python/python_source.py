@@ -42,9 +42,6 @@ class PythonText:
     """A parsed file.
 
     Attributes:
-        path: of the file.
-        text: of the file.
-        tree: its syntax tree.
         below: see `Source`.
     """
 

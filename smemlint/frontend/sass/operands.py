@@ -75,7 +75,6 @@ class Address:
 
     Attributes:
         terms: (register, scale).
-        offset: in bytes.
         pair: the register whose successor holds the upper word of a generic address.
     """
 

@@ -94,7 +94,6 @@ class Disassembly:
         kernels: the mangled names of those that the host can launch.
 
     Args:
-        text: what nvdisasm printed.
         is_library: whether a path of the line table is no source of the user's.
         calls: places of calls by function and offset, see `line_table.calls_at`.
     """

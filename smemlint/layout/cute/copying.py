@@ -55,7 +55,6 @@ class Instruction:
             without lane addresses.
         width: bytes that a lane names with one address; 0 without lane addresses.
         address: byte address in each thread; None without lane addresses.
-        tensor: what is accessed.
         matrices: of ldmatrix and stmatrix.
         copied: of `cp.async`, what it reads; None for others.
         is_assembly: whether a load or store is inline assembly.

@@ -47,7 +47,6 @@ class CopyAtom:
     """A copy operation on values of one width: `Copy_Atom<Op, T>`.
 
     Attributes:
-        op: the operation.
         bits: width of a value.
         element: the name of the value type; empty where only the width matters.
 

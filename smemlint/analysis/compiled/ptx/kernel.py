@@ -33,13 +33,10 @@ class KernelTask:
     """A kernel to evaluate.
 
     Attributes:
-        body: its statements.
         instance: with a block shape.
         span_of: the place for the user of a source location, or of a line of the PTX text.
-        arch: the target.
         assumptions: what is taken for granted.
         arguments: known arguments by parameter name and byte offset.
-        parameters: of the kernel.
     """
 
     body: Body

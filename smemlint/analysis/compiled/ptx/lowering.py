@@ -42,7 +42,6 @@ class Lowering:
         forms: how ptxas sees addresses.
         fusion: what ptxas makes of accesses, by the identity of the operation.
         read: the registers that some instruction reads.
-        arch: the target.
         sharing: functions of the file that access shared memory, by mangled name.
         notes: what is not followed, once for each place.
     """

@@ -29,7 +29,6 @@ class KernelCall:
         grid, block: extents; None for one that is not known.
         shared: dynamic shared memory in bytes; None when not known.
         arguments: known integers that are passed, None for everything else.
-        span: of the call.
     """
 
     kernel: str

@@ -39,7 +39,6 @@ class GeneratedKernel:
 
     Attributes:
         text: the CUDA text; None where a piece is not known.
-        name: of the kernel.
         block: threads of its blocks; None where CuPy chooses.
         known: what is known of the pieces.
     """

@@ -30,7 +30,6 @@ class MappedRun:
     """Neighbouring characters of a text.
 
     Attributes:
-        length: how many.
         start: the place of the first; None where they have none.
         is_copied: they stand behind each other in the file, too; else all stand at `start`.
     """

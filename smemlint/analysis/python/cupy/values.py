@@ -23,7 +23,6 @@ class RawText:
         text: with places; None where it is not known.
         node: the call that it is given to.
         home: the file of the call.
-        options: of the compiler.
         names: kernels that it is compiled for, template arguments included.
         convention: how its kernels are launched.
         calls: launches of its kernels.

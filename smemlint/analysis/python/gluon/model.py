@@ -70,7 +70,6 @@ class GluonModel(RecordingModel):
         span_of, text_of: the place and the text of a node.
         accesses, arrays, layouts: of the kernel, in order.
         has_amd: the kernel uses something of AMD GPUs.
-        kernel: its name.
         warps: that execute it; None where not known.
         reached: places of all allocations that were executed, by any kernel.
         elsewhere: places of allocations that other functions take, or that are reinterpreted.

@@ -80,7 +80,6 @@ class Descriptor(ModelValue):
     """A shared memory descriptor.
 
     Attributes:
-        array: the allocation.
         dtype: its element type; None where not known.
         shape: None where not known.
         view: where its elements lie; None where not known, with the reason.
@@ -117,8 +116,6 @@ class TileAccess:
     """A load or store of shared memory.
 
     Attributes:
-        is_store: else a load.
-        descriptor: what is accessed.
         layout: of the registers; None where not known.
         reason: why something is not known.
     """

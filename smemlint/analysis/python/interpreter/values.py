@@ -90,7 +90,6 @@ class Function:
     """A function of the file, with the scopes that it sees.
 
     Attributes:
-        node: its definition.
         scopes: those around it.
         is_kernel: a decorator compiles it for the GPU.
         owner: the class that binds it, if any.
@@ -115,7 +114,6 @@ class Class:
     """A class of the file.
 
     Attributes:
-        node: its definition.
         members: what its body binds.
         bases: those of its bases that are known.
         libraries: the others of which a library is known to define them.
@@ -154,7 +152,6 @@ class Instance:
     """An object of a class of the file.
 
     Attributes:
-        type: its class.
         attributes: the values of those that were assigned.
         unordered: attributes that several methods assign, while nobody knows the order of calls.
         open_paths: how many branches and loops on unknown conditions were around its creation.
@@ -205,10 +202,8 @@ class Launch:
     """A call of a kernel with a grid.
 
     Attributes:
-        function: the kernel.
         arguments: the values of its parameters that the call gives.
         options: keyword arguments that are no parameters, e.g. `num_warps`.
-        line: of the call.
     """
 
     function: Function

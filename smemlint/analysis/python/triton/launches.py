@@ -20,7 +20,6 @@ class Config(ModelValue):
 
     Attributes:
         arguments: values of the kernel's parameters.
-        options: of the launch.
     """
 
     arguments: Scope = field(hash=False)

@@ -69,7 +69,6 @@ class TritonModel(RecordingModel):
     Attributes:
         span_of: the place of a node.
         kernel, stages, warps, assumptions: of the launch that is interpreted.
-        dots: its matrix products.
         is_in_loop: returns whether a loop is around the current statement.
     """
 

@@ -29,7 +29,6 @@ class Hidden(ModelValue):
     """A parameter of which the compiler of triton 3.9 does not learn all.
 
     Attributes:
-        name: of the parameter.
         value: that a launch gives it; None where that is not known.
         how: what hides it, e.g. ``annotated `tl.int64` ``.
         is_one_hidden: the compiler does not learn of a value of 1.
@@ -64,7 +63,6 @@ class Tile(ModelValue):
     """A block of numbers, of pointers, or of what was loaded from them.
 
     Attributes:
-        shape: extents.
         steps: by how much the element offset, or the number itself, grows along each dimension.
         dtype: of what is pointed to, or was loaded.
         is_pointer, is_loaded: which of them it is; neither for what was computed.

@@ -27,7 +27,6 @@ class Copy:
     """A variable that a lambda captures by copy.
 
     Attributes:
-        name: of the variable.
         place: what it names: of a reference, what that refers to.
         content: the values that lay there when the lambda was made, by bytes from its beginning.
         default: of the rest.
@@ -44,7 +43,6 @@ class Closure:
     """A lambda with the scopes it sees.
 
     Attributes:
-        node: the expression.
         scopes: of the frame that made it.
         frame: that made it.
         this: the object whose members it sees, or the copy of it that it captures.

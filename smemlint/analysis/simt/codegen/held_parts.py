@@ -22,8 +22,6 @@ class Copy:
     """A place that another one is made of.
 
     Attributes:
-        source: the place.
-        place: the other one.
         held: of what it is.
         is_same: it has the same bytes; others are computed, of which each may hang on all.
         way: on which it is made.

@@ -36,7 +36,6 @@ class PartReader:
     """Reads statements for what is done with some variables.
 
     Attributes:
-        values: what they hold.
         own: variables that are declared once.
         loads: what is read of each load.
         referred: variables whose address is taken.

@@ -62,7 +62,6 @@ class Place:
     """Bytes of a variable.
 
     Attributes:
-        name: of the variable.
         steps: to the bytes.
         counters: of the loops around, outermost first.
     """

@@ -111,7 +111,6 @@ class Sunk:
     """A load that goes where it is read.
 
     Attributes:
-        load: the expression.
         way: the alternative of a branch; None for what follows a branch that returns.
         is_open: whether it does is not known.
         loop: that makes it for each element of an array.

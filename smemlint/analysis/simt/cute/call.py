@@ -17,11 +17,8 @@ class Call:
     """One call; a method that reads an argument raises `CuteError` where it is something else.
 
     Attributes:
-        ev: the evaluator.
         name: of the function, without `cute::`.
         types: its template arguments, as they are spelled.
-        values: its arguments.
-        node: where it stands.
     """
 
     ev: Evaluator

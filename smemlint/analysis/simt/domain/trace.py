@@ -181,8 +181,6 @@ class Trace:
     """Events and fences in program order, bounded in number.
 
     Attributes:
-        limit: of events.
-        items: events and fences.
         events: how many there are.
         harmless: paths at which the target's compiler parts nothing.
         splits: by `codegen.slow_paths.SlowPath`: how often arithmetic that the compiler may give

@@ -13,8 +13,6 @@ class Instruction:
     """An instruction that some threads run.
 
     Attributes:
-        node: the `asm` statement.
-        opcode: of the instruction.
         operands: destinations first.
         is_guarded: it stands under a predicate.
         is_certain: no predicate that is not known hangs over it.

@@ -57,7 +57,6 @@ class Registers:
     """What the registers of one `asm` statement hold.
 
     Attributes:
-        ev: the evaluator.
         values: by name; operands are `%0`, `%1`, ...
         written: names that an instruction wrote.
     """

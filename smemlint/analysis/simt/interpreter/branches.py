@@ -47,9 +47,7 @@ class End:
     """What one alternative of an open condition leaves.
 
     Attributes:
-        taken: that it was.
         mask: the threads that reach its end.
-        writes: what it wrote.
         guards: what was assumed inside for them to reach it.
         has_ended: a call ended others, behind which nothing comes: that needs no assumption.
     """

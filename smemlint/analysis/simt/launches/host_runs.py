@@ -69,7 +69,6 @@ class Host:
     """A host function that is run for what it launches.
 
     Attributes:
-        unit: of the function.
         linked: units whose functions it may call.
         function: host code.
         launching: see `HostPaths`.

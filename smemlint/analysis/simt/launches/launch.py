@@ -71,9 +71,6 @@ class SpelledLaunch(NamedTuple):
     """The expressions of a launch; None for what it does not say.
 
     Attributes:
-        kernel: what is launched.
-        grid: its shape.
-        block: its shape.
         shared: dynamic shared memory in bytes.
         passed: what the kernel is passed, or the array that points to it.
     """

@@ -55,8 +55,6 @@ class Chunk:
 
     Attributes:
         op: compares what counts with the end.
-        begin: where it begins.
-        end: where it ends.
         is_alone: nothing else ends it; LLVM takes the least of several ends, which is open.
     """
 

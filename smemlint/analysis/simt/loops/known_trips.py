@@ -82,7 +82,6 @@ class Iterations:
     """Iterations that are run one after another.
 
     Attributes:
-        parts: of the loop.
         together: how many form one basic block; None where that is to be found out.
         carried: what the loop changes, to be marked as variable at the head of each block.
         most: how many to run at the most.

@@ -43,7 +43,6 @@ class Escape:
 
     Attributes:
         callee, index: the function as spelled, empty for none, and which argument.
-        name: the variable.
         is_lvalue: the argument names the variable's bytes, so a reference could bind to them.
         is_address: the argument is their address.
         is_output: the argument is an output of inline PTX, whose value is not known afterwards.

@@ -22,7 +22,6 @@ class Token:
 
     Attributes:
         kind: a `pragma` token holds the text of the whole directive after the word `pragma`.
-        text: the spelling.
         start, end: code-point offsets in its file's text, the end exclusive. A token that a macro
             made has the range of the whole call; an argument of a macro keeps its own place.
         file: key of its file in the unit's file table.

@@ -79,7 +79,6 @@ class Expansion:
         known: the macros that were asked for, by name.
         unknown: names that were asked for and are no macros.
         used: tokens that were made or read on the way.
-        steps: that it took.
     """
 
     tokens: list[Token]

@@ -16,7 +16,6 @@ class UnreadBranches:
     """What the branches of a chain hold that were not read, though no condition forbids it.
 
     Attributes:
-        prepared: the file.
         condition_of: the condition of a directive, where nothing is assumed.
         text_of: that condition as it is written.
     """

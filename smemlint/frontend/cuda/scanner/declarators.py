@@ -35,7 +35,6 @@ class Declared:
     Attributes:
         kind: `variable`, `alias` or `enum` to be kept; `type` and `function` for forward
             declarations, whose names are only known.
-        token: of the name.
         tokens: the declaration of this name alone: `int a = 1, b = 2` gives `int b = 2` for b.
         qualifiers: `A` of `const int A::x = 3`.
         enumerators: of an unscoped enum.

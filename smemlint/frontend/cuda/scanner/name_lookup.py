@@ -57,7 +57,6 @@ class Directive:
     Attributes:
         name: that it declares: `z` of `namespace z = a::b`, `f` of `using a::f`; empty for
             `using namespace a`.
-        target: what it names.
     """
 
     name: str

@@ -28,7 +28,6 @@ class Definition:
     """A function, or the module's own statements.
 
     Attributes:
-        node: its tree.
         outer: the function around it; None for the module.
         dialect: how its kernel code is read; None for host code.
         is_device: called by kernels, not launched.

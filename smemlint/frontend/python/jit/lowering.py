@@ -63,9 +63,6 @@ class Lowering:
     """Lowers the expressions of one function.
 
     Attributes:
-        definition: the function.
-        imports: of its module.
-        make: builds the nodes.
         arrays: shared and local arrays that it declares.
         hidden: numbers that only an argument's shape gives, as spelled: unknown parameters.
         looped: names that the loops around the current statement assign.
