@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smemlint.hardware.arch import LANES
+from smemlint.hardware.banks import lane_addresses
 
 _LINE = 128
 """Bytes of a global line, and of a shared row across the banks."""
@@ -75,7 +76,7 @@ def async_wavefronts(
     """
     if width not in _WIDTHS.get(form, ()):
         raise ValueError(f"no cp.async.{form} copies {width} bytes")
-    to, source = np.broadcast_arrays(_lanes(shared), _lanes(global_))
+    to, source = np.broadcast_arrays(lane_addresses(shared), lane_addresses(global_))
     mask = np.broadcast_to(True if active is None else np.asarray(active, bool), to.shape)
     empty = mask & (False if zero_filled is None else np.asarray(zero_filled, bool))
     if ((to | source) & (width - 1) != 0).any(where=mask):
@@ -93,15 +94,6 @@ def async_wavefronts(
                 units[0][part], units[1][part], width, flags[0][part], flags[1][part]
             )
     return AsyncCost(*total.reshape(2, *to.shape[:-1]))
-
-
-def _lanes(addresses: ArrayLike) -> NDArray[np.int64]:
-    lanes = np.asarray(addresses)
-    if lanes.shape[-1:] != (LANES,) or lanes.dtype.kind not in "iu":
-        raise ValueError(
-            f"addresses are {lanes.dtype} of shape {lanes.shape}, not integers of shape (..., 32)"
-        )
-    return lanes.astype(np.int64, copy=False)
 
 
 def _through_l1(

@@ -63,6 +63,20 @@ class Cost:
     assumed: str = ""
 
 
+def lane_addresses(addresses: ArrayLike) -> NDArray[np.int64]:
+    """Returns the addresses of warps as integers.
+
+    Raises:
+        ValueError: they are none, or not of shape (..., 32).
+    """
+    lanes = np.asarray(addresses)
+    if lanes.shape[-1:] != (LANES,) or lanes.dtype.kind not in "iu":
+        raise ValueError(
+            f"addresses are {lanes.dtype} of shape {lanes.shape}, not integers of shape (..., 32)"
+        )
+    return lanes.astype(np.int64, copy=False)
+
+
 def wavefronts(
     addresses: ArrayLike,
     *,
@@ -92,11 +106,7 @@ def wavefronts(
         ValueError: an active lane's address is not a multiple of the width, nobody measured the
             combination, or the architecture has no such instruction.
     """
-    lanes = np.asarray(addresses)
-    if lanes.shape[-1:] != (LANES,) or lanes.dtype.kind not in "iu":
-        raise ValueError(
-            f"addresses are {lanes.dtype} of shape {lanes.shape}, not integers of shape (..., 32)"
-        )
+    lanes = lane_addresses(addresses)
     operation = executed(operation, arch)
     is_loop = kind == "atomic" and LOOPS.get(operation) == width
     if not is_loop:
@@ -109,7 +119,7 @@ def wavefronts(
         none = np.zeros(lanes.shape[:-1], np.int64)
         return Cost(none, none, none, assumed)
     shape = lanes.shape[:-1]
-    rows = lanes.astype(np.int64, copy=False).reshape(-1, LANES)
+    rows = lanes.reshape(-1, LANES)
     mask = _participants(lanes.shape, kind, matrices, active)
     if width > 1 and (rows & (width - 1) != 0).any(where=True if mask is None else mask):
         raise ValueError(f"misaligned: an address is not a multiple of {width} bytes")

@@ -82,7 +82,7 @@ class Places:
 
     def is_of_run(self, path: str) -> bool:
         """Returns whether a path is one of the run's files."""
-        return path in self.run.get(_base(path), ())
+        return path in self.run.get(base_name(path), ())
 
 
 def is_library(path: str) -> bool:
@@ -92,15 +92,16 @@ def is_library(path: str) -> bool:
         not path
         or path.startswith(_LIBRARY_PREFIXES)
         or any(folder in path for folder in _LIBRARY_FOLDERS)
-        or _base(path) in _LIBRARY_FILES
+        or base_name(path) in _LIBRARY_FILES
     )
 
 
 def _keys(path: str) -> tuple[str, str]:
-    return os.path.abspath(path), _base(path)  # noqa: PTH100 - the disk is not touched
+    return os.path.abspath(path), base_name(path)  # noqa: PTH100 - the disk is not touched
 
 
-def _base(path: str) -> str:
+def base_name(path: str) -> str:
+    """Returns the name of a file without its folders."""
     return path.replace("\\", "/").rpartition("/")[2]
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from smemlint.analysis.compiled.source_places import base_name
 from smemlint.analysis.compiled.triton_cache import triton_files
 from smemlint.facts import Access, AccessKind
 from smemlint.files.sandbox import Sandbox
@@ -121,7 +122,7 @@ def operation_of(
 ) -> Operation | None:
     """Returns the operation that an access belongs to: the first of its kind at its place."""
     span = access.span
-    place = Place(_base(span.path), span.line, span.column)
+    place = Place(base_name(span.path), span.line, span.column)
     return next((o for o in operations.get(place, ()) if access.kind in o.kinds), None)
 
 
@@ -165,12 +166,8 @@ def _places(name: str, locations: Mapping[str, str]) -> Iterator[Place]:
     while worklist and len(seen) < MAX_TTGIR_DEPTH:
         body = locations.get(worklist.pop(), "")
         for file, line, column in _FILE.findall(body):
-            yield Place(_base(file), int(line[:9]), int(column[:9]))
+            yield Place(base_name(file), int(line[:9]), int(column[:9]))
         for other in _REFERENCE.findall(body):
             if other not in seen:
                 seen.add(other)
                 worklist.append(other)
-
-
-def _base(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]

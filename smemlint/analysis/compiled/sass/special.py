@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -76,14 +77,19 @@ def unknown_register(name: str) -> Value:
 def _shuffle(instruction: Instruction) -> Step:
     mode = instruction.modifiers[0] if instruction.modifiers else "IDX"
     data, lane, clamp = (reader(o) for o in sources(instruction)[:3])
+    return _writes_both(instruction, lambda s: shuffled(s, mode, data(s), lane(s), clamp(s)))
+
+
+def _writes_both(instruction: Instruction, results: Callable[[State], tuple[Value, Value]]) -> Step:
+    """Returns the step that writes a value to the registers, and another one to the predicates."""
     names, conditions = general_registers(instruction), predicates_written(instruction)
 
     def step(state: State) -> None:
-        value, valid = shuffled(state, mode, data(state), lane(state), clamp(state))
+        value, condition = results(state)
         for name in names:
             state.set(name, value)
         for name in conditions:
-            state.set(name, valid)
+            state.set(name, condition)
 
     return step
 
@@ -140,16 +146,7 @@ def _vote(instruction: Instruction) -> Step:
     asked = instruction.operands[-1]
     condition = predicate(asked) if isinstance(asked, Predicate) else (lambda state: TOP)
     mode = instruction.modifiers[0] if instruction.modifiers else "ANY"
-    names, conditions = general_registers(instruction), predicates_written(instruction)
-
-    def step(state: State) -> None:
-        ballot, decision = _votes(state, condition(state), mode)
-        for name in names:
-            state.set(name, ballot)
-        for name in conditions:
-            state.set(name, decision)
-
-    return step
+    return _writes_both(instruction, lambda state: _votes(state, condition(state), mode))
 
 
 def _votes(state: State, condition: Value, mode: str) -> tuple[Value, Value]:
@@ -173,14 +170,8 @@ def _reduce(instruction: Instruction) -> Step:
 @translates("ELECT")
 def _elect(instruction: Instruction) -> Step:
     """Translates the choice of one lane; the hardware takes the first that is active."""
-    conditions = predicates_written(instruction)
-    names = general_registers(instruction)
 
-    def step(state: State) -> None:
-        chosen = compare("eq", state.geometry.lane, ZERO, BITS, is_signed=False)
-        for name in conditions:
-            state.set(name, chosen)
-        for name in names:
-            state.set(name, ZERO)
+    def results(state: State) -> tuple[Value, Value]:
+        return ZERO, compare("eq", state.geometry.lane, ZERO, BITS, is_signed=False)
 
-    return step
+    return _writes_both(instruction, results)

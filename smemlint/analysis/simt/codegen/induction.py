@@ -73,6 +73,7 @@ from types import MappingProxyType
 from smemlint.analysis.simt.codegen.slots import SLOT, position_of, run_and_position
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, stays_a_loop, unrolled
 from smemlint.analysis.simt.domain.integer_scev import scev_of
+from smemlint.analysis.simt.domain.linear_forms import with_form
 from smemlint.analysis.simt.domain.scev import Scev, is_combined, power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence, holds_loops
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -120,7 +121,7 @@ def mark_induction_pointers(
             is_whole = is_from_constant and not may_be_left
             if is_whole and form.is_mirrored and _is_moved_alone(item, atoms):
                 form = replace(form, ptxas_alignment=form.alignment)
-                item.offset = _with_form(item.offset, form)
+                item.offset = with_form(item.offset, form)
             others = [(atom, factor) for atom, factor in form.terms if atom not in atoms]
             is_lower = len(others) == 1 and others[0][1] < 0
             is_moved = len(others) < len(form.terms) and bool(others or not item.offset.is_uniform)
@@ -128,7 +129,7 @@ def mark_induction_pointers(
                 is_open = form.is_open or len(others) > 1 or any(is_combined(a) for a, _ in others)
                 is_open |= is_from_constant and not is_lower and others[0][1] > 0
                 form = replace(form, ptxas_alignment=1, is_open=is_open)
-                item.offset = _with_form(item.offset, form)
+                item.offset = with_form(item.offset, form)
     known = {} if known is None else known
     if is_parted:
         for run in _runs(items, atoms, around).values():
@@ -381,8 +382,4 @@ def _mark_run(run: Mapping[int, Sequence[Event]], alignment: int, is_open: bool)
             ptxas_alignment=min(alignment, form.ptxas_alignment),
             is_open=is_open or form.is_open,
         )
-        event.offset = _with_form(offset, form)
-
-
-def _with_form(offset: AffineInt, form: Scev) -> AffineInt:
-    return AffineInt(offset.base, offset.type, offset.terms, form)
+        event.offset = with_form(offset, form)

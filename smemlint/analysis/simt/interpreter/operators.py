@@ -14,6 +14,7 @@ from smemlint.analysis.simt.calls.class_operators import (
     named,
     operated,
 )
+from smemlint.analysis.simt.codegen.branches.branch_shapes import is_element
 from smemlint.analysis.simt.dispatch import evaluates, locates
 from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare, is_seen
 from smemlint.analysis.simt.domain.ctypes import (
@@ -180,7 +181,7 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     if node.op in ("&&", "||"):
         return _evaluate_logical(ev, node)
     evaluate = ev.evaluate
-    compares = node.op in COMPARISONS and (_is_element(node.left) or _is_element(node.right))
+    compares = node.op in COMPARISONS and (is_element(node.left) or is_element(node.right))
     if compares and any(ev.policy.functions(ev, f"operator{node.op}")):
         evaluate = partial(_reference_or_value, ev)
     left = evaluate(node.left)
@@ -204,13 +205,9 @@ def evaluate_binary(ev: Evaluator, node: ir.BinaryOp) -> Value:
     return apply_binary(ev, node.op, left, right, node)
 
 
-def _is_element(node: ir.Node) -> bool:
-    return isinstance(node, ir.ArrayRef) or (isinstance(node, ir.UnaryOp) and node.op == "*")
-
-
 def _reference_or_value(ev: Evaluator, node: ir.Node) -> Value:
     """Returns the value of an operand; a reference to an element that is a shared class object."""
-    if not _is_element(node):
+    if not is_element(node):
         return ev.evaluate(node)
     place = ev.lvalue(node)
     if isinstance(place, Unknown):

@@ -65,7 +65,7 @@ def _inside_its_arrays(facts: KernelFacts) -> KernelFacts:
     accesses = (
         as_sample(a, _DIFFERS)
         if _reaches_outside(a, warps=1)
-        or (_is_of_any_size(a) and _conflicts(a))
+        or (_is_of_any_size(a) and conflicts(a))
         or _conflicts_behind_first_warp(a)
         else a
         for a in facts.accesses
@@ -98,12 +98,12 @@ def sampled_where_free(
     found = []
     for access in accesses:
         reached = (case.get((access.span, access.kind)) for case in by_place)
-        conflicts = {_conflicts(other) for other in reached if other is not None}
-        found.append(access if len(conflicts) < 2 else as_sample(access, why))
+        outcomes = {conflicts(other) for other in reached if other is not None}
+        found.append(access if len(outcomes) < 2 else as_sample(access, why))
     return tuple(found)
 
 
-def _conflicts(access: Access) -> bool:
+def conflicts(access: Access) -> bool:
     """Returns whether an access is known to take more than its ideal."""
     taken, ideal = access.wavefronts, access.ideal
     return taken is not None and ideal is not None and taken.mean > ideal.mean

@@ -20,7 +20,7 @@ from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.kernel.alike import Found, relabelled
-from smemlint.analysis.simt.kernel.consensus import sampled_where_free
+from smemlint.analysis.simt.kernel.consensus import conflicts, sampled_where_free
 from smemlint.analysis.simt.kernel.finished import finished_accesses
 from smemlint.analysis.simt.kernel.parameters import (
     NotedScope,
@@ -107,7 +107,7 @@ def _under_arguments(
     given = _Given()
     facts = _evaluated(unit, task, arch, given)
     is_open = any(map(_may_hang_on_an_argument, facts.accesses))
-    conflicting = [a for a in facts.accesses if a.conditions and _conflicts(a)]
+    conflicting = [a for a in facts.accesses if a.conditions and conflicts(a)]
     passed = next(iter(task.arguments()), None) if is_open or conflicting else None
     if passed is None or not given.reads(passed):
         return facts, {}
@@ -132,12 +132,6 @@ def _under(unit: Unit, task: KernelTask, arch: str, passed: Passed) -> KernelFac
     assumed = Assumption(Topic.ARGUMENT, text, place=passed.place)
     assuming = replace(task, assumptions=(*task.assumptions, assumed))
     return replace(_evaluated(unit, assuming, arch, _Given(passed.values)), hangs_on_launch=True)
-
-
-def _conflicts(access: Access) -> bool:
-    """Returns whether an access takes more wavefronts than it need."""
-    wavefronts, ideal = access.wavefronts, access.ideal
-    return wavefronts is not None and ideal is not None and wavefronts.mean > ideal.mean
 
 
 def _is_confined(access: Access, passed: Passed) -> bool:

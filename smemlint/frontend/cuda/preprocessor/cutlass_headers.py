@@ -13,8 +13,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import pairwise
 
-from smemlint.frontend.cuda.lexer.tokens import lex
-from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
+from smemlint.frontend.cuda.preprocessor.macros import Macro, macros_of
 
 _KERNEL = """\
 #pragma once
@@ -289,8 +288,7 @@ _MACROS = ("CUTE_STATIC_V(x) (x)", "CUTE_ALIGNAS(n) alignas(n)")
 @cache
 def cutlass_macros() -> dict[str, Macro]:
     """Returns the macros of CuTe by name."""
-    macros = (read_definition(lex(line)) for line in _MACROS)
-    return {macro.name: macro for macro in macros if macro is not None}
+    return macros_of(_MACROS)
 
 
 def is_of_cutlass(name: str) -> bool:

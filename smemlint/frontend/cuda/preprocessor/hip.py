@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from smemlint.frontend.cuda.lexer.tokens import lex
-from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
+from smemlint.frontend.cuda.preprocessor.macros import Macro, macros_of
 
 NVIDIA_PLATFORM = ("__HIP_PLATFORM_NVCC__", "__HIP_PLATFORM_NVIDIA__")
 """Macros that say that HIP stands over CUDA."""
@@ -36,5 +35,4 @@ def is_of_hip(name: str) -> bool:
 @cache
 def hip_macros() -> dict[str, Macro]:
     """Returns the macros by name."""
-    macros = (read_definition(lex(line)) for line in _MACROS)
-    return {macro.name: macro for macro in macros if macro is not None}
+    return macros_of(_MACROS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -37,6 +37,12 @@ class Macro:
     body: tuple[Token, ...]
     is_plain: bool = True
     assumed: tuple[str, ...] = ()
+
+
+def macros_of(definitions: Iterable[str]) -> dict[str, Macro]:
+    """Returns macros by name, of the texts after `#define`."""
+    macros = (read_definition(lex(text)) for text in definitions)
+    return {macro.name: macro for macro in macros if macro is not None}
 
 
 def read_definition(tokens: Sequence[Token], assumed: tuple[str, ...] = ()) -> Macro | None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from smemlint.frontend.cuda.lexer.tokens import lex
-from smemlint.frontend.cuda.preprocessor.macros import Macro, read_definition
+from smemlint.frontend.cuda.preprocessor.macros import Macro, macros_of
 
 _FLOATING = ("Double", "Float")
 _INTEGRAL = ("Byte", "Char", "Int", "Long", "Short")
@@ -58,8 +57,7 @@ def pytorch_macros() -> dict[str, Macro]:
     lines = [*_OTHERS.replace("\\\n", "").split("\n")]
     for group, types in _GROUPS.items():
         lines += _dispatching(group, types)
-    macros = (read_definition(lex(line)) for line in lines)
-    return {macro.name: macro for macro in macros if macro is not None}
+    return macros_of(lines)
 
 
 def _dispatching(group: str, types: tuple[str, ...]) -> list[str]:
