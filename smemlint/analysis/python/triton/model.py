@@ -220,10 +220,6 @@ def _describe(arguments: list[Value], named: Scope) -> Value:
     return described(_first(arguments), named, arguments)
 
 
-def _expand_dims(arguments: list[Value], named: Scope) -> Value:
-    return expanded(_first(arguments), arguments[1] if len(arguments) > 1 else UNKNOWN)
-
-
 def _first(arguments: list[Value]) -> Value:
     return arguments[0] if arguments else UNKNOWN
 
@@ -239,5 +235,7 @@ _FUNCTIONS: dict[str, Callable[[list[Value], Scope], Value]] = {
     "from_tensor": described_tensor,
     "Config": config,
     "cdiv": lambda arguments, _: ceiling_quotient(arguments),
-    "expand_dims": _expand_dims,
+    "expand_dims": lambda arguments, _: expanded(
+        _first(arguments), arguments[1] if len(arguments) > 1 else UNKNOWN
+    ),
 }

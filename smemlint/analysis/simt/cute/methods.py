@@ -61,10 +61,6 @@ def _slice(tiled: cute.TiledCopy | cute.CopyAtom | cute.TiledMma, call: Call) ->
     return Cute(ThreadSlice(tiled, call.convert.integer(call.values[0])))
 
 
-def _copy_once(atom: cute.CopyAtom, call: Call) -> Value:
-    return tiled.copy_by_atom(_with_self(Cute(atom), call))
-
-
 def _itself(payload: object, call: Call) -> Value:
     return Cute(payload)
 
@@ -143,14 +139,6 @@ def _side(copy: cute.TiledCopy, call: Call) -> Value:
     return Cute(copy.layout_of(side))
 
 
-def _tile_size(mma: cute.TiledMma, call: Call) -> Value:
-    return value_of(mma.tile_size(call.static_types()[0]))
-
-
-def _thread_layout(mma: cute.TiledMma, call: Call) -> Value:
-    return Cute(mma.thread_layout)
-
-
 # ---- tensors and layouts
 
 
@@ -171,20 +159,12 @@ def _with_shape(own: cute.Layout | cute.ComposedLayout, call: Call) -> Value:
     return Cute(own.apply(lambda layout: cute.composition(layout, cute.Layout(shape))))
 
 
-def _flat_coordinate(layout: cute.Layout, call: Call) -> Value:
-    return value_of(layout.flat_coordinate(call.convert.integer(call.values[0])))
-
-
 def _coordinate(layout: cute.Layout, call: Call) -> Value:
     """Evaluates `get_hier_coord(i)` and `get_1d_coord(i)`."""
     index = call.convert.integer(call.values[0])
     found = cute.idx2crd(index, layout.shape, layout.stride)
     is_nested = call.name == "get_hier_coord"
     return value_of(found if is_nested else cute.Layout(layout.shape)(found))
-
-
-def _tensor_itself(tensor: cute.Tensor, call: Call) -> Value:
-    return Cute(tensor.mode(*call.static_types()))
 
 
 def _apply(swizzle: Swizzle, call: Call) -> Value:
@@ -231,17 +211,21 @@ _COPIES: dict[str, Method] = {
     **dict.fromkeys(("get_layoutS_TV", "get_layoutD_TV"), _side),
     "get_tma_tensor": tma_tensor,
     "with": _itself,
-    "call": _copy_once,
+    "call": lambda atom, call: FUNCTIONS["copy"](_with_self(Cute(atom), call)),
 }
 _MMAS: dict[str, Method] = {
     **dict.fromkeys(("get_slice", "get_thread_slice"), _slice),
     **dict.fromkeys(("make_fragment_A", "make_fragment_B", "make_fragment_C"), _make_fragment),
     **dict.fromkeys(("get_layoutA_TV", "get_layoutB_TV", "get_layoutC_TV"), _thread_value),
-    "tile_size_mnk": _tile_size,
-    "get_thr_layout_vmnk": _thread_layout,
+    "tile_size_mnk": lambda mma, call: value_of(mma.tile_size(call.static_types()[0])),
+    "get_thr_layout_vmnk": lambda mma, _: Cute(mma.thread_layout),
     "with": _itself,
 }
-_TENSORS: dict[str, Method] = {"data": _data, "compose": _compose, "tensor": _tensor_itself}
+_TENSORS: dict[str, Method] = {
+    "data": _data,
+    "compose": _compose,
+    "tensor": lambda tensor, call: Cute(tensor.mode(*call.static_types())),
+}
 _ATOMS: dict[str, Method] = {
     **dict.fromkeys(("layout_a", "layout_b", "swizzle_fn", "layout_fn"), _part),
     **dict.fromkeys(("offset", "offset_fn"), _offset),
@@ -249,7 +233,9 @@ _ATOMS: dict[str, Method] = {
 _LAYOUTS: dict[str, Method] = {
     "compose": _compose,
     "with_shape": _with_shape,
-    "get_flat_coord": _flat_coordinate,
+    "get_flat_coord": lambda layout, call: value_of(
+        layout.flat_coordinate(call.convert.integer(call.values[0]))
+    ),
     **dict.fromkeys(("get_hier_coord", "get_1d_coord"), _coordinate),
 }
 _METHODS: tuple[tuple[type | tuple[type, ...], dict[str, Method]], ...] = (

@@ -189,11 +189,6 @@ def _copy_one_side(call: Call, policy: cute.CopyAtom | cute.TiledCopy, first: in
     return _DONE
 
 
-def copy_by_atom(call: Call) -> Value:
-    """Evaluates `atom.call(source, destination)`."""
-    return _copy(call)
-
-
 def _move_without_lanes(call: Call, mechanism: str) -> Value:
     """Notes a copy by TMA or tensor memory, or an MMA, whose operands need not be known."""
     shared = [t for value in call.values if (t := shared_tensor_of(value)) is not None]

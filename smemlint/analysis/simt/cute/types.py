@@ -254,10 +254,6 @@ def _assumed_alignment(ev: Evaluator, arguments: tuple[str, ...]) -> Value | Non
     return Cute(cute.auto_vectorizing_copy(bits)) if bits else None
 
 
-def _universal_fma(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
-    return Cute(cute.mma_op("UniversalFMA"))
-
-
 def _mma_operation(ev: Evaluator, arguments: tuple[str, ...]) -> Value | None:
     """Returns the operation that `MMA_Traits<Op>` and `MMA_Atom<Op>` stand for."""
     known = static_argument(ev, arguments[0])
@@ -434,7 +430,7 @@ _TEMPLATES: dict[str, Maker] = {
     "smem_ptr_flag_bits": lambda ev, arguments: Cute(cute.PointerFlag.SHARED),
     "UniversalCopy": _universal_copy,
     "AutoVectorizingCopyWithAssumedAlignment": _assumed_alignment,
-    "UniversalFMA": _universal_fma,
+    "UniversalFMA": lambda *_: Cute(cute.mma_op("UniversalFMA")),
     "Copy_Traits": _copy_operation,
     "MMA_Traits": _mma_operation,
     "MMA_Atom": _mma_operation,

@@ -46,10 +46,6 @@ def _bit_length(words: Array) -> Array:
     return exponents
 
 
-def _high_word(a: Array, b: Array) -> Array:
-    return (a * b) >> _BITS
-
-
 def _high_word_unsigned(a: Array, b: Array) -> Array:
     product = a.astype(np.uint64) * b.astype(np.uint64)
     return (product >> np.uint64(_BITS)).astype(np.int64)
@@ -112,10 +108,6 @@ def _permuted(a: Array, b: Array, selector: Array) -> Array:
         byte = np.where(nibble & 8, (byte >> 7) * 0xFF, byte)
         result = result | byte << 8 * at
     return result
-
-
-def _byte_perm(a: Array, b: Array, selector: Array) -> Array:
-    return _permuted(a, b, selector & 0x7777)
 
 
 def _funnel(to_left: bool, clamps: bool) -> Callable[[Array, Array, Array], Array]:
@@ -223,7 +215,7 @@ def _before(compute: Callable[[Array], Array], a: Array) -> Array:
 
 
 FUNCTIONS: dict[str, IntegerFunction] = {
-    "__mulhi": IntegerFunction(_high_word, (I32, I32), I32),
+    "__mulhi": IntegerFunction(lambda a, b: (a * b) >> _BITS, (I32, I32), I32),
     "__umulhi": IntegerFunction(_high_word_unsigned, (U32, U32), U32),
     "__mul64hi": IntegerFunction(_high_long, (I64, I64), I64),
     "__umul64hi": IntegerFunction(_high_long_unsigned, (U64, U64), U64),
@@ -241,7 +233,9 @@ FUNCTIONS: dict[str, IntegerFunction] = {
     "__popcll": IntegerFunction(
         _halves(lambda high, low: _population(high) + _population(low)), (U64,), I32
     ),
-    "__byte_perm": IntegerFunction(_byte_perm, (U32, U32, U32), U32),
+    "__byte_perm": IntegerFunction(
+        lambda a, b, selector: _permuted(a, b, selector & 0x7777), (U32, U32, U32), U32
+    ),
     "__funnelshift_l": IntegerFunction(_funnel(True, False), (U32, U32, U32), U32),
     "__funnelshift_lc": IntegerFunction(_funnel(True, True), (U32, U32, U32), U32),
     "__funnelshift_r": IntegerFunction(_funnel(False, False), (U32, U32, U32), U32),

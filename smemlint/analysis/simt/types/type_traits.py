@@ -33,10 +33,6 @@ def _is_standard_float(ctype: CType) -> bool:
     return isinstance(ctype, FloatType) and ctype.name in _STANDARD_FLOATS
 
 
-def _is_arithmetic(ctype: CType) -> bool:
-    return (isinstance(ctype, IntType) and ctype != NULL) or _is_standard_float(ctype)
-
-
 def _is_same(a: CType, b: CType) -> bool:
     """Returns whether two types are one; `half2` and `__half2` are two names of a vector type."""
     if isinstance(a, RecordType) and isinstance(b, RecordType) and a.record is b.record is None:
@@ -51,7 +47,9 @@ def _plain_name(ctype: RecordType) -> str:
 _OF_ONE_TYPE: dict[str, Callable[[CType], bool]] = {
     "is_integral": lambda kind: isinstance(kind, IntType) and kind != NULL,
     "is_floating_point": _is_standard_float,
-    "is_arithmetic": _is_arithmetic,
+    "is_arithmetic": lambda kind: (
+        _is_standard_float(kind) or (isinstance(kind, IntType) and kind != NULL)
+    ),
     "is_signed": lambda kind: (
         _is_standard_float(kind) or (isinstance(kind, IntType) and kind.signed)
     ),
