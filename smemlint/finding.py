@@ -149,12 +149,10 @@ class Finding:
     Attributes:
         code, name: of the rule, e.g. `SML101` and `bank-conflict`.
         message: lower case, no full stop, code in backticks.
-        span: where.
         certainty: how sure; None where that is no question.
         notes: proof and assumptions, one line each.
         help: what to write instead; empty when nothing was verified.
         related: further places, with what they say.
-        access: the access it is about.
         weight: of several findings of a rule at one place the heaviest is shown.
         fix: what `--fix` or the editor applies.
         no_fix: why no fix is known though one may exist, as `help` says.

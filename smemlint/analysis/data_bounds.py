@@ -34,8 +34,6 @@ class DataBounds(NamedTuple):
     """Wavefronts of one instruction: of the first warp, or of a full one.
 
     Attributes:
-        best: the least.
-        worst: the most.
         expected: the mean for uniformly random, independent indexes.
     """
 

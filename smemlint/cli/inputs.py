@@ -24,9 +24,7 @@ class Inputs:
 
     Attributes:
         settings: of the run: those of the first path.
-        configuration: those of every file.
         is_done: everything that was asked for has been printed already.
-        is_stdin: the source is standard input.
     """
 
     settings: Settings

@@ -27,13 +27,11 @@ class Option:
         name: as in configuration files, with dashes; `--name` on the command line.
         default: its value when nothing sets it.
         read: text or TOML value -> value; raises ValueError with what is wrong.
-        help: one line.
         metavar: placeholder in help; empty for a switch.
         short: a one-letter flag.
         repeated: may be given more than once; values add up.
         key: configuration files may set it.
         commands: sub-commands that have the flag.
-        choices: the values there are.
         is_path: in a file, relative to the folder of the file.
         implied: the value of the flag given bare, where that is allowed.
         denied: what `--no-NAME` does, of a switch that is on by default.

@@ -35,7 +35,6 @@ class Compiler:
     """How the files of a run are compiled.
 
     Attributes:
-        nvcc: its absolute path.
         path: the folders that nvcc finds the host compiler in.
         has_disassembler: machine code can be read.
     """

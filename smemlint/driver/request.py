@@ -20,8 +20,6 @@ class Request:
     """What a run is asked for.
 
     Attributes:
-        sources: the files of the run.
-        configuration: the settings of each.
         jobs: processes at a time; see `smemlint.driver.schedule.run_tasks`.
         document: the only file of interest; empty for all.
         keep_facts: the result brings all facts along, those without findings, too.

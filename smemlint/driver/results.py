@@ -31,7 +31,6 @@ class UnitResult:
         dependencies: what it is valid with.
         facts: everything; empty where nobody will ask.
         is_lost: there was no answer, or not all of it; another run may give one.
-        spent: what it took.
         is_joined: what it found is judged together with compiled code, not by itself.
         reached: places in other files that its execution came to.
         interruption: the exit code of a run that was interrupted before it was done; else 0.

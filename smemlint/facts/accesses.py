@@ -175,7 +175,6 @@ class Access:
             profiler's, so that tools can compare it with counters.
         matrices: of ldmatrix and stmatrix.
         line: the line that the compiler's line table gives the instruction.
-        assumptions: what was assumed.
         conditions: those of them that are conditions of the code, taken to hold.
         reason: why the certainty is not `proved` or `assumed`.
         patterns: the distinct warp patterns, costliest first (at most 64 are kept).

@@ -88,8 +88,6 @@ class DotUse:
     """A matrix product of tiles, e.g. `tl.dot(a, b)`.
 
     Attributes:
-        kernel: the kernel that makes it.
-        operands: a and b.
         precision: of 32-bit operands, e.g. `tf32` or `ieee`; empty when unknown.
         stages: of the software pipeline; None when unknown or outside of a loop.
         warps: of the block; None when unknown.

@@ -41,7 +41,6 @@ class Padding:
 
     Attributes:
         axis: which extent; never the first, which no address depends on.
-        extra: elements by which it grows.
     """
 
     axis: int

@@ -22,9 +22,7 @@ class PythonDeclarator:
     """A call that declares an array, with its shape written out.
 
     Attributes:
-        extents: of its shape.
         dims: their values, as far as they are known.
-        function: that contains it.
     """
 
     text: PythonText

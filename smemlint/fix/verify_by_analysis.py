@@ -29,8 +29,6 @@ class Run:
     """What findings were found in.
 
     Attributes:
-        sources: all files.
-        settings: what they are evaluated under.
         settings_of: the settings that a file's findings are judged by.
         memo: what is known from before of edited sources; see `Project`.
     """
@@ -89,7 +87,6 @@ class Padded:
         edit: of its declaration, or of the constant that pads it.
         spelled: the declarator with the edit, in words.
         added_bytes: by how much the array grows; the most over all instances.
-        comparison: what it does.
     """
 
     edit: Edit

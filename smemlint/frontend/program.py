@@ -46,8 +46,6 @@ class Enclosing:
     """A class or function that a class is defined in, or a namespace that tells two of them apart.
 
     Attributes:
-        name: its own.
-        template: its template parameters.
         specialization: arguments of an explicit specialization; None without.
     """
 
@@ -270,7 +268,6 @@ class Prototype:
         writes: of each parameter, whether it is a reference to what the function may write.
         keeps_object: a method that is `const` or `static`.
         result: the text of the type that it gives.
-        is_kernel: it is `__global__`.
         parameters: their texts without default arguments; None of one with C linkage.
         is_virtual: a class that is derived may have another method in its place.
     """

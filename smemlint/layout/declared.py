@@ -15,7 +15,6 @@ class DeclaredSwizzle:
     """A swizzle of every offset in an array.
 
     Attributes:
-        swizzle: what it does.
         units: `bytes` or `elements`, what it counts in.
     """
 

@@ -28,8 +28,6 @@ class DeclaredOffsets:
 
     Attributes:
         expression: as spelled, of names that are known where the pragma stands.
-        element: spelling of the element type.
-        element_bytes: its size.
         block: shape of the tile of offsets; empty where the expression has it.
         vec: successive elements that one lane moves at once.
         order: dimensions, the one along which lanes run first; empty for the last one first.

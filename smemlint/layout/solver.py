@@ -48,7 +48,6 @@ class Pattern:
         kind: as for `hardware.wavefronts`.
         active: of the same shape; all by default.
         matrices: of ldmatrix and stmatrix.
-        name: for messages.
         counts: how often each is issued, of shape (n,); once by default.
         copy: the other side of an asynchronous copy; None for any other access.
     """

@@ -14,7 +14,6 @@ class Result:
     """What a run found.
 
     Attributes:
-        findings: in order of place.
         hidden: findings that a pragma or the baseline covers, each with its `suppression`.
         facts: everything known, where it was asked for; empty where findings came from the cache.
         files: how many files were looked at.

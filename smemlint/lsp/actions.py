@@ -27,8 +27,6 @@ class Offer:
     """What the edits of one analysis are made for.
 
     Attributes:
-        analysis: that the findings are of.
-        places: of its files.
         versions: of open documents by URI; None where the client takes plain changes only.
         shows_previews: the client lets its user confirm edits that say why they are made.
         applies_edits: the client applies what the server edits.

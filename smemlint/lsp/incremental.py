@@ -94,7 +94,6 @@ class _Loaded:
     """A unit that does not hold the document, with what reading it asked for, and the answers.
 
     Attributes:
-        texts: of its files.
         homes: folders of includes that were in none of the given ones.
     """
 

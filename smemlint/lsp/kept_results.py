@@ -184,7 +184,6 @@ class _Kept:
     """What one analysis found, and what it was an analysis of.
 
     Attributes:
-        sources: of the run, by path.
         comment_words: of the document.
         settings: of the document, as text.
         results: of the units, by main file.

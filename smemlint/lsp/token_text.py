@@ -47,7 +47,6 @@ class TokenText:
     """The tokens of a text.
 
     Attributes:
-        places: of the tokens.
         marks: spelling of each token, with what counts of what is in front of it: whether it begins
             a line, comments that are read, and blanks in directives and between operators.
     """

@@ -21,7 +21,6 @@ class Run:
     """One run of `smemlint check`, ready to be reported.
 
     Attributes:
-        arch: the target, e.g. `sm_90`.
         text_of: the text of a file by its path.
         exit_code: what the program is about to exit with.
         terminal: what the reader's terminal can show; formats for tools do not ask.

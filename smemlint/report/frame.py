@@ -22,7 +22,6 @@ class Mark:
         span: in the file that the frame is of.
         label: what stands behind the underline.
         sign: the character of the underline.
-        style: its colour.
     """
 
     span: Span

@@ -59,7 +59,6 @@ class Measured:
     Attributes:
         about: device, arch, driver, cuda_driver, cuda_runtime, nvrtc, cupy.
         seconds: of import, context, compile and replay.
-        readings: by pattern.
         doubts: forms whose yardsticks are off, with what was seen.
     """
 

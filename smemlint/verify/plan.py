@@ -22,7 +22,6 @@ class Pattern:
     """One warp instruction to replay.
 
     Attributes:
-        form: of the instruction.
         offsets: byte offset of each of the 32 lanes; those that take no part repeat one that does.
         mask: bit l says that lane l takes part; all bits for matrix instructions.
     """

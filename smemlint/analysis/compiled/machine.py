@@ -67,8 +67,6 @@ class Machine:
     """One evaluation.
 
     Attributes:
-        recorder: takes the accesses.
-        steps: instructions run so far.
         is_spent: the budget ended the evaluation.
     """
 

@@ -16,8 +16,6 @@ class Instruction:
 
     Attributes:
         run: reads and writes the state.
-        reads: the registers it reads.
-        writes: the registers it writes.
         is_kept: it does more than write registers: a shared or local access, a note.
     """
 

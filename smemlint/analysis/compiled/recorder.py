@@ -43,7 +43,6 @@ class Site:
         width: bytes that a lane moves.
         span: where it stands in the source that it was compiled from.
         opcode: as the code spells it, e.g. `ld.shared.v4.f32`.
-        matrices: of `ldmatrix` and `stmatrix`.
         operation: of an atomic, e.g. `add.u32`.
         array: that it is known to address.
         shift: bytes that a fused instruction begins away from the address.
@@ -88,7 +87,6 @@ class Issued:
     """What one site issued.
 
     Attributes:
-        groups: its patterns.
         undecided: why some of it is not known.
         depends_on_data: which lanes take part depends on the contents of memory.
         conditions: the places of conditions that were taken to hold.

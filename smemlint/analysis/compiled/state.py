@@ -86,7 +86,6 @@ class Fragment:
     """Lanes that run together.
 
     Attributes:
-        mask: the active lanes.
         choices: the open conditions that led here.
     """
 
@@ -104,8 +103,6 @@ class State:
     """What instructions read and write.
 
     Attributes:
-        recorder: takes the shared accesses.
-        fragment: the lanes that run now.
         mask: those of them that the current instruction is for.
         doubt: a condition of the current instruction that is not known.
     """

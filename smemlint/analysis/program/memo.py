@@ -22,7 +22,6 @@ class AnalysisScope:
 
     Attributes:
         path: a file; only units that hold it are read.
-        kernels: names of the kernels.
     """
 
     path: str

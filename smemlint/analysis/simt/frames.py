@@ -177,7 +177,6 @@ class Loop:
 
     Attributes:
         broken, continued: threads that left it, or its iteration.
-        counter: name of the loop variable.
         changed: names of what an iteration changes for the next one.
         cost: operations of all iterations so far, as the compiler's unroller counts them.
         breaks, continues: what was written before those under open conditions in it.

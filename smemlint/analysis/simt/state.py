@@ -115,7 +115,6 @@ class State:
         node_facts: what was read off the nodes of the unit.
         sums: that were computed, of which the compiler makes others.
         locals: objects of the calls under way, in the order of their declaration.
-        constant_calls: results of calls with constants.
         null_ways: that are taken only where a pointer is null that the kernel is given, and whether
             they may touch shared memory; None for what stands behind one that ends the code around.
     """

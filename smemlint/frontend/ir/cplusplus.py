@@ -98,7 +98,6 @@ class PackExpansion(Expression):
     """`pattern...` as the argument of a call or in a list.
 
     Attributes:
-        pattern: what is expanded.
         index: of the element that it stands for; -1 for all of them.
     """
 

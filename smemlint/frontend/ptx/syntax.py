@@ -186,7 +186,6 @@ class Body:
     """The statements of one function.
 
     Attributes:
-        statements: in order.
         unreadable: what ended the reading early; None for a whole body.
     """
 

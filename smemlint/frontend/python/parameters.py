@@ -13,7 +13,6 @@ class Parameter:
 
     Attributes:
         arg: where it stands.
-        default: its default; None without one.
         is_keyword: it is given by name only.
     """
 

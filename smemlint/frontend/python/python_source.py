@@ -39,11 +39,7 @@ class NotPython(Exception):
 
 @dataclass(eq=False)
 class PythonText:
-    """A parsed file.
-
-    Attributes:
-        below: see `Source`.
-    """
+    """A parsed file."""
 
     path: str
     text: str

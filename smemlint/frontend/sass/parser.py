@@ -62,7 +62,6 @@ class Function:
     """The code of one section.
 
     Attributes:
-        name: the mangled name.
         is_kernel: whether the host can launch it.
         instructions: in the order of their offsets.
         labels: the index of the instruction that follows each label; one behind the last

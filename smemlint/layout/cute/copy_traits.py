@@ -81,7 +81,6 @@ class CopyOp:
     """A copy operation.
 
     Attributes:
-        name: as CuTe spells it.
         mechanism: how it moves data.
         bits: what one thread names with one address on the memory side; 0 where none.
         threads: logical thread numbers.
@@ -89,7 +88,6 @@ class CopyOp:
         destination: (thread, bit) of the destination.
         reference: the side that a TiledCopy's thread-value layout speaks about.
         matrices: of ldmatrix and stmatrix.
-        is_transposed: of ldmatrix and stmatrix.
         max_vector_bits: of an auto-vectorizing copy.
         is_zero_filling: whether a false predicate still executes (`.with(bool)`).
         is_global: of cp.async, whether it passes the L1 cache by.

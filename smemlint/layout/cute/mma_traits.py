@@ -25,7 +25,6 @@ class MmaOp:
     """An MMA operation.
 
     Attributes:
-        name: as CuTe spells it.
         shape: M, N and K.
         threads: logical thread to thread number.
         a: (thread, value) of A; so b and c.

@@ -111,7 +111,6 @@ class TiledCopy:
     Attributes:
         atom: what is repeated.
         thread_value: (thread, value) to the number of a coordinate in the tile.
-        tiler: the tile, by mode.
 
     Raises:
         CuteError: on construction, if the tile has too few threads or values for the atom.

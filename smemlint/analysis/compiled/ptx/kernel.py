@@ -33,9 +33,7 @@ class KernelTask:
     """A kernel to evaluate.
 
     Attributes:
-        instance: with a block shape.
         span_of: the place for the user of a source location, or of a line of the PTX text.
-        assumptions: what is taken for granted.
         arguments: known arguments by parameter name and byte offset.
     """
 

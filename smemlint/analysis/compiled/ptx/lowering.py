@@ -35,7 +35,6 @@ class Lowering:
         names: of registers and variables.
         span_of: where an instruction stands for the user.
         call_of: where the call stands whose inlined function begins with an instruction.
-        arrays: shared arrays by name.
         arguments: known kernel arguments by name and byte offset.
         parameters: the names of the kernel's parameters, each with addresses of its own.
         makes_generic: some shared address becomes a generic one.

@@ -20,7 +20,6 @@ class Lowered:
 
     Attributes:
         run: its effect.
-        writes: the registers that it writes.
         is_kept: it does more than write registers.
     """
 

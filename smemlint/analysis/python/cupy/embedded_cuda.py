@@ -48,9 +48,7 @@ class Embedded:
         span: of the call that it is given to.
         name: of the unit that it makes, unique in the run.
         defines: macros of the compiler's options.
-        calls: launches of its kernels.
         options: the compiler's, defines included.
-        below: see `Source`.
     """
 
     text: MappedText

@@ -24,8 +24,6 @@ class RawText:
         node: the call that it is given to.
         home: the file of the call.
         names: kernels that it is compiled for, template arguments included.
-        convention: how its kernels are launched.
-        calls: launches of its kernels.
         is_partial: parts of it are not known.
     """
 
@@ -104,7 +102,6 @@ class Template(ModelValue):
     """A template, or what makes templates.
 
     Attributes:
-        engine: see `string_methods.rendered`.
         text: of the template; None for an environment of Jinja's.
     """
 

@@ -117,7 +117,6 @@ class TileAccess:
 
     Attributes:
         layout: of the registers; None where not known.
-        reason: why something is not known.
     """
 
     span: Span

@@ -104,7 +104,6 @@ class Interpreter:
     Attributes:
         model: of the library whose kernels the file has.
         kernel_marks: decorators that compile a function for the GPU, as the source spells them.
-        launches: kernels that were launched.
         steps: statements and expressions so far.
         loops: how many `for` loops are around the current statement.
         open_paths: how many branches and loops on unknown conditions are around it.

@@ -34,7 +34,6 @@ class Unknown:
     """The top element: any value, with the reason where users read one.
 
     Attributes:
-        reason: why it is not known.
         is_uniform: it is the same for all threads, as what the host computes is.
     """
 

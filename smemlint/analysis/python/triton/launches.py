@@ -16,11 +16,7 @@ _OPTIONS = ("num_warps", "num_stages")
 
 @dataclass(frozen=True, slots=True)
 class Config(ModelValue):
-    """`triton.Config`: arguments and options that an autotuner tries.
-
-    Attributes:
-        arguments: values of the kernel's parameters.
-    """
+    """`triton.Config`: arguments and options that an autotuner tries."""
 
     arguments: Scope = field(hash=False)
     options: Scope = field(hash=False)

@@ -17,7 +17,6 @@ class BuiltinCall:
 
     Attributes:
         name: last component, without template arguments.
-        template_arguments: as spelled.
         is_used: something depends on the value of the call.
     """
 

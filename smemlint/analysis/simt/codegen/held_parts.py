@@ -44,7 +44,6 @@ class Held:
     Attributes:
         ctype: as it is declared; None where that is not known.
         reads: places, and the ways on which they are read.
-        writes: places.
         copies: what is made of it.
     """
 
@@ -80,8 +79,6 @@ class PartsRead:
     """What becomes of what is loaded into a place.
 
     Attributes:
-        written: the place.
-        held: its variable.
         way: that the load stands on.
         is_declared: the variable is declared with it, and the load sinks to where it is read.
     """

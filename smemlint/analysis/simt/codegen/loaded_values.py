@@ -23,7 +23,6 @@ class LoadedValue:
     """What a block computes of a load, and of nothing else that changes.
 
     Attributes:
-        names: the variables that have it.
         is_open: whether it sinks as a load does is not known.
         loop: that gives it to each element of an array.
         is_part: it is of one element or member, and the names are of all.

@@ -17,7 +17,6 @@ class Call:
     """One call; a method that reads an argument raises `CuteError` where it is something else.
 
     Attributes:
-        name: of the function, without `cute::`.
         types: its template arguments, as they are spelled.
     """
 

@@ -104,10 +104,8 @@ class Geometry:
     """Thread coordinates of a block, padded to whole warps, and the target that runs them.
 
     Attributes:
-        block: its shape (x, y, z).
         x, y, z, linear: int64 of shape (32 * warps,).
         exists: which of these threads the block has.
-        arch: the target, e.g. `sm_90`.
     """
 
     block: tuple[int, int, int]

@@ -25,7 +25,6 @@ class Event:
         node: the access expression; with `kind` it names the site.
         offset: bytes from the start of `object`, or why it is not known.
         mask: the active threads of the block.
-        matrices: of ldmatrix and stmatrix.
         operation: of an atomic, e.g. `add.u32`; of an asynchronous copy `cp.async.cg` or `.ca`.
         source: of an asynchronous copy: bytes from the start of the object in global memory, or
             why they are not known.

@@ -235,8 +235,6 @@ class PartialValue(Unknown):
     """What a variable holds that is known for some threads; only its reader may look into it.
 
     Attributes:
-        value: what those threads hold.
-        holders: the threads.
         of_all: what is known of it for all threads.
     """
 
@@ -328,9 +326,7 @@ class Pointer:
     """A pointer or reference into an object, or a value of array type decayed to one.
 
     Attributes:
-        object: what it points into.
         offset: bytes from the object's start.
-        target: the type it points to.
         is_volatile: reads and writes through it are neither merged nor removed.
         is_reference: a call returned it as a reference: where a value is wanted it is read.
     """

@@ -87,7 +87,6 @@ class Anonymous:
 
     Attributes:
         key: equal for arguments that differ in nothing else.
-        scope: the arguments.
         names: of the types that the anonymous ones stand for, by their texts.
     """
 

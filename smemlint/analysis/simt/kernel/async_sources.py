@@ -41,7 +41,6 @@ class Copy:
     Attributes:
         to: bytes of shared memory that the threads write, int64 of shape (threads,).
         source: bytes that they read, from a multiple of 128 bytes.
-        assumptions: what was taken for granted.
         is_open: it is cheaper where rows lie one behind the other, which nothing rules out.
     """
 

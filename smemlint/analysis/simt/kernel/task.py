@@ -28,7 +28,6 @@ class Passed:
 
     Attributes:
         values: the numbers that are known, by parameter.
-        place: the line of the launch.
         always: the parameters that every launch of the same block and template passes a number to.
     """
 

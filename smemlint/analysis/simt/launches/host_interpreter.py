@@ -80,7 +80,6 @@ class HostPolicy(Policy):
 
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
-        steps: statements that were executed.
         variables: of files, that functions find as others left them.
         valuation: what the unknowns stand for that it comes to.
     """

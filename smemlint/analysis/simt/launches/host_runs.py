@@ -37,14 +37,11 @@ class HostRun:
     """What a host function launches.
 
     Attributes:
-        launches: that it comes to.
         is_cut: it was not executed to the end, and may launch more.
         asked: names of functions, and whether they launch: what else does makes no difference.
         steps: statements that were executed to find it.
         left_open: kernels that it launches of which ways through open choices may tell more.
         unnamed: see `LaunchPolicy`; at places where no kernel is known.
-        unfollowed: see `LaunchPolicy`.
-        kept: see `HostPolicy`.
         begun: the runs on every path, where ways through open choices may tell more.
     """
 
@@ -70,8 +67,6 @@ class Host:
 
     Attributes:
         linked: units whose functions it may call.
-        function: host code.
-        launching: see `HostPaths`.
         has_no_caller: no call tells its template arguments; those that are written anywhere do.
         kernel: name of the one that is asked for; none for all that it launches.
         begun: its runs on every path, where it was run for another kernel; else none.

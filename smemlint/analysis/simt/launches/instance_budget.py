@@ -35,11 +35,9 @@ class InstanceBudget:
     """What the instances of one kernel have cost and shown so far.
 
     Attributes:
-        instances: that were evaluated.
         steps: statements that were run for them.
         cost: of the costliest one, in steps of the file's budget.
         decided: whether an access of any was, or one had none.
-        left: instances that were not evaluated.
     """
 
     instances: int = 0

@@ -62,7 +62,6 @@ class LaunchPolicy(HostPolicy):
     """Notes launches: their kernels, blocks, shared memory and arguments.
 
     Attributes:
-        launches: that were come to.
         with_unknowns: of these, by functions that a call is given, which may pass them numbers.
         unfollowed: names of functions that launch, calls of which were not followed.
         unnamed: places of launches of which the kernel is not known, and how much each passes.

@@ -63,7 +63,6 @@ class ModRef:
     Attributes:
         modified: variables that are assigned, or what lies in or behind them.
         rebound: those of them that are assigned themselves.
-        referenced: variables that are named.
         escapes: variables that calls are given.
         callees: functions that it calls, where it is arithmetic.
         is_arithmetic: it computes, assigns and calls functions by their names, and does nothing

@@ -43,8 +43,6 @@ class Signature:
     """A definition as overload resolution sees it.
 
     Attributes:
-        parameters: the declarations, in order.
-        shapes: of each parameter.
         classes: what each parameter calls its class, as `Tag<L>` or `T`; empty for a built-in type.
         least, most: arguments that it takes; a parameter pack takes any number.
         returns_reference: whether the result is another name for an object.

@@ -50,7 +50,6 @@ class Lexed:
     """The tokens of one file and what the lexer had to pass over.
 
     Attributes:
-        tokens: in order.
         skipped: how many characters belong to no token.
         first_skipped: offset of the first of them.
         unterminated: offset of a comment or raw string that runs to the end of the file.

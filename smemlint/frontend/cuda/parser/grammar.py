@@ -55,7 +55,6 @@ class Grammar(ABC):
         variables: names known to be variables.
 
     Attributes:
-        out: the tokens.
         regions: what recovery may drop of them.
         lost: statements and members that could not be desugared.
         asides: members that are parsed on their own, by the name that holds their place.

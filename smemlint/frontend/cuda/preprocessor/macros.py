@@ -26,7 +26,6 @@ class Macro:
     Attributes:
         parameters: None for an object-like macro.
         variadic: the name that stands for the rest of the arguments, `__VA_ARGS__` mostly.
-        body: replacement list.
         is_plain: no `#`, `##` or `__VA_OPT__` in the body.
         assumed: assumed `#if` conditions around the definition.
     """

@@ -17,7 +17,6 @@ class SourceFile:
     """A file of a unit.
 
     Attributes:
-        path: as reported.
         text: its text; token offsets count its code points.
     """
 

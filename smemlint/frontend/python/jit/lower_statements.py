@@ -55,7 +55,6 @@ class _FunctionLowering:
     """Lowers the statements of one function.
 
     Attributes:
-        values: lowers its expressions.
         scopes: for each name the block that declares it; None for the head of the function.
         declared: names that have their declaration.
         blocks: around the current statement.

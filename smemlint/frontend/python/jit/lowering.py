@@ -41,10 +41,8 @@ class LocalArray:
     """A shared or local array that the function declares; extents are Python expressions.
 
     Attributes:
-        extents: of each dimension.
         is_dynamic: the launch decides its size.
         may_have_rows: the one extent may stand for several.
-        is_shared: it lies in shared memory.
     """
 
     extents: tuple[ast.expr, ...]

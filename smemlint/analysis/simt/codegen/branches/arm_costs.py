@@ -77,7 +77,6 @@ class Cost:
 
     Attributes:
         instructions: of plain arithmetic.
-        loads: from memory.
         is_block: it does what is not computed unless it is needed.
         is_open: it may do that, for all that is known.
     """
