@@ -566,3 +566,53 @@ void f(const int *g, int n) {{ k<<<1, 64>>>(g, n); }}
     (store,) = accesses_of(source)
     assert outcome(condition, holds) in store.assumptions
     assert outcome(condition, not holds) not in store.assumptions
+
+
+STEPPED = """
+__global__ void k(const int *p, int *o, int n) {
+  __shared__ int s[2048];
+  int t = threadIdx.x, i = 0, v = 0;
+  %s
+  s[(t * 32 + t * i) & 2047] = v;
+}
+void f(int *a) { k<<<1, 64>>>(a, a, 9); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        ("v = p[t] > 3 ? i++ : 4;", -1.0),
+        ("v = p[t] > 3 ? 4 : i++;", -1.0),
+        ("p[t] > 3 && i++;", -1.0),
+        ("p[t] > 3 || i++;", -1.0),
+        ("t < 8 && p[t] > 3 && i++;", -1.0),
+        ("v = n > 3 ? i++ : 4;", 1.0),
+        ("n > 3 && i++;", 1.0),
+        ("n > 3 || i++;", 32.0),
+        ("v = t >= 0 ? i++ : 4;", 1.0),
+        ("v = p[t] > 3 ? i++ : i++;", 1.0),
+    ],
+)
+def test_what_an_operand_changes_is_changed_where_it_is_evaluated(text: str, ways: float) -> None:
+    assert ways_of(STEPPED % text) == [(6, "store", ways)]
+
+
+def test_runs_that_merge_by_their_values_are_not_stepped_together() -> None:
+    text = """
+__global__ void k(const int *p, int *o) {
+  __shared__ int s[512], d[512];
+  int t = threadIdx.x, i = t * 16, j = i + 8, k = i;
+  s[t] = p[t];
+  __syncthreads();
+  while (i < t * 16 + 8 && j < t * 16 + 16)
+    d[k++] = (s[i] <= s[j]) ? s[i++] : s[j++];
+}
+void f(int *a) { k<<<1, 32>>>(a, a); }
+"""
+    found = [a.certainty for a in accesses_of(text) if a.span.line == 8]
+    loads = [
+        a.certainty for a in accesses_of(text) if a.span.line == 8 and a.kind is AccessKind.LOAD
+    ]
+    assert loads == [Certainty.DATA_DEPENDENT] * 4
+    assert Certainty.ASSUMED not in found

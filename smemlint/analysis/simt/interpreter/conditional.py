@@ -15,6 +15,7 @@ from smemlint.analysis.simt.domain.ctypes import PointerType
 from smemlint.analysis.simt.domain.environment import Mask, Variable, is_any
 from smemlint.analysis.simt.domain.integer_scev import chosen_scev
 from smemlint.analysis.simt.domain.masking import chosen, is_staggered, truth_bounds
+from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.values import (
     AffineInt,
     Pointer,
@@ -25,7 +26,7 @@ from smemlint.analysis.simt.domain.values import (
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.interpreter.conversions import to_condition
-from smemlint.analysis.simt.interpreter.joins import join
+from smemlint.analysis.simt.interpreter.joins import join, join_writes
 from smemlint.analysis.simt.shared_functions import leads_to_shared
 from smemlint.frontend import ir
 from smemlint.reasons import Assumption, ReasonCode, outcome
@@ -75,10 +76,16 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     parts = _part_blocks(ev, node, is_uniform=condition.is_uniform)
     ways = [decided_by(ev, node.cond, holds=each) for each in (True, False)]
     threads = mask & may_hold, mask & ~holds
-    left = evaluate_assuming(ev, alternatives[0], threads[0], node.iftrue, ways[0], parts=parts)
-    right = evaluate_assuming(ev, alternatives[1], threads[1], node.iffalse, ways[1], parts=parts)
+    left, written = evaluate_assuming(
+        ev, alternatives[0], threads[0], node.iftrue, ways[0], parts=parts
+    )
+    right, otherwise = evaluate_assuming(
+        ev, alternatives[1], threads[1], node.iffalse, ways[1], parts=parts
+    )
     if left is None or right is None:
+        ev.state.memory.replay((otherwise if left is None else written).values())
         return _one_or_both(may_hold, left, right)
+    join_writes(ev, written, otherwise, condition, node)
     return join(ev, left, right, condition, node)
 
 
@@ -259,10 +266,11 @@ def evaluate_assuming(
     behind: tuple[int, ...] = (),
     *,
     parts: bool = True,
-) -> Value | None:
+) -> tuple[Value | None, UndoLog]:
     """Returns an operand that is evaluated where an open condition has an outcome.
 
-    None where no thread evaluates it, or it ends them: the other outcome is left then.
+    And what it wrote, which is undone. None where no thread evaluates it, or it ends them: the
+    other outcome is left then.
 
     Args:
         ev: the evaluator.
@@ -275,14 +283,18 @@ def evaluate_assuming(
     state = ev.state
     before, active, ended = state.trace.events, state.mask, state.ended
     state.assumptions.append(taken)
+    state.memory.begin()
     try:
         value = evaluate_under(ev, mask, node, behind, taken)
-        return value if state.ended is ended else None
+        if state.ended is not ended:
+            value = None
     finally:
+        writes = state.memory.rollback()
         state.mask, state.ended = active, ended
         state.assumptions.pop()
         if parts and state.trace.events > before:  # issued under a predicate of its own
             state.trace.fence("block")
+    return value, writes
 
 
 def _singles_out(cond: ir.Node) -> bool:

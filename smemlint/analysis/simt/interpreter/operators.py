@@ -62,6 +62,7 @@ from smemlint.analysis.simt.interpreter.conditional import (
 )
 from smemlint.analysis.simt.interpreter.conversions import to_condition
 from smemlint.analysis.simt.interpreter.elements import pointed_to
+from smemlint.analysis.simt.interpreter.joins import join_writes
 from smemlint.analysis.simt.interpreter.lvalues import lvalue_of_value
 from smemlint.analysis.simt.interpreter.names import find_binding
 from smemlint.frontend import ir
@@ -340,7 +341,11 @@ def _right_operand(
         text = ev.state.source_text(node.left)
         alternatives = (outcome(text, True), outcome(text, False))
         note_condition(ev, left, alternatives, node.left, node)
-        right = evaluate_assuming(ev, alternatives[0 if is_and else 1], mask, node.right, behind)
+        taken = alternatives[0 if is_and else 1]
+        right, writes = evaluate_assuming(ev, taken, mask, node.right, behind)
+        ways = (writes, {}) if is_and else ({}, writes)
+        if right is not None:
+            join_writes(ev, *ways, left, node)
     else:
         right = evaluate_under(ev, mask, node.right, behind)
     return to_condition(right) if right is not None else number(0 if is_and else 1, BOOL)
