@@ -17,6 +17,11 @@ Of stores of two runs of one array in turns, which lie apart by an unknown multi
 `s[8 * t + i] = x; s[8 * n + i] = y;` for i in 0..3, the latter are two STS.64, of
 `s[8 * n + 4 + i]` all two STS.128: which is not modelled, and the figure open.
 
+Two runs in turns whose indexes differ in a constant that more was added to are open likewise (see
+`Scev.buried`): of `s[(ty + 8 * i) * 256 + 4 * t + j]` with i inside j, the stores of one are two
+STS.64 and those of the other four STS, of `s[ty * 256 + 4 * t + 64 * i + j]` all are STS.128, and
+so they are in rows of `s[96][256]` (44 kernels, nvcc 13.5.37, sm_90).
+
 Of four words of a union in shared memory it is open, too: with `union { float4 v; float f[4]; }`,
 `u[t].f[0] + u[t].f[1] + u[t].f[2] + u[t].f[3]` is an LDS.128 and an LDS of f[2], in descending
 order or from f[2] on an LDS.128 alone.
@@ -193,6 +198,7 @@ class _Fusion:
         self._counts: dict[int, Counter[AccessKind]] = defaultdict(Counter)
         self._assembly = 0
         self._parted = (0, 0)
+        self._latest: dict[_Key, tuple[int, Event]] = {}
 
     def add(self, event: Event) -> None:
         """Takes the next access of the block."""
@@ -238,6 +244,7 @@ class _Fusion:
         self._passed.clear()
         self._orders.clear()
         self._counts.clear()
+        self._latest.clear()
 
     def _end_stores(self) -> None:
         """Ends the chains of stores: each stands in the block that computes its value."""
@@ -277,6 +284,7 @@ class _Fusion:
     def _must_stay_behind(self, load: Event, chain: _Chain) -> bool:
         first = min(e.sequence for e in chain.events())
         passed = [s for s in self._passed[-_REACH:] if s.sequence > first]
+        chain.may_part |= any(_hides_distance(s, load) for s in passed)
         return len(passed) == _REACH or any(may_meet(s, load) for s in passed)
 
     def _store(self, event: Event, key: _Key, position: int, size: int) -> None:
@@ -287,6 +295,12 @@ class _Fusion:
             chain = group[slot] = _Chain(size, event.width)
             chain.is_open = self._begins_open(event, key, slot)
             chain.may_part = _is_open(event)
+        latest, before = self._latest.get(key, (slot, event))
+        if chain.elements and latest != slot and _hides_distance(event, before):
+            chain.may_part = True
+            if latest in group:
+                group[latest].may_part = True
+        self._latest[key] = slot, event
         chain.elements[position // event.width].append(event)
         if len(chain.elements) == chain.count:
             self._close(group.pop(slot))
@@ -333,6 +347,15 @@ class _Fusion:
                 event.may_part |= in_union and event.width == WIDEST_ACCESS
                 event.may_part |= event.width > first.width and any(c.may_part for c in chains)
                 self.out.append(event)
+
+
+def _hides_distance(a: Event, b: Event) -> bool:
+    """Returns whether LLVM does not see how far two places of an array lie apart."""
+    if a.object is not b.object:
+        return False
+    if not (isinstance(a.offset, AffineInt) and isinstance(b.offset, AffineInt)):
+        return False
+    return scev_of(a.offset).buried != scev_of(b.offset).buried
 
 
 def _is_open(event: Event) -> bool:

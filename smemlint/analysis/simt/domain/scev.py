@@ -73,6 +73,8 @@ class Scev:
         may_wrap: with its constant it may leave its type, as far as scalar evolution sees.
         is_joined: the source has `|` or `^` in place of its last `+`: LLVM sees each part, however
             many operations take bits of it.
+        buried: the constants that a further term was added to: 512 of `(t + 8) * 64 + x`. LLVM sees
+            of two sums how far they lie apart where these are equal.
     """
 
     terms: Terms = ()
@@ -87,6 +89,7 @@ class Scev:
     split: Split | None = field(default=None, compare=False)
     may_wrap: bool = field(default=False, compare=False)
     is_joined: bool = field(default=False, compare=False)
+    buried: int = field(default=0, compare=False)
 
 
 CONSTANT = Scev()
@@ -132,6 +135,7 @@ def sum_of(a: Scev, b: Scev, sign: int = 1) -> Scev:
         a.is_mirrored or b.is_mirrored,
         max(a.shifted, b.shifted),
         may_wrap=a.may_wrap or b.may_wrap,
+        buried=a.buried + sign * b.buried,
     )
     return _of_few(form)
 
@@ -226,6 +230,7 @@ def scaled(form: Scev, factor: int) -> Scev:
         form.most * factor if form.most is not None and factor > 0 else None,
         form.split and replace(form.split, factor=form.split.factor * factor),
         form.may_wrap,
+        buried=form.buried * factor,
     )
     return _of_few(result)
 
