@@ -216,6 +216,11 @@ def switches_cuda(macro: str) -> bool:
     return _CUDA_SWITCH.search(macro) is not None
 
 
+def states_a_version(macro: str) -> bool:
+    """Returns whether a macro is named after a version, which headers define and `-D` does not."""
+    return "VERSION" in macro or macro.endswith(("_MAJOR", "_MINOR"))
+
+
 def switches_hip(macro: str) -> bool:
     """Returns whether a macro is named after a build with HIP: `ENABLE_HIP`, `MY_WITH_HIP`."""
     return _HIP_SWITCH.search(macro) is not None

@@ -57,6 +57,9 @@ CASES: dict[Callable[[str], bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
     heuristics.switches_cuda: (
         ("USE_CUDA", "K2_WITH_CUDA", "_CUDA_ENABLED", "HAVE_GPU", "MY_USING_CUDA"), ("DEBUG_CUDA", "CUDA_FORCESTL", "FAST"),
     ),
+    heuristics.states_a_version: (
+        ("TORCH_VERSION_MAJOR", "NCCL_VERSION_CODE", "LIB_MINOR"), ("BLOCK_M", "MAJOR_STEPS"),
+    ),
     heuristics.switches_hip: (("ENABLE_HIP", "MY_WITH_HIP"), ("HIP", "ENABLE_HIPBLAS", "USE_CUDA")),
     text_heuristics.names_amd_atom: (
         ("MMA_Atom<GFX928_16x16x16_F32F16F16F32_NT>",), ("GFX928", "SM80_16x8x16_F32F16F16F32_TN"),

@@ -117,6 +117,17 @@ def test_of_two_alternatives_the_one_of_a_build_without_macros_is_read() -> None
     assert out("#include <thrust/sort.h>\n" + text) == "y z w"
 
 
+@pytest.mark.parametrize("condition", ["#ifdef N", "#if defined(N) && N > 1"])
+def test_a_branch_that_needs_a_value_which_nothing_has_is_not_read(condition: str) -> None:
+    text = f'#include "missing.h"\n{condition}\nint n = N;\n#else\nint n = 64;\n#endif\n'
+    assert out(text) == "int n = 64 ;"
+    assert assumed(text, "64")[0].startswith("!(defined(N)")
+    assert out(text, defines={"N": "8"}) == "int n = 8 ;"
+    assert out(text.replace("#else\nint n = 64;\n", "")) == "int n = N ;"  # no default is left
+    version = text.replace("N", "LIB_VERSION")
+    assert out(version) == "int n = LIB_VERSION ;"  # a header has it, not a command line
+
+
 def test_alternatives_of_one_chain_are_not_chosen_beside_each_other() -> None:
     text = "#if defined(A)\na\n#elif defined(B)\nb\n#elif defined(C)\nc\n#endif\n"
     text += "#if defined(B) || defined(C)\nbc\n#else\nx\n#endif\n#ifdef C\nonly\n#endif\n"

@@ -20,7 +20,7 @@ from smemlint.frontend.cuda.preprocessor.directives import PreparedFile
 from smemlint.frontend.cuda.preprocessor.hip import NVIDIA_PLATFORM
 from smemlint.frontend.cuda.preprocessor.macros import Expander
 from smemlint.frontend.cuda.preprocessor.options import SPECIFIERS, UNDEFINED
-from smemlint.frontend.heuristics import switches_cuda, switches_hip
+from smemlint.frontend.heuristics import states_a_version, switches_cuda, switches_hip
 from smemlint.limits.budgets import MAX_BRANCHES
 
 _KNOWN_QUESTIONS = frozenset(
@@ -90,7 +90,7 @@ class BranchChoice:
                 or self._default_build_reads_another(prepared, k, end)
                 or self._is_of_another_choice(prepared, k, end)
             ):
-                self._assumptions.assume(condition, False)
+                self._assumptions.assume(_question(condition), False)
                 against.append(f"!({text})")
             elif value is None and not self._only_picks_a_value(prepared, k, end):
                 self._assumptions.assume(condition)
@@ -175,13 +175,18 @@ class BranchChoice:
 
         `#ifdef FAST / a = b; / #else / a = c; / #endif`: nobody who builds without -DFAST gets the
         first branch. Where a header that was not read may define the macro, and where the macro
-        elsewhere adds code that no other branch replaces, it stays assumed.
+        elsewhere adds code that no other branch replaces, it stays assumed, unless the branch
+        needs the macro's value, which nothing that was read has: `#ifdef N / int n = N;`.
         """
         condition = self.condition(prepared, k)
-        name = _name_asked_for(condition)
+        question = _question(condition)
+        name = _name_asked_for(question)
         if not name or switches_cuda(name):
             return False
-        if self.headers_are_missing or name in prepared.added_by:
+        if question is not condition or prepared.has_token(k, name):
+            if states_a_version(name):
+                return False
+        elif self.headers_are_missing or name in prepared.added_by:
             return False
         other = self._default_of(prepared, k, end)
         if other is None:
@@ -231,6 +236,14 @@ class BranchChoice:
         if UNDEFINED.fullmatch(name):
             return False
         return None
+
+
+def _question(condition: Condition) -> Condition:
+    """Returns `defined X` of `defined X && X > 1`, which asks for a value; others as they are."""
+    match condition:
+        case "&&", ("name", question), (_, ("name", name), _) if question == f"defined {name}":
+            return ("name", question)
+    return condition
 
 
 def _name_asked_for(condition: Condition) -> str:

@@ -206,9 +206,13 @@ class PreparedFile:
 
     def has_launches(self, k: int) -> bool:
         """Returns whether the branch that directive `k` opens launches kernels."""
+        return self.has_token(k, "<<<")
+
+    def has_token(self, k: int, text: str) -> bool:
+        """Returns whether the branch that directive `k` opens has a token of that text."""
         stop = self.directives[k].next
         last = self.directives[stop].at if stop < len(self.directives) else len(self.tokens)
-        return any(token.text == "<<<" for token in self.tokens[self.directives[k].stop : last])
+        return any(token.text == text for token in self.tokens[self.directives[k].stop : last])
 
     def branch(self, k: int) -> range:
         """Returns the directives in the branch that directive `k` opens, at most a few hundred."""
