@@ -96,3 +96,23 @@ def test_instructions_of_one_place_that_move_four_matrices_or_two_have_figures_o
         (4, 4, 32, 4),
         (2, 8, 16, 2),
     }
+
+
+def test_a_copy_of_any_types_hands_tensors_to_cute() -> None:
+    source = """#include <cute/tensor.hpp>
+    using namespace cute;
+    namespace own {
+    template <class A, class B> __device__ void copy(const A& a, B& b) { copy(a, b); }
+    }
+    __global__ void k() {
+      __shared__ float raw[32 * 32];
+      auto s = make_tensor(make_smem_ptr(raw), Layout<Shape<_32, _32>>{});
+      auto row = local_partition(s, Layout<Shape<_1, _32>>{}, threadIdx.x);
+      auto r = make_tensor<float>(shape(row));
+      own::copy(row, r);
+    }
+    int main() { k<<<1, 32>>>(); }
+    """
+    (kernel,) = facts_of(source).kernels
+    (access,) = kernel.accesses
+    assert (access.width_bytes, access.instructions, access.ways) == (16, 8, 8)  # SASS: 8 LDS.128

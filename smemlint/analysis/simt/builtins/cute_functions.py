@@ -90,10 +90,24 @@ def _has_own(ev: Evaluator, name: str, types: tuple[str, ...], node: ir.FuncCall
         return False
     last = name.rpartition("::")[2]
     own = find_candidates(ev, last, None, node)
+    if name == ev.state.frame.name.split(":", 1)[0] and all(
+        _is_of_cute(ev, argument) for argument in node.args
+    ):
+        own = [function for function in own if not _takes_anything(function)]
     is_class = bool(ev.state.unit.records.get(last))
     return is_class or any(
         function.scope[:1] != ("cute",) and _may_take(ev, function, types, node) for function in own
     )
+
+
+def _takes_anything(function: Function) -> bool:
+    """Returns whether all parameters are of type parameters: CuTe's for tensors goes first.
+
+    `template <class A, class B> void copy(const A& a, B& b) { copy(a, b); }` does not call itself:
+    argument-dependent lookup finds a more specialized one.
+    """
+    names = {parameter.name for parameter in function.template if parameter.kind == "type"}
+    return names.issuperset(signature_of(function).classes)
 
 
 def _may_take(ev: Evaluator, function: Function, types: tuple[str, ...], node: ir.FuncCall) -> bool:
