@@ -160,9 +160,18 @@ def advice(finding: Finding) -> str:
 
 
 def _named(instance: Instance, beside: Instance) -> str:
-    """Returns an instance by its title, else by its block, else by what its launch passes."""
+    """Returns an instance by its title, else by its block, else by what its launch passes.
+
+    Of a title that takes more than a line only the template arguments that differ are named.
+    """
     if instance.title != beside.title or instance.block is None:
-        return f"`{instance.title}`"
+        pairs = zip(instance.template, beside.template, strict=False)
+        differing = [f"`{own[0]}` = `{own[1]}`" for own, other in pairs if own != other]
+        if len(instance.title) <= _MOST_LETTERS or not differing:
+            return f"`{instance.title}`"
+        shown = _fitting(differing)
+        more = ", .." if len(differing) > len(shown) else ""
+        return f"an instance with {', '.join(shown)}{more}"
     if instance.passed and instance.block == beside.block:
         return f"a launch with {passed_text(instance)}"
     return f"a block of ({', '.join(map(str, instance.block))})"

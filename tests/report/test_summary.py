@@ -68,3 +68,18 @@ def test_instances_beside_a_finding_are_as_many_as_a_line_takes():
     (also,) = [note for label, note in labelled_notes(found) if label == "also"]
     assert (len(found.instances), also.count(name)) == (12, 2)
     assert re.search(r"\b9\b", also)
+
+
+def test_of_an_instance_with_a_long_title_what_differs_is_named():
+    names = [f"An_argument_with_a_rather_long_name_{letter}" for letter in "abcd"]
+    structs = "".join(f"struct {name} {{}};\n" for name in names)
+    kernel = KERNEL.format(name="k", stride=32).replace(
+        "__global__", "template <class A, class B, class C, int N> __global__"
+    )
+    same = ", ".join(names[:3])
+    launches = "".join(f"k<{same}, {n}><<<1, 32>>>(o); " for n in (1, 2))
+    source = f"{structs}{kernel}void run(float *o) {{ {launches} }}\n"
+    (found,) = result_of(source).findings
+    (also,) = [note for label, note in labelled_notes(found) if label == "also"]
+    assert re.search(r"\bN\b\W+[12]\b", also)
+    assert not any(name in also for name in names)
