@@ -201,3 +201,35 @@ def test_operands_beside_each_other_are_apart_however_many_patterns_they_have(se
     text = OPERANDS.replace("SECOND", second)
     assert [(a.ways, len(a.patterns)) for a in accesses_of(text)] == [(4, 64), (4, 64)]
     assert advised(text) == ({"Swizzle<3,3,3>"} if free else set())
+
+
+def test_a_padding_takes_the_place_of_a_swizzle():
+    text = (
+        HEAD
+        + """
+    __global__ void k(const half_t *in, float *out, int n) {
+      __shared__ half_t data[150 * 32];
+      auto s = make_tensor(make_smem_ptr(data), LAYOUT);
+      auto g = make_tensor(make_gmem_ptr(in), Shape<_128, _32>{}, make_stride(n, _1{}));
+      auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<half_t>, half_t>{},
+                                   Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{});
+      auto thr = tiled.get_slice(threadIdx.x);
+      copy(tiled, thr.partition_S(g), thr.partition_D(s));
+      __syncthreads();
+      auto mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_4, _1>>{});
+      auto tA = mma.get_slice(threadIdx.x).partition_A(s);
+      auto rA = mma.get_slice(threadIdx.x).make_fragment_A(tA);
+      copy(tA, rA);
+    }
+    void launch(half_t *p) { k<<<1, 128>>>(p, nullptr, 128); }
+    """
+    )
+    rows = "Layout<Shape<_128, _32>, Stride<_1, Int<%d>>>{}"
+    swizzled = text.replace("LAYOUT", f"composition(Swizzle<6, 0, 7>{{}}, {rows % 128})")
+    assert sorted(ways(swizzled)) == [2, 4]
+    for access in accesses_of(swizzled):
+        assert re.findall(r"Swizzle<[\d,]+>", access.advice) == ["Swizzle<6,0,7>"]  # to leave away
+        assert {"134", "128"} <= set(re.findall(r"\d+", access.advice))
+    assert ways(text.replace("LAYOUT", rows % 134)) == [1, 1]
+    kept = text.replace("LAYOUT", f"composition(Swizzle<6, 0, 7>{{}}, {rows % 134})")
+    assert ways(kept) != [1, 1]

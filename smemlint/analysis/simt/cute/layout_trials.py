@@ -334,9 +334,10 @@ def _words(group: _Group, trial: LayoutTrial) -> str:
     freed = f"that removes the bank conflicts of {all_of(group.accesses)}"
     if trial.swizzle is None:
         padded = trial.pitch + trial.padding
+        without = f"leave {trial.replaces} away and " if trial.replaces is not None else ""
         return (
-            f"give its rows a stride of {padded} elements instead of {trial.pitch}: {freed}, and "
-            "the array grows with `cosize`"
+            f"{without}give its rows a stride of {padded} elements instead of {trial.pitch}: "
+            f"{freed}, and the array grows with `cosize`"
         )
     written = str(trial.swizzle)
     if is_python_path(group.array.span.path):
