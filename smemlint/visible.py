@@ -64,12 +64,7 @@ def inert(line: str) -> str:
 
 
 def print_lines(*lines: str, stream: TextIO | None = None) -> None:
-    """Prints lines, each of them one line whatever it holds.
-
-    Args:
-        lines: without line ends.
-        stream: standard error unless given.
-    """
+    """Prints lines, each of them one line whatever it holds, to standard error by default."""
     stream = stream or sys.stderr
     encoding = getattr(stream, "encoding", None) or "utf-8"
     is_unicode = encoding.lower().replace("-", "").startswith("utf")

@@ -9,11 +9,7 @@ from smemlint.config.options import FORMATS, GROUPS, Option
 
 
 def add_flags(command: argparse.ArgumentParser, name: str) -> dict[str, argparse._ArgumentGroup]:
-    """Adds paths, the options of the table that belong to the command, and the output's flags.
-
-    Returns:
-        The groups of the help, by title.
-    """
+    """Adds paths, options of the table and the output's flags; returns the groups of the help."""
     groups: dict[str, argparse._ArgumentGroup] = {}
     command.usage = f"smemlint {name} [OPTION ...] [PATH ...]"
     paths = "files and directories, or - for standard input (default: .)"

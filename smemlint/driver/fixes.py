@@ -55,11 +55,6 @@ def awaits_fixes(result: UnitResult) -> bool:
 def find_fixes(merged: UnitResult, request: Request, spent: Mapping[str, Allowance]) -> Fixes:
     """Looks for the fixes of findings, file by file.
 
-    Args:
-        merged: the results of all units; findings without facts came with their fix.
-        request: the run.
-        spent: what evaluating the kernels of each file took.
-
     Raises:
         FixesInterrupted: somebody pressed Ctrl-C.
     """

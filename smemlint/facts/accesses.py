@@ -92,7 +92,7 @@ class WarpPattern:
 class CallLine:
     """A call that the profiler shows some of an access's instructions at.
 
-    They are the first that an inlined function issues; see `evaluate.trace.Event.call`.
+    They are the first that an inlined function issues; see `Event.call`.
 
     Attributes:
         instructions, wavefronts, ideal: of those instructions, as for an access.

@@ -137,11 +137,6 @@ def view_of(
 def view_of_bases(bases: Bases, shape: Sequence[int], element_bits: int) -> SharedView:
     """Returns the view of a layout given as the coordinate that each bit of the offset adds.
 
-    Args:
-        bases: one a bit, the lowest first.
-        shape: extents, powers of two, slowest first.
-        element_bits: of an element.
-
     Raises:
         ValueError: the bases do not reach every element once.
     """

@@ -123,11 +123,7 @@ def _is_surely_merged(reach: _Reach, vectors: int) -> bool:
 
 
 def _merged(addresses: NDArray[np.int64], width: int) -> list[tuple[int, NDArray[np.int64]]]:
-    """Merges neighbours that are at one distance in all lanes and align, as LLVM does.
-
-    Returns:
-        (width, addresses), the widest first.
-    """
+    """Merges neighbours at one distance in all lanes that align, as LLVM does; the widest first."""
     flat = addresses.reshape(len(addresses), -1)
     firsts = flat[:, 0]
     distances = [tuple(row) for row in (flat - firsts[:, None]).tolist()]

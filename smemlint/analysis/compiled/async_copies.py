@@ -47,12 +47,7 @@ class Probe:
 
 
 def with_copies(sites: Sites, probe: Probe) -> Sites:
-    """Returns the sites with what their asynchronous copies read.
-
-    Args:
-        sites: of an evaluation for all arguments.
-        probe: runs the same program again.
-    """
+    """Returns the sites with what their asynchronous copies read, as a probe shows."""
     copies = [
         s
         for s, i in sites.items()

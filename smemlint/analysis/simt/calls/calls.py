@@ -11,6 +11,7 @@ from smemlint.analysis.simt.builtins.cooperative_groups import call_group_method
 from smemlint.analysis.simt.builtins.cute_front import call_array_method, called_tensor_or_layout
 from smemlint.analysis.simt.builtins.cute_types import uses_cute
 from smemlint.analysis.simt.calls.candidates import find_candidates, with_bases
+from smemlint.analysis.simt.calls.class_operators import operated
 from smemlint.analysis.simt.calls.construction import construct
 from smemlint.analysis.simt.calls.inlining import (
     WHICH,
@@ -91,10 +92,7 @@ def locate_call(ev: Evaluator, node: ir.FuncCall) -> LValue | Unknown:
 def evaluate_call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
     """Returns the value of a call; what a reference refers to is read."""
     value = evaluate_reference(ev, node, is_used=is_used)
-    if is_used and isinstance(value, Pointer) and value.is_reference:
-        place = LValue(value.object, value.offset, value.target, value.is_volatile)
-        return read_lvalue(ev, place, node)
-    return value
+    return operated(ev, value, node) if is_used else value
 
 
 @refers(ir.FuncCall)
@@ -157,11 +155,7 @@ def call(ev: Evaluator, node: ir.FuncCall, *, is_used: bool = True) -> Value:
 def _inline_by_name(
     ev: Evaluator, name: str, arguments: tuple[str, ...], node: ir.FuncCall
 ) -> Value | None:
-    """Calls a method of the class around the call, of the class that the name has, or a function.
-
-    Returns:
-        None where no definition of the name was read.
-    """
+    """Calls a method of the class around or of the named class, or a function; else None."""
     prefix, _, last = name.rpartition("::")
     frame = ev.state.frame
     owner = ev.types.spelled(prefix) if prefix else None

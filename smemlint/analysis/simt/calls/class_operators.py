@@ -24,11 +24,7 @@ from smemlint.reasons import Reason, ReasonCode
 def call_operator(
     ev: Evaluator, op: str, operands: Sequence[tuple[ir.Node, Value]], node: ir.Expression
 ) -> Value | None:
-    """Returns what an operator gives that is defined for its operands; a reference as a pointer.
-
-    Returns:
-        None where no operand is an object that holds an address, or a reference to an object.
-    """
+    """Returns what an operator gives that is defined for its operands, if objects; else None."""
     if not any(_holds_address(v) or _refers_to_object(v) for _, v in operands):
         return None
     name = f"operator{op}"

@@ -36,14 +36,7 @@ from smemlint.reasons import Reason, ReasonCode
 
 
 def unfollowed_call(ev: Evaluator, name: str, node: ir.FuncCall, *, is_used: bool = True) -> Value:
-    """Returns a call of what is not known: its value, and what it may have changed.
-
-    Args:
-        ev: the evaluator.
-        name: of what is called, as it is printed.
-        node: the call.
-        is_used: whether its value is: a function that gives nothing else writes to what it takes.
-    """
+    """Returns a call of what is not known: its value, and what it may have changed."""
     ev.state.trace.part(fetch_path(name))
     takes_places = is_macro_name(name) or is_copy_instruction(name)
     values, is_shared, operands = _given(ev, node.args, takes_places=takes_places)

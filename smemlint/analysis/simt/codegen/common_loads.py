@@ -42,14 +42,7 @@ _END = ""
 
 
 def load_once(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items, *, ends_way: bool) -> None:
-    """Gives the loads that both ways of a branch begin or end with to the threads of both.
-
-    Args:
-        branch: with two ways.
-        ours: what the first recorded; its loads are those that are issued.
-        theirs: what the other recorded; its loads are not issued.
-        ends_way: see `load_selected`.
-    """
+    """Gives the loads that both ways begin or end with to both's threads; see `load_selected`."""
     if load_selected(branch, ours, theirs, ends_way=ends_way):
         return
     ways = _instructions(branch.iftrue), _instructions(branch.iffalse)

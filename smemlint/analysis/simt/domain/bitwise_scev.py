@@ -47,7 +47,7 @@ def _has_few_bits(value: AffineInt, form: Scev) -> bool:
 
 
 def _masked_above(op: str, a: AffineInt, b: AffineInt, mask: int) -> Scev | None:
-    """Returns the form of `x + c & mask` where c lies below the bits that x can have.
+    """Returns the form of `x + c & mask` where c lies below the bits of x; else None.
 
     Read off the PTX and SASS of nvcc 13.0.88 (sm_90, -O3), of loads with j = 0, 1, ...:
     `(4 * t + j & 508) + j` is one LDS.128, since the mask takes j away. Where the mask keeps j
@@ -55,9 +55,6 @@ def _masked_above(op: str, a: AffineInt, b: AffineInt, mask: int) -> Scev | None
     stand behind j = 0 if x is one shift (`4 * t`, `2 * t + 2 * d`), behind each other if not
     (`4 * (t + 1)`, `12 * t`). It is open where the compiler may know bits: `(t & ~3) + j & 511` is
     one LDS.128.
-
-    Returns:
-        None where there is no such c.
     """
     form = scev_of(a)
     low = form.alignment - 1
@@ -202,7 +199,7 @@ def _is_of_bits(value: AffineInt, form: Scev) -> bool:
 
 
 def _joined_scev(op: str, a: AffineInt, b: AffineInt, *, is_shared: bool) -> Scev | None:
-    """Returns the form of `a | b` or `a ^ b` that is a sum.
+    """Returns the form of `a | b` or `a ^ b` that is a sum; None of others.
 
     It is where no bit can be in both, and where a constant meets none but constant bits: always of
     `|`, of `^` if these have all of its bits. That is open for these, for what stays `|` in PTX,
@@ -215,9 +212,6 @@ def _joined_scev(op: str, a: AffineInt, b: AffineInt, *, is_shared: bool) -> Sce
     | `(4 * t + j) ^ 1`, `(32 * t + j) ^ ((t & 7) * 4)` | one LDS.128: open |
     | `(4 * t + 3) ^ j`, `(32 * (t & 63) + j) ^ 4` | four LDS: open |
     | `(4 * t + j) ^ 3`, `(4 * t + j) ^ 4` | four LDS |
-
-    Returns:
-        None where it is no sum.
     """
     x, y = scev_of(a), scev_of(b)
     low = one_of(a) & x.alignment - 1

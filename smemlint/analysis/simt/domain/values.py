@@ -109,7 +109,7 @@ class AffineInt:
 
     Attributes:
         form: how the compiler computes the part that is no compile-time constant; None where it
-            follows from base and terms alone (see `scev.scev_of`).
+            follows from base and terms alone (see `integer_scev.scev_of`).
         written: the threads that wrote a variable last, and the number that these hold: what the
             compiler computes of it under their condition is computed from that number.
     """

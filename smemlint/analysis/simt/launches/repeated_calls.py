@@ -95,12 +95,7 @@ class _Keys:
         self._numbers: dict[object, int] = {}
 
     def of_binding(self, bound: Binding, *, is_read: bool) -> Hashable | None:
-        """Returns the key of what a name is bound to; None where a caller may own it.
-
-        Args:
-            bound: to the name.
-            is_read: it is a parameter that refers to a constant.
-        """
+        """Returns the key of what a name is bound to; None where a caller may own it."""
         if isinstance(bound, CTYPES):
             return bound
         if isinstance(bound, Variable):

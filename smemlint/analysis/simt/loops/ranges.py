@@ -56,11 +56,7 @@ def _declare_list(ev: Evaluator, node: ir.InitList | ir.BraceList) -> int:
 
 
 def iterated_loop(ev: Evaluator, node: ir.RangeFor) -> ir.For | None:
-    """Returns the loop over iterators that one over an object stands for.
-
-    Returns:
-        None where no class was read that defines `begin`.
-    """
+    """Returns the loop over iterators that one over an object with `begin` stands for."""
     init, at = node.decl.init, node.at
     place = ev.lvalue(init.range) if isinstance(init, ir.RangeElement) else None
     if not isinstance(place, LValue) or not isinstance(place.type, RecordType):

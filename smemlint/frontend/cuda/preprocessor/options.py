@@ -16,7 +16,7 @@ def _read_nothing(path: str) -> str | None:
 
 
 class Refusal(Protocol):
-    """Says why a file that was asked for is not read; see `RunUnits.refusal`."""
+    """Says why a file that was asked for is not read; see `ProgramIndex.refusal`."""
 
     def __call__(self, path: str, *, is_written: bool) -> str:
         """Returns the reason, or an empty text."""

@@ -17,7 +17,7 @@ from smemlint.limits.budgets import MAX_SCAN_NOTICES
 
 @dataclass(slots=True)
 class FoundFunction:
-    """A function definition; `pieces` has its tokens, the rest is as in `unit.Function`."""
+    """A function definition; `pieces` has its tokens, the rest is as in `program.Function`."""
 
     pieces: FunctionTokens
     scope: tuple[str, ...]
