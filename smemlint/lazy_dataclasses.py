@@ -51,13 +51,7 @@ _ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 
 
 class _OnDemand:
-    """An attribute of a class that is computed, and replaces this, when it is first looked up.
-
-    Args:
-        cls: whose attribute it is; classes below inherit it.
-        name: of the attribute.
-        compute: gives it.
-    """
+    """An attribute of a class that is computed, and replaces this, when it is first looked up."""
 
     __slots__ = ("_cls", "_compute", "_name")
 

@@ -10,12 +10,7 @@ if TYPE_CHECKING:
 else:
 
     class pattern:
-        """Stands for what `re.compile` returns; each attribute of it is looked up once.
-
-        Args:
-            text: the regular expression.
-            flags: as `re.compile` has them.
-        """
+        """Stands for what `re.compile` returns; each attribute of it is looked up once."""
 
         def __init__(self, text: str, flags: int = 0) -> None:
             self._given = text, flags

@@ -66,11 +66,7 @@ class Places:
 
 
 class Relocation:
-    """Moves facts, findings and edits; what two of them share stays shared.
-
-    Args:
-        places: where all is now.
-    """
+    """Moves facts, findings and edits; what two of them share stays shared."""
 
     def __init__(self, places: Places) -> None:
         self._places = places

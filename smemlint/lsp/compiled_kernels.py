@@ -23,11 +23,7 @@ def default_cache() -> str:
 
 
 class CompiledKernels:
-    """What Triton's cache holds, read again only where it changed.
-
-    Args:
-        folder: the cache, with a folder for each kernel.
-    """
+    """What Triton's cache holds, read again only where it changed."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder

@@ -33,9 +33,6 @@ _COMPILED = (PTX_SUFFIX, CUBIN_SUFFIX)
 class KeptResults(ResultStore):
     """The results of the last analysis of a document.
 
-    Args:
-        path: of the document.
-
     Attributes:
         is_complete: the analysis that began last got all results from here, fixes included.
     """

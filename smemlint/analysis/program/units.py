@@ -36,11 +36,6 @@ from smemlint.sources.source import Source
 class ProgramIndex:
     """The files and units of a run, each read once.
 
-    Args:
-        sources: the files of the run.
-        settings: see `smemlint.config.settings.Settings`.
-        load: reads a unit.
-
     Attributes:
         dependencies: of the result under way.
     """

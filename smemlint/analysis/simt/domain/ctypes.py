@@ -62,10 +62,6 @@ class AnonymousFloat(FloatType):
 
     What is found with it holds for all of them, but for what asks which one it is.
 
-    Args:
-        number: tells it from others; no two of them are one type.
-        size: bytes.
-
     Raises:
         TypeObserved: its name is asked for, or it is compared with a type that it may stand for.
     """

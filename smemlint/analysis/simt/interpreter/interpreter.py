@@ -48,16 +48,7 @@ Loops, branches and switches are loaded when the first of them is met (`dispatch
 
 
 class Interpreter:
-    """Executes statements and evaluates expressions; see `evaluator.Evaluator`.
-
-    Args:
-        unit: the translation unit that names are looked up in.
-        geometry: the threads of the block.
-        trace: takes the shared accesses.
-        policy: what differs between kernels and host code.
-        domain: computes with integers.
-        budget: what may be spent.
-    """
+    """Executes statements and evaluates expressions; see `evaluator.Evaluator`."""
 
     def __init__(
         self,

@@ -239,14 +239,7 @@ def _bytes_read(ev: Evaluator, held: Held, whole: CType) -> int:
 
 
 class _Reads:
-    """The bytes that are read of variables, as masks; of what is not known all, -1.
-
-    Args:
-        ev: the evaluator.
-        held: a variable.
-        whole: its type.
-        result: of a function, and the bytes that are read of it.
-    """
+    """The bytes that are read of variables, as masks; of what is not known all, -1."""
 
     def __init__(
         self, ev: Evaluator, held: Held, whole: CType, result: tuple[Held, int] | None = None

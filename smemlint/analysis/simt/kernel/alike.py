@@ -161,10 +161,6 @@ def _key_of(bound: Binding) -> Hashable:
 class Alike:
     """Instances that are alike but for the names of floating-point types.
 
-    Args:
-        scope: their template arguments, with anonymous types.
-        trials: of their kernel.
-
     Attributes:
         types: what was worked out with these types; no other evaluation sees them.
     """

@@ -116,14 +116,7 @@ _NOT_PRICED = Unknown.because(ReasonCode.NOT_MODELLED, "which threads make it is
 
 
 class AccessSummary:
-    """Collects events (of one or of several traces, one per residue) and makes facts of them.
-
-    Args:
-        unit: for spans and texts.
-        instance: the kernel instance.
-        assumptions: what holds for all of it: block shape, template values.
-        arch: for the bank model.
-    """
+    """Collects events (of one or of several traces, one per residue) and makes facts of them."""
 
     def __init__(
         self, unit: Unit, instance: Instance, assumptions: Sequence[Assumption], arch: str

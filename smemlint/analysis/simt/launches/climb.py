@@ -42,11 +42,7 @@ class _CallersTooLong(Exception):
 
 
 class FoundLaunches:
-    """The launches of the kernels of one unit.
-
-    Args:
-        search: runs the host code that may launch them.
-    """
+    """The launches of the kernels of one unit."""
 
     def __init__(self, search: LaunchSearch) -> None:
         self._search = search
@@ -67,13 +63,7 @@ class FoundLaunches:
 
 
 class _Climb:
-    """The search for the launches of one kernel.
-
-    Args:
-        search: what earlier searches found.
-        kernel: whose launches are searched for.
-        expected: what of them is to be known.
-    """
+    """The search for the launches of one kernel."""
 
     def __init__(self, search: LaunchSearch, kernel: Function, expected: Wanted) -> None:
         self._search = search

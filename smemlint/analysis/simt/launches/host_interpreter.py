@@ -73,11 +73,6 @@ NO_PATHS = HostPaths()
 class HostPolicy(Policy):
     """The policy of host code; subclasses say what becomes of the calls that launch.
 
-    Args:
-        unit: of the function that is executed first.
-        linked: further units whose functions may be called.
-        paths: which way it is run.
-
     Attributes:
         asked: names that were looked for in `launching`, and whether they are there.
         variables: of files, that functions find as others left them.

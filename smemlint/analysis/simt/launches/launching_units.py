@@ -15,13 +15,7 @@ from smemlint.frontend.program import Function, Unit
 
 
 class LaunchingUnits:
-    """Finds the units that evaluate kernels of headers in place of others.
-
-    Args:
-        index: of the run.
-        mains: of the run.
-        instances_of: finds the instances of the kernels of a unit.
-    """
+    """Finds the units that evaluate kernels of headers in place of others."""
 
     def __init__(
         self, index: ProgramIndex, mains: MainFiles, instances_of: Callable[[Unit], Instances]

@@ -29,12 +29,6 @@ def _anything(path: str) -> bool:
 class LaunchSearch:
     """Finds the host code that may launch the kernels of one unit, and runs it.
 
-    Args:
-        index: the files of the run.
-        memo: runs host functions.
-        unit: of the kernels.
-        mains: of the run.
-
     Attributes:
         unsearched: files that name a kernel, may launch it, and were not looked through.
     """

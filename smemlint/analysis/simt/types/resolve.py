@@ -35,11 +35,7 @@ _SMART_POINTERS = frozenset(("shared_ptr", "unique_ptr"))
 
 
 class Resolver:
-    """Resolves types; see `evaluator.TypeResolver`.
-
-    Args:
-        ev: evaluates array extents and template arguments, and holds the frames.
-    """
+    """Resolves types; see `evaluator.TypeResolver`."""
 
     __slots__ = ("_ev",)
 
