@@ -10,11 +10,18 @@ from smemlint.finding import Finding, Severity
 from smemlint.lint.rule import Rule
 
 _HELP = (
-    "combine the values of a warp first, with shuffles (or `__reduce_add_sync`, which takes "
+    "combine the values of a warp first, with shuffles (or `{reduction}`, which takes "
     "integers only), and let one lane update the word; a lane that uses the result adds what lanes "
     "before it contribute to it; "
     "where all lanes write one value, let one lane write it"
 )
+_HELP_FOR_COUNTERS = (
+    "let one lane of a warp add (or subtract) the number of its lanes; a lane that uses the result "
+    "counts the lanes before it; only where the word never wraps at its limit, which an addition "
+    "does not know"
+)
+_COUNTERS = frozenset(("inc", "dec"))
+_REDUCTIONS = frozenset(("min", "max", "and", "or", "xor"))
 
 
 class AtomicContention(Rule):
@@ -34,7 +41,18 @@ class AtomicContention(Rule):
         most = max((_lanes_on_one_word(p) for p in access.patterns), default=1)
         if most > 1:
             message = f"{most} lanes take turns to update one word of {access.array.shown}"
-            yield self.finding(message, access.span, access=access, help=_HELP, weight=most)
+            yield self.finding(
+                message, access.span, access=access, help=_help(access.note), weight=most
+            )
+
+
+def _help(form: str) -> str:
+    """Returns what to do instead of an atomic of such a form, e.g. `add.u32`."""
+    operation = form.partition(".")[0]
+    if operation in _COUNTERS:
+        return _HELP_FOR_COUNTERS
+    name = operation if operation in _REDUCTIONS else "add"
+    return _HELP.format(reduction=f"__reduce_{name}_sync")
 
 
 def _lanes_on_one_word(pattern: WarpPattern) -> int:

@@ -73,7 +73,7 @@ def spacing_advice(array: SharedArray, usage: Usage, spacing: Spacing) -> str:
     extent = f"{spacing.extent(last)} instead of {last} elements{' a row' if rows else ''}"
     return (
         f"leave {extra} elements free behind every {run}: `{array.name}{rows}[x + x / {run} * "
-        f"{extra} + j]`, `x` the first element of a lane and `j` what is added to it, with "
+        f"{extra} + j]` in place of `x + j`, `j` a constant that passes no multiple of {run}, with "
         f"{extent}, removes the bank conflicts of {_all(usage)}"
     )
 
