@@ -56,16 +56,12 @@ def added_scev(a: AffineInt, b: AffineInt) -> Scev:
     return merged(sum_of(x, y), x, y)
 
 
-def with_buried(form: Scev, a: AffineInt, b: AffineInt) -> Scev:
-    """Returns the form of `a + b` with the constants that this buries.
+def buried_by(a: AffineInt, b: AffineInt) -> int:
+    """Returns the constants that `a + b` buries, neither of which is one: see `Scev.buried`.
 
     Thread 0 tells them: what tells threads apart is 0 for it.
     """
-    x, y = scev_of(a), scev_of(b)
-    buried = x.buried + y.buried
-    if x.terms and y.terms:
-        buried = sum(base if isinstance(base, int) else int(base[0]) for base in (a.base, b.base))
-    return form if form.buried == buried else replace(form, buried=buried)
+    return sum(base if isinstance(base, int) else int(base[0]) for base in (a.base, b.base))
 
 
 def multiple_scev(a: AffineInt, b: AffineInt, sign: int = 1) -> Scev | None:

@@ -15,7 +15,6 @@ from smemlint.analysis.simt.domain.bitwise_scev import bits_of_sum, operated_sce
 from smemlint.analysis.simt.domain.comparisons import COMPARISONS, compare, wandering_range
 from smemlint.analysis.simt.domain.ctypes import I64, common
 from smemlint.analysis.simt.domain.data_ranges import operated as operated_data
-from smemlint.analysis.simt.domain.integer_scev import with_buried
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import negated, opposite, propagated
 from smemlint.analysis.simt.domain.unknown_offset import is_lost, why_lost
@@ -122,7 +121,7 @@ def _apply_to_integers(ev: Evaluator, op: str, a: AffineInt, b: AffineInt, node:
         is_shared = state.sums.shares_bits(bits_of_sum(op, a, b), (op, b.identity()))
         result.form = operated_scev(op, a, b, signed=result.type.signed, is_shared=is_shared)
     elif op == "+" and result.form is not None:
-        result.form = with_buried(summed_scev(ev, a, b, result), a, b)
+        result.form = summed_scev(ev, a, b, result)
     return result
 
 

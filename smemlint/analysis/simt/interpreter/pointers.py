@@ -20,7 +20,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     is_sized,
 )
 from smemlint.analysis.simt.domain.environment import LValue
-from smemlint.analysis.simt.domain.integer_scev import multiple_scev, scev_of
+from smemlint.analysis.simt.domain.integer_scev import buried_by, multiple_scev, scev_of
 from smemlint.analysis.simt.domain.linear_forms import is_plain
 from smemlint.analysis.simt.domain.masking import propagated
 from smemlint.analysis.simt.domain.scev import Scev, Shifted, divided_by, scaled, undivided
@@ -113,7 +113,9 @@ def summed_scev(ev: Evaluator, a: AffineInt, b: AffineInt, total: AffineInt) -> 
         if isinstance(constant.base, int) and not scev_of(constant).terms:
             ev.state.sums.moved(other, constant.base)
     form = ev.state.sums.rewritten(x, y, form, total.type.bits)
-    return form if ev.state.open_loops else parted_scev(x, y, form)
+    form = form if ev.state.open_loops else parted_scev(x, y, form)
+    buried = buried_by(a, b) if x.terms and y.terms else x.buried or y.buried
+    return form if form.buried == buried else replace(form, buried=buried)
 
 
 def _advanced_scev(ev: Evaluator, pointer: Pointer, step: AffineInt, to: AffineInt) -> Scev:
