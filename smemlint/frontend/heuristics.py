@@ -251,6 +251,13 @@ def calls_hip_alone(words: Iterable[str]) -> bool:
     return any(map(is_hip_call, found)) and not any(map(is_cuda_call, found))
 
 
+def computes_with_hip_types(words: Iterable[str]) -> bool:
+    """Returns whether code has number types of HIP, `__hip_bfloat16`, and never calls CUDA."""
+    found = set(words)
+    has_type = any(word.startswith(("__hip_bfloat16", "__hip_fp8_")) for word in found)
+    return has_type and not any(map(is_cuda_call, found))
+
+
 def names_amd_module(text: str) -> bool:
     """Returns whether a dotted name or a text uses Gluon's modules for AMD: `gluon.amd.cdna3`."""
     return ".amd" in text

@@ -166,6 +166,9 @@ def test_code_that_calls_both_run_time_libraries_is_not_for_amd_alone():
     assert heuristics.calls_hip_alone(["main", "hipMalloc"])
     assert not heuristics.calls_hip_alone(["main", "hipMalloc", "cudaMalloc"])
     assert not heuristics.calls_hip_alone(["main"])
+    assert heuristics.computes_with_hip_types(["k", "__hip_fp8_e4m3_fnuz"])
+    assert not heuristics.computes_with_hip_types(["k", "__hip_bfloat162", "cudaMalloc"])
+    assert not heuristics.computes_with_hip_types(["k", "hip_fp8"])
 
 
 def test_a_text_defines_a_kernel_or_declares_a_variable():
@@ -200,6 +203,7 @@ def test_every_guess_is_tested_and_gives_its_reason():
         "names_capability",
         "built_includes",
         "calls_hip_alone",
+        "computes_with_hip_types",
         "declares_variable",
         "defines_kernel",
         "library_kernels",

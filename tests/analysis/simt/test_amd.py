@@ -24,6 +24,8 @@ def text(body="", host=""):
         ("settle.hip.cpp", text()),
         ("k.cu", text(body="__builtin_amdgcn_s_barrier();")),
         ("k.cu", text(host="hipMalloc(&g, 4);")),
+        ("k.cu", text(body="__hip_bfloat16 x = 0; g[1] = x;")),
+        ("k.cu", text(body="g[1] = (float)*(__hip_fp8_e4m3_fnuz *)g;")),
         (
             "k.cu",
             "#if __CUDA_ARCH__ < 800\nusing A = GFX928_16x16x16_F32F16F16F32_NT;\n#endif" + text(),
@@ -46,6 +48,8 @@ def test_silent(name, code):
         ),
         ("k.cu", text(host="cudaMalloc(&g, 4); hipMalloc(&g, 4);")),
         ("k.cu", text(host="int hipbone = 1; (void)hipbone;")),
+        ("k.cu", text(body="\n#ifdef USE_ROCM\n__hip_bfloat16 x = 0;\n#endif\n")),
+        ("k.cu", text(body="__hip_bfloat16 x = 0;", host="cudaMalloc(&g, 4);")),
         ("k.cu", "enum { GFX928, GFX_16x16x16, SM80_16x8x16_NT };" + text()),
         (
             "k.cu",  # a header for all vendors, as ggml has one
