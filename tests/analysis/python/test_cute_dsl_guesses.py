@@ -660,3 +660,74 @@ def test_a_table_that_is_asked_for_an_open_key_gives_one_of_its_first_items(tmp_
     facts = facts_of(TABLE.replace("SECOND", str(second)), tmp_path)
     found = [a for k in facts.kernels for a in k.accesses]
     assert {a.ways for a in found if a.certainty is Certainty.ASSUMED} == ways
+
+
+CONFIGURED = """
+KIND
+    pitch: int = 33
+    width: WIDTH
+    is_wide: bool = False
+    POST
+
+class Rows:
+    def __init__(self, config: CONFIG):
+        self.config = config
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
+        pitch = cutlass.const_expr(64 if self.config.is_wide else self.config.pitch)
+        x = s[tx * pitch + self.config.width]
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "known"),
+    [
+        ({}, {1, 32}),
+        ({"KIND": "class Config(NamedTuple):"}, {1, 32}),
+        ({"33": "34"}, {2, 32}),
+        ({"WIDTH": "Type[cutlass.Numeric] = None", "config.width": "config.width.width"}, {1, 32}),
+        ({"POST": "def __post_init__(self):\n        unread(self)"}, set()),
+        ({"CONFIG": "Unread"}, set()),
+        ({"KIND": "class Config:"}, set()),
+    ],
+)
+def test_objects_of_classes_with_fields_have_their_defaults(changes, known, tmp_path):
+    """A pitch of 33 words has no conflict, 34 has two ways; with the other flag it is 64, 32 ways."""
+    text = CONFIGURED
+    usual = {
+        "KIND": "@dataclass\nclass Config:",
+        "CONFIG": "Config",
+        "POST": "",
+        "WIDTH": "int = 0",
+    }
+    for old, new in (changes | {k: v for k, v in usual.items() if k not in changes}).items():
+        text = text.replace(old, new)
+    head = "from dataclasses import dataclass\nfrom typing import NamedTuple, Type\n"
+    accesses = [a for k in facts_of(head + text, tmp_path).kernels for a in k.accesses]
+    assert {a.ways for a in accesses if a.certainty.is_decided} == known
+
+
+@pytest.mark.parametrize(("storage", "known"), [("barrier_storage", {1}), ("storage", set())])
+def test_what_is_created_with_storage_for_barriers_is_a_pipeline(storage, known, tmp_path):
+    """Its state's index is the same for all threads of a warp."""
+    text = f"""
+@cute.kernel
+def kernel(a: cute.Tensor):
+    tx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 4)), 16)
+    made = unread(a).kind.create({storage}=smem.allocate_array(cutlass.Int64, 4), stages=2)
+    handle = made.wait_and_advance()
+    x = s[tx, handle.index]
+"""
+    found = facts_of(text, tmp_path).kernels
+    assert {a.ways for k in found for a in k.accesses if a.certainty.is_decided} == known
+    assert any(k.not_analysed for k in found) is (not known)

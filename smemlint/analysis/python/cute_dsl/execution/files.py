@@ -298,7 +298,7 @@ class _File:
             guess, run = self._selection.best(entry, guess, is_first=rank is None)
             rank, shapes = guess.rank, guess.shapes
             self._add_guesses(entry, guess, run)
-            leaves = self._leaves_accesses()
+            leaves = self._leaves_accesses() or run.state.asks_for_options
             if guesses.asks_for_flags(run.state) and leaves:
                 other = replace(guess, flags=True)
                 self._add_guesses(entry, *self._selection.guessed(entry, other))

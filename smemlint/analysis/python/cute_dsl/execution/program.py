@@ -108,6 +108,8 @@ _PARTS = frozenset((
     "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile",
 ))  # fmt: skip
 """Methods of slices of threads that give parts of a tensor."""
+_STORAGE_OF_PIPELINE = "barrier_storage"
+"""What only pipelines are created with: objects that are the same for all threads of a warp."""
 
 
 def _part_of(value: Value, partition: Unknown) -> Value:
@@ -199,6 +201,8 @@ class Program:
             is_alike = callee.is_uniform and all(map(is_uniform, given.values()))
             callee = replace(callee, is_uniform=is_alike)
             name = ast.unparse(site.node.func)
+            if _STORAGE_OF_PIPELINE in given.named:
+                return Opaque(f"{name}()")
             if name.rpartition(".")[2] in _PARTS and given.positional:
                 return _part_of(given.positional[0], callee)
             if name.rpartition(".")[2] not in METHODS | FUNCTIONS:
@@ -385,7 +389,14 @@ class Program:
         handler = METHODS.get(name)
         if handler is not None:
             return executed(handler, call)
-        note_unfollowed(self.run, name, (owner, *given.values()), site.node)
+        return self._unfollowed(call)
+
+    def _unfollowed(self, call: Call) -> Value:
+        """Returns what a method gives that is not followed, and notes what it may access."""
+        name, given = call.name, call.given
+        if _STORAGE_OF_PIPELINE in given.named:
+            return Opaque(f"{name}()")
+        note_unfollowed(self.run, name, (call.owner, *given.values()), call.node)
         return Unknown.because(ReasonCode.NOT_MODELLED, f"`{name}` is not modelled")
 
     # ---- launches

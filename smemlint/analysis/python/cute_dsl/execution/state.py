@@ -113,6 +113,7 @@ class Execution:
         refusals: places of `raise`, and of assertions that do not hold, that it came to without a
             doubt, and of copies that CuTe refuses.
         failed: those assertions.
+        asks_for_options: whether an object was guessed whose class has flags.
         asks_for_shapes: whether there is a parameter whose name is that of the shape of a tile.
         reached: places of calls and of subscripts that were executed, so that the others can be
             said.
@@ -159,6 +160,7 @@ class Execution:
         self.refusals: set[Span] = set()
         self.refused: list[ast.expr] = []
         self.failed: list[ast.Assert] = []
+        self.asks_for_options = False
         self.asks_for_shapes = False
         self.asks_for_capability = False
         self.are_columns: Mapping[Span, bool] = {}

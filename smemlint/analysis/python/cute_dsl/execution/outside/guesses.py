@@ -10,10 +10,12 @@ import ast
 import builtins
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from smemlint.analysis.python.cute_dsl.execution.libraries.dlpack import ALIGNMENT
 from smemlint.analysis.python.cute_dsl.execution.libraries.runtime import symbolic_tensor
 from smemlint.analysis.python.cute_dsl.execution.outside.declared_types import alternatives
+from smemlint.analysis.python.cute_dsl.execution.outside.guessed_objects import object_for
 from smemlint.analysis.python.cute_dsl.execution.outside.settling import Settled
 from smemlint.analysis.python.cute_dsl.execution.outside.switches import GIVEN
 from smemlint.analysis.python.cute_dsl.execution.state import Execution
@@ -141,12 +143,12 @@ class Guess:
         values = {
             p.name: self._one_of(run, p.name, taken[p.name])
             if p.name in taken
-            else self._of(run, p.arg)
+            else self._of(run, p.arg, function)
             for p in parameters
             if p.name in asked and p.name not in dict(self.switched)
         }
         found: Scope = {name: value for name, value in values.items() if value is not None}
-        found |= self._switched(run, parameters)
+        found |= self._switched(run, function, parameters)
         for name in (p.name for p in parameters if p.name in values and _may_be_left_out(p.arg)):
             if name not in found:
                 found[name] = None
@@ -158,7 +160,9 @@ class Guess:
             _note_condition(run, name, f"is {self.flags}")
         return found
 
-    def _switched(self, run: Execution, parameters: Sequence[Parameter]) -> Scope:
+    def _switched(
+        self, run: Execution, function: ast.FunctionDef, parameters: Sequence[Parameter]
+    ) -> Scope:
         """Returns the parameters that do not have their default, and notes them."""
         found: Scope = {}
         for parameter in parameters:
@@ -166,12 +170,14 @@ class Guess:
                 continue
             name, value = parameter.name, dict(self.switched)[parameter.name]
             if value is GIVEN:
-                value = self._of(run, parameter.arg) or Opaque(name)
+                value = self._of(run, parameter.arg, function) or Opaque(name)
             found[name] = value  # type: ignore[assignment]
             _note_condition(run, name, f"is {dict(self.switched)[name]}")
         return found
 
-    def _of(self, run: Execution, parameter: ast.arg) -> Value:
+    def _of(
+        self, run: Execution, parameter: ast.arg, function: ast.FunctionDef | None = None
+    ) -> Value:
         kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
         name = parameter.arg
         if "Tensor" in kind or "Pointer" in kind:
@@ -199,7 +205,11 @@ class Guess:
             extents = shapes if shapes or rank else guessed_extents(name)
             if extents and (self.shapes or not shapes):
                 return self._one_of(run, name, extents)
-        return Number(run.fresh(name)) if kind in _INTEGER_CONSTANTS else None
+        if kind in _INTEGER_CONSTANTS:
+            return Number(run.fresh(name))
+        if function is None:
+            return None
+        return object_for(run, function, parameter, partial(self._of, run), flags=self.flags)
 
     def _one_of(self, run: Execution, name: str, values: Sequence[Value]) -> Value:
         """Returns one of the first two values that a parameter may have, and notes them."""
