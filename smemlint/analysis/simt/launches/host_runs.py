@@ -149,7 +149,7 @@ def _run_under(host: Host, scope: Scope, begun: LaunchPolicy | None) -> HostRun:
     if is_open and hangs and choices and 0 < prod(widths) <= MAX_HOST_PATHS:
         for taken in _paths(choices):
             runs.append(run(replace(known, taken=taken)))
-            if len(runs) == 2 and _tell_no_more(runs[1].launches, strict.launches):
+            if len(runs) == 2 and _tells_no_more(runs[1], strict):
                 break
         latest = _distinct(launch for policy in runs[1:] for launch in policy.launches)
         found += _of_other_places(_with_blocks(latest), found)
@@ -183,19 +183,27 @@ def _come_to_the_same(launches: Sequence[Launch], others: Sequence[Launch]) -> b
     return [*map(_place_of, launches)] == [*map(_place_of, others)]
 
 
-def _tell_no_more(launches: Sequence[Launch], strict: Sequence[Launch]) -> bool:
+def _tells_no_more(way: LaunchPolicy, strict: LaunchPolicy) -> bool:
     """Returns whether a way through all open choices leaves what it comes to as open as before.
 
     It comes to each launch that is open on every path: its block hangs on none of the choices.
+    Where the run on every path was cut, a way may come further: to other instances at these places.
     """
-    found = {_shape_of(launch) for launch in launches}
-    left = {(n.kernel, n.span) for n in launches if n.block is None}
-    places = {(n.kernel, n.span) for n in strict if n.block is None}
-    return places <= left and found <= {_shape_of(launch) for launch in strict}
+    left = {(n.kernel, n.span) for n in way.launches if n.block is None}
+    places = {(n.kernel, n.span) for n in strict.launches if n.block is None}
+    shapes = {(_place_of(n), _openness_of(n)) for n in strict.launches}
+    met = {_place_of(n) for n in strict.launches}
+    open_at = {_openness_of(n) for n in strict.launches if n.block is None}
+    return places <= left and all(
+        (_place_of(n), _openness_of(n)) in shapes
+        or (strict.is_cut and _place_of(n) not in met and _openness_of(n) in open_at)
+        for n in way.launches
+    )
 
 
-def _shape_of(launch: Launch) -> Hashable:
-    return _place_of(launch), launch.extents, launch.limits
+def _openness_of(launch: Launch) -> Hashable:
+    """Returns where a launch stands, and what is known of its block."""
+    return launch.kernel, launch.span, launch.extents, launch.limits
 
 
 def _place_of(launch: Launch) -> Hashable:

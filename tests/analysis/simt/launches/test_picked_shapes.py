@@ -134,6 +134,27 @@ def test_further_ways_are_not_run_where_the_first_one_leaves_a_block_as_open(exe
         assert len(executed) == runs
 
 
+@pytest.mark.parametrize(("block", "runs"), [("a * n", 1 + 1), ("dim3(a, n)", 1 + 2)])
+def test_a_way_that_comes_to_further_instances_before_the_cut_tells_no_more(
+    block, runs, executed, monkeypatch
+):
+    """The first way comes to k<2>: it has statements less to execute than all ways together."""
+    monkeypatch.setattr("smemlint.analysis.simt.launches.host_functions.MAX_HOST_STEPS", 15)
+    calls = "".join(f"launch<{i}>(o, {block}); " for i in range(9))
+    facts = facts_of(f"""
+    template <int N> __global__ void k(float *out) {{
+      __shared__ float s[2048];
+      s[threadIdx.x] = out[N];
+    }}
+    template <int N> void launch(float *o, dim3 block) {{ k<N><<<1, block>>>(o); }}
+    void run(float *o, int mode, int n) {{
+      int a = 16; if (mode) a = 32; else {{ n += 1; n += 1; }}
+      {calls}
+    }}""")
+    assert len([f for _, f, _ in executed if f.name == "run"]) == runs
+    assert {k.instance.template[0][1] for k in facts.kernels} == {"0", "1", "2"}
+
+
 @pytest.mark.parametrize(
     ("flags", "uses", "runs"), [(4, " + 0 * f", 1 + 1 + 1), (5, " + 0 * f", 1 + 1), (4, "", 1 + 1)]
 )
