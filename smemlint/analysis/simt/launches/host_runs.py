@@ -161,7 +161,8 @@ def _run_under(host: Host, scope: Scope, begun: LaunchPolicy | None) -> HostRun:
         found += _of_other_places(_with_blocks(latest), found)
         others = _of_other_places(strict.launches, found)
         is_open = not all(launch.has_constant_block for launch in others)
-        if is_open and not _come_to_the_same(strict.launches, latest):
+        is_same = _come_to_the_same(strict.launches, latest) or _tells_no_more(runs[-1], strict)
+        if is_open and not is_same:
             runs.append(run(replace(known, default_path=True, open_defaults=OpenDefaults())))
             found += _of_other_places(_with_blocks(runs[-1].launches), found)
     found += _of_other_places(latest, found)
@@ -184,7 +185,7 @@ def _come_to_the_same(launches: Sequence[Launch], others: Sequence[Launch]) -> b
 
 
 def _tells_no_more(way: LaunchPolicy, strict: LaunchPolicy) -> bool:
-    """Returns whether a way through all open choices leaves what it comes to as open as before.
+    """Returns whether a way through open choices leaves what it comes to as open as before.
 
     It comes to each launch that is open on every path: its block hangs on none of the choices.
     Where the run on every path was cut, a way may come further: to other instances at these places.

@@ -155,6 +155,24 @@ def test_a_way_that_comes_to_further_instances_before_the_cut_tells_no_more(
     assert {k.instance.template[0][1] for k in facts.kernels} == {"0", "1", "2"}
 
 
+@pytest.mark.parametrize(("block", "runs"), [("m * n", 1 + 1), ("m", 1 + 1 + 1)])
+def test_open_defaults_are_not_tried_where_the_default_leaves_a_block_as_open(
+    block, runs, executed
+):
+    facts = facts_of(f"""
+    template <int N> __global__ void k(float *out) {{
+      __shared__ float s[2048];
+      s[threadIdx.x] = out[N];
+    }}
+    template <int N> void launch(float *o, int block) {{ k<N><<<1, block>>>(o); }}
+    void run(float *o, int mode, int n) {{
+      int m = 64; if (mode) m = n;
+      if (m == 64) launch<0>(o, {block}); else launch<1>(o, {block});
+    }}""")
+    assert len([f for _, f, _ in executed if f.name == "run"]) == runs
+    assert {k.instance.template[0][1] for k in facts.kernels} == {"0", "1"}
+
+
 @pytest.mark.parametrize(
     ("flags", "uses", "runs"), [(4, " + 0 * f", 1 + 1 + 1), (5, " + 0 * f", 1 + 1), (4, "", 1 + 1)]
 )
