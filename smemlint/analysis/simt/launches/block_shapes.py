@@ -84,9 +84,13 @@ def filled(extents: Extents, threads: int) -> Block | None:
 
 
 def at_limits(extents: Extents, limits: Extents) -> list[Block]:
-    """Returns shapes of a launch whose limits are below all common ones: `min(16, n)` threads."""
-    x, y, z = (known or limit or 1 for known, limit in zip(extents, limits, strict=True))
-    return within(FLAT_SHAPES, limits) or ([(x, y, z)] if x * y * z <= MAX_THREADS else [])
+    """Returns shapes of a launch whose limits are below all common ones: `min(16, n)` threads.
+
+    What is open is no more than the rest of the block leaves of the most threads.
+    """
+    left = MAX_THREADS // prod(n or 1 for n in extents)
+    x, y, z = (n or min(limit or 1, left) for n, limit in zip(extents, limits, strict=True))
+    return within(FLAT_SHAPES, limits) or ([(x, y, z)] if 0 < x * y * z <= MAX_THREADS else [])
 
 
 def blocks_of(threads: int, axes: frozenset[str]) -> list[Block]:

@@ -242,7 +242,8 @@ class Instances:
         known = "no launch was found"
         if launch is not None:
             shapes = (*shapes, SHORT_ROWS) if shapes is PLANE_SHAPES else shapes
-            shapes = within(shapes, launch.limits) or at_limits(launch.extents, launch.limits)
+            fitting = within(shapes, launch.limits) or at_limits(launch.extents, launch.limits)
+            shapes = fitting or shapes
             known = f"the {_LAUNCH} has a block size that is known only at run time"
         place = _line(launch) if launch is not None else None
         tied = launch.tied if launch is not None else ()

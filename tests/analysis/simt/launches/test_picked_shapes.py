@@ -248,3 +248,17 @@ void go(%s *p, unsigned n) { run(p, n); }
 def test_a_case_above_a_common_divisor_is_not_launched(type, widths):
     found = facts_of(DIVISOR % type).kernels
     assert {dict(k.instance.template)["V"] for k in found} == set(widths)
+
+
+def test_an_extent_is_no_more_than_the_others_leave_of_a_block():
+    """It was an internal error: 32 x 128 threads are none."""
+    facts = facts_of("""
+    __global__ void k(float *out) {
+      __shared__ float s[2048];
+      s[threadIdx.x] = out[0];
+    }
+    void run(float *o, int mode, int n) {
+      int a = 16, b = n; if (mode) { a = 32; b = 128; }
+      k<<<1, dim3(a, b)>>>(o);
+    }""")
+    assert {k.instance.block for k in facts.kernels} == {(8, 128, 1)}
