@@ -21,7 +21,7 @@ a pointer that moves by 33, and in loops that are not unrolled all stay apart.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, pairwise
 
 import numpy as np
@@ -105,6 +105,22 @@ def neighbours_of_iterations(
     most = 1 if is_left_by_ptxas(trips, cost) else len(items)
     slots = {node: _shared_slot(events, trips, most) for node, events in places.items()}
     return {node: slot for node, slot in slots.items() if slot}
+
+
+def neighbours_if_unrolled(items: Iterable[Event | Fence]) -> Mapping[ir.Node, int]:
+    """Returns the accesses that may have neighbours if all loops around them are unrolled.
+
+    With each come the bytes of the slot that they may share, as far as threads lie apart by it.
+    """
+    slots: dict[ir.Node, int] = {}
+    for item in items:
+        if isinstance(item, Event) and item.width in SLOT and isinstance(item.offset, AffineInt):
+            lanes = np.asarray(item.offset.base)
+            apart = int(np.bitwise_or.reduce((lanes - lanes.flat[0]).ravel()))
+            slot = min(SLOT[item.width], power_of_two(apart))
+            if slot > item.width and apart:
+                slots[item.node] = slot
+    return slots
 
 
 def _shared_slot(events: Sequence[Event], trips: int, most: int) -> int:

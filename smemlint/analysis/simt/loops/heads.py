@@ -9,11 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from smemlint.analysis.simt.domain.ctypes import IntType
+from smemlint.analysis.simt.codegen.unroll import MOST_OF_A_TRIANGLE, MOST_OF_REGISTERS
+from smemlint.analysis.simt.domain.ctypes import ArrayType, IntType
 from smemlint.analysis.simt.domain.environment import Mask, Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import number_of
-from smemlint.analysis.simt.domain.values import AffineInt, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Space, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.template_arguments import value_argument
 from smemlint.frontend import ir
@@ -224,3 +225,41 @@ def _is_leap(first: Head, second: Head, third: Head) -> bool:
         if (third.threads & ((b - a) != (c - b))).any():
             return True
     return False
+
+
+def most_of_triangle(ev: Evaluator, parts: LoopParts) -> int | None:
+    """Returns how many iterations are unrolled of a loop whose counter an inner one hangs on."""
+    if parts.node.pragma or not _is_triangle(ev, parts):
+        return None
+    return MOST_OF_REGISTERS if _holds_registers(ev, parts.body) else MOST_OF_A_TRIANGLE
+
+
+def is_open_triangle(ev: Evaluator, parts: LoopParts, trips: int) -> bool:
+    """Returns whether so many iterations of such a loop may be unrolled or not."""
+    most = most_of_triangle(ev, parts)
+    return most is not None and most < trips <= 2 * most
+
+
+def _holds_registers(ev: Evaluator, body: ir.Node) -> bool:
+    """Returns whether an array of a thread's own is indexed, which unrolling makes registers of."""
+    arrays = (part.name for part in body.walk() if isinstance(part, ir.ArrayRef))
+    names = {name.name for name in arrays if isinstance(name, ir.ID)}
+    found = [ev.state.lookup(name) for name in names]
+    return any(
+        isinstance(local, Variable)
+        and local.object.space is Space.LOCAL
+        and isinstance(local.object.type, ArrayType)
+        for local in found
+    )
+
+
+def _is_triangle(ev: Evaluator, parts: LoopParts) -> bool:
+    """Returns whether how often an inner loop runs hangs on the counter of this one.
+
+    One that halves its counter is not unrolled at run time: it stays small, and this one is.
+    """
+    inner = [part for part in parts.body.walk() if isinstance(part, ir.For)]
+    counted = [loop for loop in inner if not is_geometric(loop.next)]
+    heads = [head for loop in counted for head in (loop.init, loop.cond) if head is not None]
+    counter = counter_of(parts.node)
+    return any(counter in ev.state.node_facts.names_in(head) for head in heads)

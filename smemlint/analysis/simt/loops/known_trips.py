@@ -16,7 +16,6 @@ from smemlint.analysis.simt.codegen.induction import mark_induction_pointers
 from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.staggered import mark_thinned
 from smemlint.analysis.simt.codegen.unroll import (
-    MOST_OF_A_TRIANGLE,
     is_close,
     is_left_by_llvm,
     stays_a_loop,
@@ -40,9 +39,9 @@ from smemlint.analysis.simt.loops.heads import (
     atoms_of,
     counter_of,
     is_countable,
-    is_geometric,
     is_uncountable,
     may_be_left,
+    most_of_triangle,
     numbers_tested,
     tests_indices,
 )
@@ -283,20 +282,8 @@ def in_one_block(
         is_countable=is_countable(ev, parts),
         tests_indices=tests_indices(parts.node),
     )
-    is_bounded = together > MOST_OF_A_TRIANGLE and not parts.node.pragma
-    return 1 if is_bounded and _is_triangle(ev, parts) else together
-
-
-def _is_triangle(ev: Evaluator, parts: LoopParts) -> bool:
-    """Returns whether how often an inner loop runs hangs on the counter of this one.
-
-    One that halves its counter is not unrolled at run time: it stays small, and this one is.
-    """
-    inner = [part for part in parts.body.walk() if isinstance(part, ir.For)]
-    counted = [loop for loop in inner if not is_geometric(loop.next)]
-    heads = [head for loop in counted for head in (loop.init, loop.cond) if head is not None]
-    counter = counter_of(parts.node)
-    return any(counter in ev.state.node_facts.names_in(head) for head in heads)
+    most = most_of_triangle(ev, parts)
+    return together if most is None else trips if is_constant and 0 < trips <= most else 1
 
 
 def _threads_going_on(ev: Evaluator, parts: LoopParts, trips: int, rest: int) -> Mask | None:

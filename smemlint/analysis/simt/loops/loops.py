@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from smemlint.analysis.simt.codegen.induction import mark_left_over
 from smemlint.analysis.simt.codegen.next_iterations import (
     mark_open_blocks,
+    neighbours_if_unrolled,
     neighbours_of_iterations,
 )
 from smemlint.analysis.simt.codegen.staggered import mark_staggered
@@ -34,6 +35,7 @@ from smemlint.analysis.simt.loops.heads import (
     begin_of,
     counter_of,
     is_constant,
+    is_open_triangle,
     may_be_left,
     pragma_of,
     step_of,
@@ -161,13 +163,13 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     is_whole = trips <= together and not was_cut_short and layout is Layout.WHOLE
     if is_final or (is_whole and (trial.is_constant or trips < 1)):
         state.memory.commit()
+        if trips < 1 and not trial.is_constant:
+            del state.loop_plans[node]  # what an iteration changes shows where there is one
         return
     ends = state.memory.rollback()
     for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
         del state.loop_plans[inner]  # how often they run may hang on a variable of this loop
-    if layout is Layout.OPEN or (foreseen is not None and not _is_settled(node, trial, foreseen)):
-        plan.may_fuse = neighbours_of_iterations(state.trace.items[size:], trips, trial.cost)
-        plan.may_part = layout is Layout.OPEN or _may_be_parted(trial, together, foreseen or trips)
+    _leave_open(ev, parts, plan, trial, layout, foreseen, state.trace.items[size:])
     state.sums.forget(mark)
     state.trace.cut(size, events)
     del frame.returns[returned:], frame.pending.jumps[left:]
@@ -179,6 +181,25 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
     plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
     _execute_planned(ev, parts, plan, carried, foreseen)
+
+
+def _leave_open(
+    ev: Evaluator,
+    parts: LoopParts,
+    plan: LoopPlan,
+    trial: Trips,
+    layout: Layout,
+    foreseen: int | None,
+    items: Sequence[Event | Fence],
+) -> None:
+    """Notes in the plan of a loop which accesses other blocks than those of the trial may fuse."""
+    node, trips = parts.node, foreseen or trial.count
+    if layout is Layout.OPEN or (foreseen is not None and not _is_settled(node, trial, foreseen)):
+        plan.may_fuse = neighbours_of_iterations(items, trial.count, trial.cost)
+        is_parted = _may_be_parted(trial, plan.unroll_factor, trips)
+        plan.may_part = layout is Layout.OPEN or is_parted
+    if is_open_triangle(ev, parts, trips):
+        plan.may_fuse = neighbours_if_unrolled(items)
 
 
 def _begins_at_constant(change: tuple[Object, int, Value | None]) -> bool:
