@@ -21,6 +21,7 @@ from smemlint.analysis.simt.domain.ctypes import I32, I64, IntType, common, prom
 from smemlint.analysis.simt.domain.data_ranges import agrees_by_warp, one_for_a_warp
 from smemlint.analysis.simt.domain.integer_scev import (
     added_scev,
+    combined,
     converted_scev,
     extreme_scev,
     product_scev,
@@ -44,6 +45,7 @@ from smemlint.analysis.simt.domain.linear_forms import (
     content_of,
     divided,
     divides,
+    in_ring,
     is_plain,
     narrowed,
     normalized,
@@ -223,7 +225,9 @@ class AffineDomain:
                 return AffineInt(settled(a.base % m), type)
         if is_below(a, b):
             return a
-        return self._fresh("%", a, b, type, modulus=m, nonnegative=lower(a) >= 0)
+        is_index = not type.signed or lower(a) >= 0
+        rest = self._fresh("%", a, b, type, modulus=m, nonnegative=is_index)
+        return (self._in_ring(a, m) if m and is_index else None) or rest
 
     def shift_left(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `a << b`."""
@@ -294,8 +298,23 @@ class AffineDomain:
                 return changed
             above = tuple(t for t, high in zip(a.terms, is_high, strict=True) if high)
             return with_form(self.add(changed, AffineInt(0, a.type, above)), None)
+        ring = self._in_ring(a, period) if op == "&" and b.constant == period - 1 else None
+        if ring is not None:
+            return ring
         bits = self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
         return within(0, int(largest(b.base)), bits) if op == "&" else bits
+
+    def _in_ring(self, a: AffineInt, size: int) -> AffineInt | None:
+        """Returns where numbers are in a ring of so many elements; None where that has no use.
+
+        Of `(s + j) & 511` with an even `s` LLVM may make `s & 511 | j`: which neighbours fuse then
+        is left open.
+        """
+        if scev_of(a).alignment > 1:
+            return None
+        key = f"(ring {size} {digest(a.identity().encode())})"
+        found = in_ring(a, size, key, operation("/", repr(a), str(size)))
+        return None if found is None else with_form(found, combined("%", a, AffineInt(size)))
 
     @staticmethod
     def key_of_choice(a: AffineInt, b: AffineInt, place: int) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from math import gcd
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.ctypes import IntType
 from smemlint.analysis.simt.domain.lanes import Lanes, is_zero, settled
@@ -17,6 +19,8 @@ from smemlint.limits.steps import spend
 from smemlint.reasons import ReasonCode
 
 _SMALL = 1 << 31
+_BYTES_OF_BANKS = 128
+"""A ring of a multiple of so many elements is one of all banks, whatever their type."""
 
 
 def is_plain(a: AffineInt) -> bool:
@@ -120,6 +124,32 @@ def quotient(a: Lanes, b: Lanes, type: IntType) -> AffineInt | Unknown:
     safe = np.where(y == 0, 1, y)
     quotient = np.abs(x) // np.abs(safe)
     return AffineInt(settled(np.where((x < 0) == (safe < 0), quotient, -quotient)), type)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns(Symbol):
+    """How often a number went around a ring: thread by thread another number of times.
+
+    Attributes:
+        places: where the threads are in the ring, but for what is the same for all of them.
+    """
+
+    places: NDArray[np.int64] = field(kw_only=True, compare=False)
+
+
+def in_ring(a: AffineInt, size: int, key: str, name: str) -> AffineInt | None:
+    """Returns `a % size` as a sum, of which not all residues are to be enumerated.
+
+    Of a ring of many elements `ring[(head + t) % size]` costs what `ring[head + t]` does. None of
+    what is the same for all threads, or has other factors than one for all.
+    """
+    if a.is_uniform or isinstance(a.base, int):
+        return None
+    steps = [c * s.multiple for s, c in a.terms if isinstance(c, int)]
+    most = MAX_SPLIT if size % _BYTES_OF_BANKS else MAX_RESIDUES
+    if len(steps) < len(a.terms) or size // gcd(size, *steps) <= most:
+        return None
+    return AffineInt(a.base, a.type, (*a.terms, (Turns(key, name, places=a.base), -size)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemlint.analysis.simt.domain.environment import WARP
 from smemlint.analysis.simt.domain.lanes import Lanes
-from smemlint.analysis.simt.domain.linear_forms import ByResidue
+from smemlint.analysis.simt.domain.linear_forms import ByResidue, Turns
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt, Symbol, Unknown
 from smemlint.facts import AccessKind
@@ -31,6 +31,9 @@ def alternative_offsets(offset: AffineInt, event: Event) -> list[NDArray[np.int6
     for term in offset.terms:
         if _values_of(*term) and not _agree_by_warp(np.asarray(term[1]), event.mask):
             return _for_each_value(offset, term, event)
+    for symbol, factor in offset.terms:
+        if isinstance(symbol, Turns) and not _goes_round(offset.base, symbol, factor, event.mask):
+            return _lanes_depend_on(symbol)
     unit = max(event.width, 4)
     base = np.broadcast_to(np.asarray(offset.base, dtype=np.int64), event.mask.shape)
     steps: list[int] = []
@@ -54,6 +57,22 @@ def alternative_offsets(offset: AffineInt, event: Event) -> list[NDArray[np.int6
         aligned = [b for b in found if not (b[event.mask] % event.width).any()]
         found = aligned or found[:1]  # a misaligned residue would fault: it does not occur
     return found
+
+
+def _goes_round(base: Lanes, turns: Turns, factor: Lanes, mask: NDArray[np.bool_]) -> bool:
+    """Returns whether lanes reach the same banks, and each its own word, however often they turn.
+
+    A turn is a multiple of all banks; lanes at one place of the ring turn together, and those at
+    others are apart by something else than turns.
+    """
+    if not isinstance(factor, int) or factor % (BANKS * WORD):
+        return False
+    shape = (-1, WARP)
+    lanes, places = (np.broadcast_to(x, mask.shape).reshape(shape) for x in (base, turns.places))
+    meets = (lanes[:, :, None] - lanes[:, None, :]) % factor // WORD == 0
+    is_apart = places[:, :, None] != places[:, None, :]
+    active = mask.reshape(shape)
+    return not (meets & is_apart & active[:, :, None] & active[:, None, :]).any()
 
 
 def _lanes_depend_on(symbol: Symbol) -> Unknown:
