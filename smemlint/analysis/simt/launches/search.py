@@ -199,12 +199,13 @@ class LaunchSearch:
 
         A template, and a class of which it is a method, is seen where its header is included. Of a
         function that no header has, another program may have one of its own: every `main.cu` a
-        `run_test()`.
+        `run_test()`. Where one program begins, no other does.
         """
         found = self._index.mentioning((function.name,), self._unit.path)
         home = home_of(function)
         if not self._mains.includers.get(home):
-            defines = _definition_of((function.name,))
+            begins = _definition_of(("main",)).search(self._index.read(home) or "")
+            defines = _definition_of((function.name, *(("main",) if begins else ())))
             found = [p for p in found if p == home or not defines.search(self._index.read(p) or "")]
         is_method = function.owner is not None and home in self._index.sources
         if not is_method and not (function.template and self._mains.includers.get(home)):

@@ -106,6 +106,16 @@ def test_a_program_with_a_function_of_the_same_name_calls_its_own():
     assert blocks == {(96, 1, 1)}
 
 
+def test_a_program_does_not_call_functions_of_another():
+    """Of the file with `run_test()` of another program, as of templates in a library, is no call."""
+    test = "void run_test(int m, float *g) { k<<<1, 2 * m>>>(g); }\n"
+    other = "void run_test(int m, float *g);\nint main() { run_test(7, nullptr); }"
+    _, blocks = run_functions(a_cu=K + test + "int main() { run_test(48, nullptr); }", b_cu=other)
+    assert blocks == {(96, 1, 1)}
+    _, blocks = run_functions(a_cu=K + test, b_cu=other)
+    assert blocks == {(14, 1, 1)}
+
+
 def test_a_pointer_tells_callers_something_only_where_it_is_an_address():
     tensor = "struct Tensor { int n; };\n"
     launch = "void a(Tensor *t, float *g) { k<<<1, t->n>>>(g); }\n"
