@@ -301,7 +301,9 @@ class AffineDomain:
         ring = self._in_ring(a, period) if op == "&" and b.constant == period - 1 else None
         if ring is not None:
             return ring
-        bits = self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&")
+        units = [power_of_two(content_of(x, type)) for x in (a, b)]
+        unit = max(units) if op == "&" else min(units)
+        bits = self._fresh(op, a, b, type, modulus=period, nonnegative=op == "&", multiple=unit)
         return within(0, int(largest(b.base)), bits) if op == "&" else bits
 
     def _in_ring(self, a: AffineInt, size: int) -> AffineInt | None:

@@ -171,15 +171,15 @@ def shifted_scev(a: AffineInt, b: AffineInt) -> Scev:
     Of `s[2 * t << u]` and `s[(2 * t + 1) << u]` two words are loaded, of `s[(2 * t << u) + 1]` and
     the first LDS.64 (nvcc 13.5.37, sm_90).
     """
-    return combined("<<", a, b, _alignment(a))
+    return combined("<<", a, b, alignment_of(a))
 
 
 def product_scev(a: AffineInt, b: AffineInt) -> Scev:
     """Returns the form of `a * b`, of neither of which LLVM knows the number."""
-    return combined("*", a, b, power_of_two(_alignment(a) * _alignment(b)))
+    return combined("*", a, b, power_of_two(alignment_of(a) * alignment_of(b)))
 
 
-def _alignment(value: AffineInt) -> int:
+def alignment_of(value: AffineInt) -> int:
     """Returns the largest power of two that the compiler sees to divide a number."""
     return min(scev_of(value).alignment, power_of_two(one_of(value)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from math import gcd
 
 from smemlint.analysis.simt.codegen.branches.branch_shapes import statements
@@ -17,8 +17,12 @@ from smemlint.analysis.simt.codegen.next_iterations import mark_open_fusions
 from smemlint.analysis.simt.codegen.unroll import is_left_by_llvm
 from smemlint.analysis.simt.domain.ctypes import I32
 from smemlint.analysis.simt.domain.environment import Mask, content_of, is_any, kept
+from smemlint.analysis.simt.domain.integer_scev import alignment_of, scev_of
+from smemlint.analysis.simt.domain.linear_forms import content_of as divisor_of
+from smemlint.analysis.simt.domain.linear_forms import with_form
 from smemlint.analysis.simt.domain.masking import masked_update, same, under_mask
 from smemlint.analysis.simt.domain.memory import UndoLog
+from smemlint.analysis.simt.domain.scev import atom, power_of_two
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.unknown_offset import either_of, forget_offset, one_or_other
 from smemlint.analysis.simt.domain.values import (
@@ -256,6 +260,25 @@ def _forget_numbers(ev: Evaluator, forms: Forms) -> None:
             ev.state.memory.set_cell(obj, offset, why)
 
 
+def _moved_to_and_fro(
+    ev: Evaluator, begin: AffineInt, end: AffineInt, trip: AffineInt, obj: Object, *, floor: bool
+) -> AffineInt:
+    """Returns what `at = size - at` or `p += direction * size` is in any iteration.
+
+    It is aligned as both are. How LLVM parts the iterations of what hangs on arguments or on the
+    block is open: of `at = 4 * n - at` it makes LDS.128, LDS.64 and LDS.
+    """
+    unit = gcd(divisor_of(begin, begin.type), divisor_of(end, end.type)) or 1
+    found = _any_number(ev, begin, obj, trip, unit, floor=floor)
+    if unit == 1 or len(found.terms) != 1:
+        return found
+    keys = (*(s.key for s, _ in end.terms), *(key for key, _ in scev_of(end).terms))
+    if any(word in key for key in keys for word in ("param:", "Dim.")):
+        return with_form(found, replace(atom(found.terms[0][0].key), is_open=True))
+    known = min(power_of_two(unit), alignment_of(begin), alignment_of(end))
+    return with_form(found, atom(found.terms[0][0].key, known))
+
+
 def _moved_together(
     ev: Evaluator, begin: AffineInt, delta: AffineInt, obj: Object, trip: AffineInt
 ) -> AffineInt | None:
@@ -390,18 +413,22 @@ def _widen_integer(
             return None  # begin + delta * trip became begin + delta * (trip + 1)
     if begin.is_uniform and end.is_uniform:
         floor = _is_nonnegative(begin) and _is_nonnegative(end)
-        return _any_number(ev, begin, obj, trip, floor=floor)
+        return _moved_to_and_fro(ev, begin, end, trip, obj, floor=floor)
     if delta.is_uniform:
         return _moved_together(ev, begin, delta, obj, trip)
     return _not_followed(obj)
 
 
 def _any_number(
-    ev: Evaluator, begin: AffineInt, obj: Object, trip: AffineInt, *, floor: bool
+    ev: Evaluator, begin: AffineInt, obj: Object, trip: AffineInt, unit: int = 1, *, floor: bool
 ) -> AffineInt:
-    """Returns the number that a variable has in an iteration, of which no more is known."""
+    """Returns the number that a variable has in an iteration, a multiple of some unit.
+
+    Of a pointer that `p += direction * size` moves to and fro that keeps the alignment.
+    """
     key = f"loop:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
-    return ev.state.domain.symbol(key, obj.name, begin.type, nonnegative=floor)
+    key += f":{unit}" if unit > 1 else ""
+    return ev.state.domain.symbol(key, obj.name, begin.type, multiple=unit, nonnegative=floor)
 
 
 def _not_followed(obj: Object) -> Unknown:
