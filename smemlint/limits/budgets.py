@@ -228,6 +228,8 @@ MAX_HELPER_WORDS = 40
 """Different words of a function that is still taken for a small helper."""
 MAX_HELPER_STEPS = 150
 """Statements of one call of a function that launches nothing."""
+MAX_CONSTANT_STEPS = 2_000
+"""Statements of one call that the compiler evaluates, of a `constexpr` function with constants."""
 MAX_SWITCHED = 8
 """Operations on a switched number that are followed: each one looks at both of its operands."""
 MAX_TENSOR_MAP_STEPS = 5_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import cast
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
@@ -23,6 +24,7 @@ from smemlint.analysis.simt.frames import Frame
 from smemlint.analysis.simt.interpreter.accesses import unknown_argument
 from smemlint.analysis.simt.interpreter.interpreter import Interpreter
 from smemlint.analysis.simt.launches.host_interpreter import HostPolicy
+from smemlint.analysis.simt.state import ConstantCall
 from smemlint.analysis.simt.types.overloads import parameters_of
 from smemlint.analysis.simt.types.template_arguments import (
     assumed_default,
@@ -42,10 +44,19 @@ _MEMBER = Unknown.because(
 def host_interpreter(policy: HostPolicy) -> Interpreter:
     """Returns an interpreter of host code: one thread, and no trace."""
     budget = Budget(max_steps=MAX_HOST_STEPS, max_trips=MAX_HOST_TRIPS)
-    geometry = Geometry.of((1, 1, 1))
-    return Interpreter(
-        policy.linked[0], geometry, Trace(1), policy, domain=policy.domain, budget=budget
+    unit = policy.linked[0]
+    ev = Interpreter(unit, _one_thread(), Trace(1), policy, domain=policy.domain, budget=budget)
+    calls: dict[tuple[object, ...], ConstantCall] = unit.memory.setdefault(  # type: ignore[assignment]
+        "constant calls of host code", {}
     )
+    ev.state.constant_calls = calls
+    return ev
+
+
+@cache
+def _one_thread() -> Geometry:
+    """Returns the block of host code, the same for all runs, whose constant calls are alike."""
+    return Geometry.of((1, 1, 1))
 
 
 def execute_host_function(policy: HostPolicy, function: Function, template: Scope) -> bool:

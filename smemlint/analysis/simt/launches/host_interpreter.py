@@ -12,9 +12,10 @@ from dataclasses import field, replace
 
 from smemlint.analysis.simt.builtins.ends import end_threads
 from smemlint.analysis.simt.calls.lambdas import closure_of
+from smemlint.analysis.simt.calls.operands import operand_value
 from smemlint.analysis.simt.domain.ctypes import CType, IntType, RecordType, unreferenced
 from smemlint.analysis.simt.domain.environment import Binding, Operand
-from smemlint.analysis.simt.domain.values import AffineInt, Pointer, Space, Unknown, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Space, Unknown, Value
 from smemlint.analysis.simt.evaluator import Evaluator, Policy
 from smemlint.analysis.simt.launches.equal_conditions import TakenConditions
 from smemlint.analysis.simt.launches.launch import LAUNCHERS
@@ -34,7 +35,7 @@ from smemlint.frontend import ir
 from smemlint.frontend.heuristics import writes_arguments
 from smemlint.frontend.program import Declaration, Function, Unit
 from smemlint.lazy_dataclasses import dataclass
-from smemlint.limits.budgets import MAX_HELPER_STEPS
+from smemlint.limits.budgets import MAX_CONSTANT_STEPS, MAX_HELPER_STEPS
 from smemlint.reasons import PLACE, Assumption, Line, ReasonCode, Topic
 
 _LOOPS = (ir.For, ir.RangeFor, ir.While, ir.DoWhile)
@@ -101,6 +102,9 @@ class HostPolicy(Policy):
         self._loses_code = False  # a jump leads back, or a statement was not parsed
         self._jumps: dict[tuple[str, str], bool] = {}  # labels: whether nothing else led there
         self._call_limit: int | None = None
+        self._in_constant = False  # a call that the compiler evaluates is under way
+        self._too_long: set[Function] = set()  # of which such a call was cut
+        self._paths_asked = 0
         self._owner: dict[int, Unit] = {}
         self._idle_nests: dict[ir.Node, bool] = {}
         self._lambdas: dict[ir.Lambda, bool] = {}  # whether they launch
@@ -241,7 +245,7 @@ class HostPolicy(Policy):
         """Returns how many defaults, choices and numbers of cases were noted."""
         kept = len(self.defaults), len(self._taken), len(self._chosen), len(self.valuation)
         choices = len(self.alternatives), len(self.irrelevant), len(self._widths)
-        return self.has_default_path, *kept, *choices
+        return self.has_default_path, self._paths_asked, *kept, *choices
 
     def may_end(self, ev: Evaluator) -> bool:
         """Returns whether the program ends; where defaults lead to that, others are given."""
@@ -273,40 +277,70 @@ class HostPolicy(Policy):
             return Unknown.because(ReasonCode.NOT_MODELLED, "device code")
         is_launching = self.is_launching(function.name) or self._gives_launch(ev, operands)
         made = this.object if this is not None and this.object.space is Space.LOCAL else None
-        is_wanted = is_launching or may_compute(function, sets_members=made is not None)
-        if is_wanted and not is_launching and made is None and only_tells(function):
-            is_wanted = any(leads_on(ev, operand) for operand in operands)
-        if not is_wanted and function.name not in self.variables.setters:
-            forget_arguments(ev, function, operands)
-            if made is not None:
-                ev.state.memory.forget(made, f"was left to `{function.name}`")
+        is_constant = not is_launching and self._is_constant(ev, function, operands, this)
+        tells = is_launching or is_constant or self._may_tell(ev, function, operands, made)
+        if not tells and function.name not in self.variables.setters:
+            self._forget_results(ev, function, operands, made)
             if surely_ends(function):
                 end_threads(ev)
             return Unknown.because(ReasonCode.NOT_MODELLED, f"`{function.name}` is not run")
         state = ev.state
         before, limit, depth = state.unit, self._call_limit, state.memory.depth
-        is_outermost = limit is None and not is_launching
+        begun, is_within = state.budget.steps, self._in_constant
+        is_outermost = (limit is None and not is_launching) or (is_constant and not is_within)
         self._loses_code |= is_launching and bool(function.parse().dropped)
         if is_outermost:
-            self._call_limit = state.budget.steps + MAX_HELPER_STEPS
+            self._call_limit = begun + (MAX_CONSTANT_STEPS if is_constant else MAX_HELPER_STEPS)
+        self._in_constant |= is_constant
         ev.types.enter(self._owner.get(id(function), before))
         try:
-            return run()
+            value = run()
+            if is_constant and not is_within:
+                state.budget.steps = begun + 1  # as the compiler evaluates it
+            return value
         except _CallTooLong:
             if not is_outermost:
                 raise
+            if is_constant:
+                self._too_long.add(function)
             state.memory.commit_to(depth)
-            forget_arguments(ev, function, operands)
-            if function.name in self.variables.setters:
-                self.variables.forget(ev, function.name)
-            if made is not None:
-                state.memory.forget(made, f"was left to `{function.name}`")
+            self._forget_results(ev, function, operands, made)
             return Unknown.because(
                 ReasonCode.NOT_MODELLED, f"`{function.name}` is not run to its end"
             )
         finally:
             ev.types.enter(before)
-            self._call_limit = limit
+            self._call_limit, self._in_constant = limit, is_within
+
+    def _forget_results(
+        self, ev: Evaluator, function: Function, operands: Sequence[Operand], made: Object | None
+    ) -> None:
+        """Forgets what a call may write that is not run, or not to its end."""
+        forget_arguments(ev, function, operands)
+        if function.name in self.variables.setters:
+            self.variables.forget(ev, function.name)
+        if made is not None:
+            ev.state.memory.forget(made, f"was left to `{function.name}`")
+
+    def _may_tell(
+        self, ev: Evaluator, function: Function, operands: Sequence[Operand], made: Object | None
+    ) -> bool:
+        """Returns whether a helper may tell something of a launch; `made`: the object it sets."""
+        if not may_compute(function, sets_members=made is not None):
+            return False
+        is_report = made is None and only_tells(function)
+        return not is_report or any(leads_on(ev, operand) for operand in operands)
+
+    def _is_constant(
+        self, ev: Evaluator, function: Function, operands: Sequence[Operand], this: Pointer | None
+    ) -> bool:
+        """Returns whether the compiler evaluates a call: a `constexpr` function's, of constants."""
+        return (
+            this is None
+            and "constexpr" in function.specifiers
+            and function not in self._too_long
+            and all(_is_number(operand_value(ev, operand)) for operand in operands)
+        )
 
     # ---- which way it goes
 
@@ -317,6 +351,7 @@ class HostPolicy(Policy):
 
         It is the one that an equal condition took before.
         """
+        self._paths_asked += 1
         if self.paths.open_defaults is not None:
             self.paths.open_defaults.release(ev, node, self.domain.made_of)
         path = self._taken.known(ev, node, alternatives)
@@ -392,6 +427,10 @@ def _assumed(ev: Evaluator, what: str, node: ir.Node, subject: str = "") -> Assu
     span = ev.state.unit.span(node)
     place = Line(span.path, span.line)
     return Assumption(Topic.HOST, f"{what} at {PLACE}", subject, place)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, AffineInt) and value.constant is not None
 
 
 def _statements_in(loop: ir.Node) -> int:
