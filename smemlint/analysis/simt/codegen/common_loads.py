@@ -42,7 +42,7 @@ _END = ""
 
 
 def load_once(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items, *, ends_way: bool) -> None:
-    """Gives the loads that both ways begin or end with to both's threads; see `load_selected`."""
+    """Gives loads that both ways begin or end with to the threads of both: see `load_selected`."""
     if load_selected(branch, ours, theirs, ends_way=ends_way):
         return
     ways = _instructions(branch.iftrue), _instructions(branch.iffalse)

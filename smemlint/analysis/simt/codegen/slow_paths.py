@@ -85,7 +85,7 @@ NAMES = _DOUBLES | _SUFFIXED
 
 
 def slow_path(name: str, result: CType | None) -> SlowPath | None:
-    """Returns what a function, overloaded or of a type's suffix, does to the accesses around it."""
+    """Returns what a function of this name does to the accesses around it; None for nothing."""
     is_float = isinstance(result, FloatType) and result.size == 4
     if name in _SUFFIXED:
         return _SUFFIXED[name]

@@ -67,7 +67,7 @@ def execute_blocks(ev: Evaluator, asked: Iterations) -> None:
 def _execute_representative(
     ev: Evaluator, asked: Iterations, changes: UndoLog, first: list[Event | Fence], blocks: int
 ) -> bool:
-    """Runs a block that stands for all between the first and the last, or undoes it: False."""
+    """Runs a block for all between the first and the last; False, and undone, if it is not."""
     state, entry = ev.state, asked.around
     steps = _steps_of_block(ev, changes)
     if steps is None:

@@ -13,7 +13,7 @@ from smemlint.frontend.program import TemplateParameter
 def with_defaults(
     params: Sequence[Token], declarations: Iterable[Sequence[Token]]
 ) -> list[Token] | None:
-    """Returns a definition's parameters with defaults of declarations; None for none."""
+    """Returns a definition's parameters with the defaults of its declarations; None without one."""
     parts = split_commas(params)
     is_given = False
     for declaration in declarations:

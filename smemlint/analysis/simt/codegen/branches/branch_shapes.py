@@ -148,7 +148,7 @@ def keeps_branch(way: ir.Node) -> bool | None:
 
 def returns_value(way: ir.Node) -> bool:
     """Returns whether statements return a value, of which another way has another one."""
-    return any(isinstance(node, ir.Return) and node.expr is not None for node in way.walk())
+    return any(map(is_result, way.walk()))
 
 
 def is_computed(node: ir.Node) -> bool:
