@@ -691,3 +691,22 @@ def make(x, mode):
         a for k in facts.kernels for a in k.accesses if a.expression == "tx, 0" and a.ways != 4
     )
     assert (found.ways, found.certainty) == (8, Certainty.SAMPLED)
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+def test_of_memory_that_another_file_allocates_it_is_not_said_that_nothing_does(is_used, tmp_path):
+    helper = "@cute.jit\ndef allocated(smem):\n    return smem.allocate_tensor(SHAPE)\n".replace(
+        "SHAPE", "cutlass.Float32, cute.make_layout((32, 4), stride=(4, 1)), 16"
+    )
+    user = USER.replace(
+        "smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 4), stride=(4, 1)), 16)",
+        "allocated(smem)",
+    )
+    user = user.replace("load(s[tx, None], r)", "x = s[tx, 0]").replace(
+        "import load", "import allocated"
+    )
+    files = {"helpers.py": helper} | ({"user.py": user} if is_used else {})
+    parts = [analysed(tmp_path, files, path)[0] for path in files]
+    merged = merge([UnitResult(facts=facts, reached=facts.reached) for facts in parts])
+    assert len(merged.facts.not_analysed) == (0 if is_used else 1)
+    assert [a.ways for k in merged.facts.kernels for a in k.accesses] == [4] * is_used

@@ -96,6 +96,7 @@ def allocate(call: Call) -> Value:
 
 
 def _allocated(call: Call, dtype: DType, size: int | None, alignment: int) -> Pointer:
+    call.run.reached.add(call.run.span_of(call.node))
     alignment = max(alignment, dtype.bits // 8, 1)
     array, at = call.run.allocate("", dtype, size, alignment, call.node)
     base = numbers_to_bits(call.run, at)
