@@ -59,10 +59,10 @@ def copy_of(event: Event, columns: Mapping[str, tuple[int, int]]) -> Copy | Unkn
         why = source.reason if source is not None else "it is not followed"
         text = f"the lines that are read cost no more than the rows that are written ({why})"
         source, taken = event.offset, (*taken, Assumption(Topic.SOURCE, text))
-    if event.mask.reshape(-1, LANES).sum(axis=1).max() <= 1:  # one row and one line, wherever
-        nowhere = np.zeros(len(event.mask), np.int64)
-        return Copy(nowhere, nowhere, event.source_assumptions)
     classes = _classes(event, event.offset, source)
+    if classes is None and event.mask.reshape(-1, LANES).sum(axis=1).max() <= 1:
+        anywhere = np.zeros(len(event.mask), np.int64)  # a lane alone: one row and one line
+        return Copy(anywhere, anywhere, event.source_assumptions)
     if classes is None:
         return Unknown.because(
             ReasonCode.RESIDUES, "too many residues of the unknown numbers of the copy"
