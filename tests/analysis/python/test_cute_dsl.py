@@ -19,7 +19,7 @@ from smemlint.config.settings import Configuration, Settings
 from smemlint.driver.run import check
 from smemlint.hardware.banks import wavefronts
 from smemlint.layout.swizzle import Swizzle
-from smemlint.reasons import outcome
+from smemlint.reasons import ReasonCode, outcome
 from smemlint.sources.source import Source
 
 HEAD = "import math\nimport cutlass\nimport cutlass.cute as cute\n"
@@ -373,3 +373,16 @@ def kernel():
     assert [(n.span.line, n.kernel, n.reason.code) for n in facts.not_analysed] == [
         (6, "kernel", "step-limit")
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import cutlass.cute as cute\n@cute.kernel\ndef kernel(:\n    pass\n",
+        "import cutlass.cute as cute\ns = cute.make_swizzle(3, 3, 3\n",
+        "import cutlass.cute as cute\n@cute.jit\ndef f():\n    s = cute.make_swizzle(3, 3, 3\n",
+    ],
+)
+def test_a_file_that_is_no_python_is_said_once(text):
+    facts, _ = analyze([Source("k.py", text)], Settings())
+    assert [n.reason.code for n in facts.not_analysed] == [ReasonCode.SYNTAX]

@@ -60,8 +60,8 @@ def analyze(source: Source, settings: Settings, importers: Importers) -> tuple[F
         return layouts, read
     try:
         text = PythonText.of(source)
-    except NotPython:
-        return layouts, read  # said there
+    except NotPython as problem:
+        return problem.facts, read
     from smemlint.analysis.python.cute_dsl.execution.files import execute_file
     from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
 
