@@ -15,6 +15,11 @@ nvcc 13.0.88, -O3, sm_90, where `t & 1` chooses; `s` and `q` lie in shared memor
 | `if (s[t] > q[t]) ..` | `if (s[t] < s[t + 7]) ..` | `s[t]` once (the same) |
 | `s[4 * t] * n` | `if (n > 5) v = s[4 * t] + in[t]` | `s` twice |
 
+Where all threads take one way it is the same, and ptxas fuses the load with others of one way: of
+`if (n > 3) v = s[2 * t] * 3 + s[2 * t + 1]; else v = s[2 * t];` an LDS.64 is all that is left, and
+of a float4's `x * x + z * w` and `x` an LDS.128 (nvcc 13.5.37). Functions that are inlined may
+compute something else first: whether loads in them are moved is open.
+
 The line table names no line for such a load, and shows one in front of it; it is counted with the
 first way here.
 """
@@ -23,15 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smemlint.analysis.simt.codegen.selected_loads import (
-    Items,
-    load_selected,
-    may_be_selected,
-)
+import numpy as np
+
+from smemlint.analysis.simt.codegen.selected_loads import PAIR_OF_WORDS, Items, load_selected
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.facts import AccessKind
 from smemlint.frontend import ir
+from smemlint.hardware.arch import WIDEST_ACCESS
 
 _OPERATORS = frozenset(
     ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "<", ">", "<=", ">=", "==", "!=")
@@ -43,8 +47,12 @@ _END = ""
 
 def load_once(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items, *, ends_way: bool) -> None:
     """Gives loads that both ways begin or end with to the threads of both: see `load_selected`."""
-    if load_selected(branch, ours, theirs, ends_way=ends_way):
-        return
+    if not load_selected(branch, ours, theirs, ends_way=ends_way):
+        load_in_front(branch, ours, theirs)
+
+
+def load_in_front(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items) -> None:
+    """Gives loads that both ways of a branch begin with to the threads of both."""
     ways = _instructions(branch.iftrue), _instructions(branch.iffalse)
     loads, others = _loads(ours), _loads(theirs)
     for one, other in zip(*ways, strict=False):
@@ -53,12 +61,38 @@ def load_once(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items, *, ends_
                 return
             continue
         a, b = next(loads, None), next(others, None)
-        if a is None or b is None or a.node is not one or b.node is not other:
+        if a is None or b is None or not _begin_alike(a, b):
             return
-        if not _are_equal(a, b):
+        kept, left = (a, b) if _reach(a, ours) >= _reach(b, theirs) else (b, a)
+        if a.callers != b.callers or isinstance(one, ir.FuncCall) or isinstance(other, ir.FuncCall):
+            left.may_fuse = WIDEST_ACCESS  # what else the functions compute first is open
             return
-        a.mask = a.mask | b.mask
-        b.issued = 0
+        if a.node is not one or b.node is not other or not _are_equal(a, b):
+            return
+        kept.mask = a.mask | b.mask
+        kept.assumptions = tuple(each for each in a.assumptions if each in b.assumptions)
+        left.issued = 0
+
+
+def _reach(load: Event, items: Items) -> int:
+    """Returns how many bytes one instruction may load of what a way loads around a place."""
+    distances = [
+        int(np.abs(np.asarray(other.offset.base) - np.asarray(load.offset.base)).max())
+        for other in items
+        if isinstance(other, Event)
+        and other.kind is AccessKind.LOAD
+        and other.object is load.object
+        and isinstance(other.offset, AffineInt)
+        and isinstance(load.offset, AffineInt)
+        and other.offset.is_beside(load.offset)
+    ]
+    return max(each for each in distances if each < WIDEST_ACCESS) + load.width
+
+
+def begin_once(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items) -> None:
+    """Takes in what the ways of a branch begin with whose condition is open."""
+    load_in_front(branch, ours, theirs)
+    mark_first(branch.iftrue, branch.iffalse, ours)
 
 
 def mark_first(way: ir.Node | None, other: ir.Node | None, ours: Items) -> None:
@@ -76,15 +110,20 @@ def _loads(items: Items) -> Iterator[Event]:
         yield item
 
 
-def _are_equal(a: Event, b: Event) -> bool:
-    """Returns whether two accesses are one instruction but for the threads."""
+def _begin_alike(a: Event, b: Event) -> bool:
+    """Returns whether two accesses have one address."""
     return (
         a.object is b.object
-        and may_be_selected(a, b)
         and isinstance(a.offset, AffineInt)
         and isinstance(b.offset, AffineInt)
         and a.offset.identity() == b.offset.identity()
     )
+
+
+def _are_equal(a: Event, b: Event) -> bool:
+    """Returns whether two accesses of one address are one instruction but for the threads."""
+    same = (a.width, a.issued, a.spare) == (b.width, 1, b.spare)
+    return same and (a.word, a.width) != PAIR_OF_WORDS
 
 
 def _instructions(node: ir.Node | None) -> Iterator[ir.Node | str]:
@@ -125,7 +164,7 @@ def _computed(node: ir.Node) -> Iterator[ir.Node | str]:
         case ir.FuncCall(args=(operand, *_)):
             yield from _computed(operand)
             yield _END
-        case ir.ArrayRef() | ir.UnaryOp(op="*"):
+        case ir.ArrayRef() | ir.StructRef() | ir.UnaryOp(op="*") | ir.FuncCall():
             yield node
         case ir.ID(name=name) | ir.Constant(value=name):
             yield name

@@ -41,7 +41,7 @@ _STRAIGHT = frozenset(
     ("sqrtf", "rsqrtf", "expf", "__expf", "__logf", "fabsf", "fmaxf", "fminf", "max", "min", "fma")
 )
 _SELECTED = Reason(ReasonCode.COMPILER, "one load takes either of two arrays or structures")
-_PAIR_OF_WORDS = (4, 8)
+PAIR_OF_WORDS = (4, 8)
 _OPERANDS = (ir.ID, ir.Constant)
 _END = ""
 """What is not known to be the same instruction."""
@@ -122,7 +122,7 @@ def may_be_selected(a: Event, b: Event) -> bool:
         and isinstance(a.offset, AffineInt)
         and isinstance(b.offset, AffineInt)
         and a.offset.is_beside(b.offset)
-        and (a.word, a.width) != _PAIR_OF_WORDS
+        and (a.word, a.width) != PAIR_OF_WORDS
     )
 
 

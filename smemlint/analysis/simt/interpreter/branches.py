@@ -12,7 +12,7 @@ from smemlint.analysis.simt.codegen.branches.chosen_stores import chosen_stores
 from smemlint.analysis.simt.codegen.branches.if_conversion import keeps_blocks
 from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
 from smemlint.analysis.simt.codegen.branches.overwriting_stores import is_selected
-from smemlint.analysis.simt.codegen.common_loads import load_once, mark_first
+from smemlint.analysis.simt.codegen.common_loads import begin_once, load_once, mark_first
 from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.dispatch import executes
@@ -251,15 +251,14 @@ def execute_both_ways(
     loop, way = state.loops[-1] if state.loops else None, 0
     left_before = (loop.broken, loop.continued) if loop else None
     ends: list[End] = []
-    begin, one_ways = len(state.trace.items), state.trace.one_ways
+    begins, one_ways = [], state.trace.one_ways
     returned = len(state.frame.returns)
     parts_blocks = _parts_blocks(ev, node, is_uniform=condition.is_uniform)
     _fence_if(ev, parts_blocks and not goes_on(ev, node))
     note_condition(ev, condition, (first[0], second[0]), node.cond, node)
     sunk = settled(ev, node)
-    for taken, threads, statement in (first, second):
-        hangs_on_data = taken in state.data_conditions
-        sink_loads(state.trace, sunk, statement, threads, hangs_on_data=hangs_on_data)
+    for taken, threads, body in (first, second):
+        sink_loads(state.trace, sunk, body, threads, hangs_on_data=taken in state.data_conditions)
     for (taken, threads, statement), holds in zip((first, second), (True, False), strict=True):
         state.mask = kept(mask, threads)
         if loop and not loop.is_switch and not condition.is_uniform and _ends_in_break(statement):
@@ -267,12 +266,13 @@ def execute_both_ways(
         if loop is not None and left_before is not None:
             loop.broken, loop.continued = left_before
         behind = decided_by(ev, node.cond, holds=holds)
+        begins.append(len(state.trace.items))
         with _refined(ev, node.cond, holds=holds):
             end = execute_alternative(ev, taken, [statement], condition, node, behind, way)
         ends.append(end)
         way = way or state.trace.last_way
         _fence_if(ev, parts_blocks)
-    mark_first(first[2], second[2], state.trace.items[begin:])
+    begin_once(node, state.trace.items[begins[0] : begins[1]], state.trace.items[begins[1] :])
     state.trace.join(way, one_ways)
     if loop is not None and left_before is not None:
         loop.broken, loop.continued = left_before

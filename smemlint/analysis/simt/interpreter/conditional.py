@@ -6,7 +6,7 @@ import numpy as np
 
 from smemlint.analysis.simt.codegen.branches.if_conversion import stays_a_branch
 from smemlint.analysis.simt.codegen.branches.kept_branches import leave_out_untaken, settled
-from smemlint.analysis.simt.codegen.common_loads import load_once
+from smemlint.analysis.simt.codegen.common_loads import load_in_front, load_once
 from smemlint.analysis.simt.codegen.sinking import sink_loads
 from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.dispatch import evaluates
@@ -76,12 +76,16 @@ def evaluate_ternary(ev: Evaluator, node: ir.TernaryOp) -> Value:
     parts = _part_blocks(ev, node, is_uniform=condition.is_uniform)
     ways = [decided_by(ev, node.cond, holds=each) for each in (True, False)]
     threads = mask & may_hold, mask & ~holds
+    items = ev.state.trace.items
+    begin = len(items)
     left, written = evaluate_assuming(
         ev, alternatives[0], threads[0], node.iftrue, ways[0], parts=parts
     )
+    middle = len(items)
     right, otherwise = evaluate_assuming(
         ev, alternatives[1], threads[1], node.iffalse, ways[1], parts=parts
     )
+    load_in_front(node, items[begin:middle], items[middle:])
     if left is None or right is None:
         ev.state.memory.replay((otherwise if left is None else written).values())
         return _one_or_both(may_hold, left, right)
