@@ -7,7 +7,7 @@ template parameters that stand in the class template of a function's parameter a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import TypeAlias, cast
 
 from smemlint.analysis.simt.cute.names import CLASS_TEMPLATES, STATIC_INTEGERS
@@ -26,6 +26,7 @@ from smemlint.analysis.simt.domain.ctypes import (
 from smemlint.analysis.simt.domain.environment import CTYPES
 from smemlint.analysis.simt.domain.values import AffineInt, Value, number
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.overloads import type_words
 from smemlint.analysis.simt.types.same_type import same_type
 from smemlint.analysis.simt.types.statics import scope_of
 from smemlint.analysis.simt.types.template_arguments import type_argument, value_argument
@@ -35,6 +36,7 @@ from smemlint.analysis.simt.types.template_packs import (
     pack_element,
     pack_size,
 )
+from smemlint.frontend import ir
 from smemlint.frontend.cuda.parser.parse import template_arguments
 from smemlint.frontend.program import Function, Record
 
@@ -104,6 +106,7 @@ class Match:
     def __init__(self, free: Set[str], ev: Evaluator) -> None:
         self._free = free
         self._ev = ev
+        self._aliases: set[str] = set()  # under way
         self.bound: dict[str, Argument] = {}
 
     def all_of(self, patterns: Sequence[str], arguments: Sequence[Argument]) -> bool | None:
@@ -199,10 +202,32 @@ class Match:
             return name in self._ev.state.unit.records or name in STATIC_INTEGERS
         return isinstance(type_argument(self._ev, pattern), RecordType | StaticType | TupleType)
 
+    def _behind_alias(self, name: str, arguments: Sequence[str]) -> str:
+        """Returns the pattern that an alias template stands for; empty where it is none."""
+        for declaration in self._ev.state.unit.declarations.get(name, ()):
+            template = declaration.template
+            if declaration.kind != "alias" or len(template) != len(arguments):
+                continue
+            parsed, stars = declaration.parse(), ""
+            node = parsed.type if isinstance(parsed, ir.Typedef) else None
+            while isinstance(node, ir.PtrDecl) and not {"&", "&&"} & set(node.quals):
+                node, stars = node.type, stars + "*"
+            words = type_words(node) if isinstance(node, ir.TypeDecl) else []
+            given = {p.name: text for p, text in zip(template, arguments, strict=True)}
+            if len(words) == 1 and given:
+                return _substituted(words[0], given) + stars
+        return ""
+
     def _fits_class(self, pattern: str, argument: CType) -> bool | None:
         """Returns whether a type is of a class template, as `Tag<L>`; an alias may be anything."""
         name, patterns = _class_name(pattern), template_arguments(pattern)[1]
         is_read = name in self._ev.state.unit.records
+        meant = "" if is_read or name in self._aliases else self._behind_alias(name, patterns)
+        if meant:
+            self._aliases.add(name)
+            answer = self.fits(meant, argument)
+            self._aliases.discard(name)
+            return answer
         if isinstance(argument, StaticType) and name in STATIC_INTEGERS and not is_read:
             value = argument.value
             return self.fits(patterns[-1], value) if isinstance(value, AffineInt) else None
@@ -226,6 +251,10 @@ def _given_to(owner: StaticType, template: str) -> list[CType]:
 
     values = arguments_of(owner.value, template)
     return [StaticType(f"{owner}::{k}", value=value) for k, value in enumerate(values)]
+
+
+def _substituted(spelling: str, given: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda word: given.get(word[0], word[0]), spelling)
 
 
 def _class_name(pattern: str) -> str:
