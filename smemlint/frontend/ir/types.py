@@ -47,10 +47,11 @@ class ArrayDecl(Type):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FuncDecl(Type):
-    """A function that returns `type`."""
+    """A function that returns `type`; a variadic one takes more operands than it names."""
 
     params: tuple[Decl, ...]
     type: Type
+    is_variadic: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Conditions of function templates: `std::enable_if`, its aliases, constraints of C++20."""
+"""Conditions of function templates: `enable_if`, its aliases, constraints, members of classes."""
 
 from __future__ import annotations
 
@@ -50,13 +50,16 @@ def enabled(
 def _may_be_disabled(ev: Evaluator, function: Function) -> bool:
     signature = signature_of(function)
     names = (ev.state.unit.template_arguments(spelling)[0] for spelling in signature.types)
-    return bool(signature.conditions) or any(_aliases(ev, name) for name in names)
+    return bool(signature.conditions or signature.detected) or any(
+        _aliases(ev, name) for name in names
+    )
 
 
 def _values(ev: Evaluator, signature: Signature) -> Iterator[Value | None]:
     """Yields the values of a definition's conditions, those of aliases of `enable_if` too."""
     for condition in signature.conditions:
         yield value_argument(ev, condition)
+    yield from (ev.evaluate(asked) for asked in signature.detected)
     for spelling in signature.types:
         name, arguments = ev.state.unit.template_arguments(spelling)
         for alias, conditions in _aliases(ev, name):

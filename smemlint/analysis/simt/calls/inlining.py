@@ -34,7 +34,12 @@ from smemlint.analysis.simt.interpreter.conversions import convert
 from smemlint.analysis.simt.interpreter.joins import join
 from smemlint.analysis.simt.interpreter.jumps import drop_guards, join_at_target
 from smemlint.analysis.simt.shared_functions import touches_shared
-from smemlint.analysis.simt.types.overloads import best_fit, parameters_of, signature_of
+from smemlint.analysis.simt.types.overloads import (
+    best_fit,
+    is_ellipsis_ranked,
+    parameters_of,
+    signature_of,
+)
 from smemlint.analysis.simt.types.records import is_specialization_open
 from smemlint.analysis.simt.types.specializations import class_fit, definitions_for, refuses, takes
 from smemlint.analysis.simt.types.statics import scope_of
@@ -143,6 +148,8 @@ def inline_best(
         fitting = enabled(ev, fitting, bound, record)
     if fitting and len(fitting) > 1:
         fitting = [f for f in fitting if not refuses(ev, f, types)] or fitting
+    if fitting and not is_ellipsis_ranked(fitting, types):
+        fitting = None
     if not fitting:
         why = "no definition was read" if fitting is not None else WHICH
         return unfollowed_values(ev, candidates[0].name, operand_values(ev, operands), node, why)

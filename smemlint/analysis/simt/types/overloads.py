@@ -16,6 +16,7 @@ from smemlint.analysis.simt.domain.ctypes import (
     PointerType,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
+from smemlint.analysis.simt.types.member_detection import detected
 from smemlint.frontend import ir
 from smemlint.frontend.cuda.lexer.tokens import OPENING, angle_end, lex, matching, spelling_of
 from smemlint.frontend.program import Function, Record
@@ -24,6 +25,7 @@ from smemlint.lazy_dataclasses import dataclass
 UNBOUNDED = 1 << 30
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ENABLE_IF = re.compile(r"\benable_if(_t)?<")
+_DETECTING = re.compile(r"(typename )?((std::)?void_t<|decltype\(|\w+::\w)")
 _INTEGRAL = frozenset(("int", "unsigned", "long", "short", "bool", "uint32_t", "size_t"))
 _FLOATING = frozenset(("float", "double", "half", "__half"))
 
@@ -51,6 +53,8 @@ class Signature:
             of C++20, as they are spelled.
         constraints: how many of the conditions are constraints.
         types: template-ids in its head and result, which may be aliases of `std::enable_if`.
+        detected: members that its head and its result ask of template arguments.
+        is_variadic: whether it ends with `...`, which every other parameter is better than.
     """
 
     parameters: tuple[ir.Decl, ...]
@@ -63,6 +67,8 @@ class Signature:
     conditions: tuple[str, ...] = ()
     constraints: int = 0
     types: tuple[str, ...] = ()
+    detected: tuple[ir.Requires, ...] = ()
+    is_variadic: bool = False
 
 
 _known: WeakKeyDictionary[Function, Signature] = WeakKeyDictionary()
@@ -87,18 +93,22 @@ def _read(function: Function) -> Signature:
     types += [
         w for node in (tree.type.type, *(p.type for p in parameters)) for w in type_words(node)
     ]
+    own = {p.name for p in function.template if p.name}
+    asked = (detected(t, own.__contains__) for t in types if own and _DETECTING.match(t))
     constraints = [p.constraint for p in function.template if p.constraint]
     return Signature(
         parameters,
         tuple(_shape(p.type) for p in parameters),
         tuple(class_spelling(p.type) for p in parameters),
         required - takes_any,
-        UNBOUNDED if takes_any else len(parameters),
+        UNBOUNDED if takes_any or tree.type.is_variadic else len(parameters),
         _is_reference(tree.type.type),
         _must_be_spelled(function, parameters),
         (*conditions_in(types), *constraints),
         len(constraints),
         tuple(t for t in types if t.endswith(">") and not _ENABLE_IF.search(t)),
+        tuple(requires for requires in asked if requires.args),
+        tree.type.is_variadic,
     )
 
 
@@ -236,6 +246,26 @@ def members_of(record: Record, functions: Iterable[Function]) -> list[Function]:
     return own + [f for f in named if f.owner is None]
 
 
+def is_ellipsis_ranked(candidates: Sequence[Function], types: Sequence[CType]) -> bool:
+    """Returns whether all other candidates than `f(...)` are known to take such operands.
+
+    They are better then; where a class has to convert, `f(...)` may be the only one.
+    """
+    others = [f for f in candidates if not signature_of(f).is_variadic]
+    return len(others) == len(candidates) or all(_is_sure_to_take(f, types) for f in others)
+
+
+def _is_sure_to_take(function: Function, types: Sequence[CType]) -> bool:
+    signature = signature_of(function)
+    own = {p.name for p in function.template}
+    rows = list(zip(signature.shapes, signature.classes, types, strict=False))
+    numbers = (Shape.INTEGRAL, Shape.FLOATING)
+    return len(rows) == len(types) and all(
+        name in own or _fits(s, t) > 0 or (s in numbers and isinstance(t, IntType | FloatType))
+        for s, name, t in rows
+    )
+
+
 def best_fit(
     candidates: Sequence[Function],
     types: Sequence[CType],
@@ -269,6 +299,8 @@ def best_fit(
         score += not arguments and not template and takes(function)
         score += sum((p.kind == "type") == k for k, p in zip(kinds, template, strict=False))
         signature = signature_of(function)
+        if signature.is_variadic:
+            return (-3, 0, False, 0, False)
         closeness = sum(_fits(s, t) for s, t in zip(signature.shapes, types, strict=False))
         is_place = function.record is not None and signature.returns_reference
         is_bounded = signature.most != UNBOUNDED

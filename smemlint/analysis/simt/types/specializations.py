@@ -25,6 +25,7 @@ from smemlint.analysis.simt.domain.environment import Scope
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.types.cache_keys import cache_key
+from smemlint.analysis.simt.types.member_detection import detected
 from smemlint.analysis.simt.types.overloads import conditions_in, signature_of, type_words
 from smemlint.analysis.simt.types.patterns import (
     Argument,
@@ -42,10 +43,6 @@ from smemlint.frontend.program import Function, Record
 from smemlint.lazy_dataclasses import dataclass
 
 _ENDS_CONSTANT = re.compile(r"\bconst$")
-_DETECTED = re.compile(
-    r"(?:typename|decltype\(&?)?(?:(\w+)::|std::declval<(\w+)&?>\(\)\.)(\w+)(?:\(.*\))?\)?"
-)
-"""`typename T::x`, `decltype(T::x)`, `decltype(std::declval<T>().x(1))`."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -93,7 +90,7 @@ def _all_of(
     ev: Evaluator, match: Match, patterns: Sequence[str], arguments: Sequence[Argument]
 ) -> bool | None:
     """Returns whether arguments fit; `std::void_t<..>` and `enable_if` are `void` or nothing."""
-    asked = [_requirements(pattern) for pattern in patterns]
+    asked = [_requirements(pattern, match) for pattern in patterns]
     if not any(asked) or len(patterns) != len(arguments):
         return match.all_of(patterns, arguments)
     rows = list(zip(asked, patterns, arguments, strict=True))
@@ -111,16 +108,14 @@ def _all_of(
     return False if False in answers else None if None in answers else True
 
 
-def _requirements(pattern: str) -> list[str | ir.Requires]:
+def _requirements(pattern: str, match: Match) -> list[str | ir.Requires]:
     """Returns what has to hold for a type to be one: conditions and names that classes have."""
-    found: list[str | ir.Requires] = [*conditions_in([pattern])]
-    name, arguments = template_arguments(pattern)
-    if name.rpartition("::")[2] == "void_t":
-        for argument in arguments:
-            asked = _DETECTED.fullmatch(argument.replace(" ", ""))
-            names = (ir.ID(f"{asked[1] or asked[2]}::{asked[3]}"),) if asked is not None else ()
-            found.append(ir.Requires(names))
-    return found
+    name, _ = template_arguments(pattern)
+    is_detecting = name.rpartition("::")[2] == "void_t"
+    return [
+        *conditions_in([pattern]),
+        *([detected(pattern, match.names_parameter)] if is_detecting else ()),
+    ]
 
 
 def _with_defaults(patterns: Sequence[str], primary: Record | None) -> Sequence[str]:

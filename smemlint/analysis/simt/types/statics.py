@@ -23,6 +23,7 @@ def static_member(ev: Evaluator, owner: RecordType, name: str) -> Binding | None
             ReasonCode.NO_VALUE, f"`{owner.name}::{name}` is defined by itself"
         )
         with ev.state.within(f"static {owner.name}", scope_of(owner), place_of(owner)):
+            ev.state.frame.record = owner if owner.record is not None else None
             inner = owner.statics[name] = _meaning(ev, inner)
     return inner  # type: ignore[return-value]
 

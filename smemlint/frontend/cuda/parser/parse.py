@@ -167,6 +167,8 @@ def parse_function(pieces: FunctionTokens, names: KnownNames, table: SpanTable) 
     except RecursionError:
         name = piece.at(len(pieces.head))
         return ParsedFunction(None, (*dropped, *more, Dropped(piece.span(name), _TOO_DEEP)))
+    if [w.text for w in params[-2:]] in (["..."], [",", "..."]):
+        converted = replace(converted, type=replace(converted.type, is_variadic=True))
     return ParsedFunction(replace(converted, name=pieces.name), (*dropped, *more))
 
 
