@@ -45,7 +45,7 @@ from smemlint.frontend.ir.expressions import (
     names_place,
 )
 from smemlint.frontend.ir.functions import FuncDef, Lambda
-from smemlint.frontend.ir.node import BlockItem, Expression, Node, Type
+from smemlint.frontend.ir.node import BlockItem, Expression, Node, Statement, Type
 from smemlint.frontend.ir.statements import (
     Break,
     Case,
@@ -85,15 +85,16 @@ from smemlint.frontend.ir.types import (
 )
 
 __all__ = [
-    "ID", "STEPS", "ArrayDecl", "ArrayRef", "Assembly", "AssemblyOperand", "Assignment", "BinaryOp",
-    "BindingElement", "BlockItem", "BraceList", "Break", "Case", "Cast", "Compound", "Constant",
-    "Construct", "Continue", "Decl", "DeclList", "Declaration", "Default", "DirectInit", "DoWhile",
-    "EmptyStatement", "Enum", "Enumerator", "ExprList", "Expression", "Extent", "FloorDivision",
-    "FloorModulo", "Fold", "For", "FuncCall", "FuncDecl", "FuncDef", "Goto", "IdentifierType", "If",
-    "InitList", "Label", "Lambda", "Launch", "Loop", "MemberInit", "NamedInitializer", "New",
-    "Node", "Opaque", "OtherMembers", "PackExpansion", "PtrDecl", "RangeElement", "RangeFor",
-    "Requires", "Return", "SizeofPack", "StaticAssert", "Struct", "StructRef", "Switch",
-    "TernaryOp", "Throw", "Try", "Type", "TypeArgument", "TypeDecl", "Typedef", "Typename",
-    "UnaryOp", "Union", "Unparsed", "UnparsedType", "Using", "While", "WrappedIndex", "called_name",
+    "ID", "STEPS", "ArrayDecl", "ArrayRef", "Assembly", "AssemblyOperand", "Assignment",
+    "BinaryOp", "BindingElement", "BlockItem", "BraceList", "Break", "Case", "Cast", "Compound",
+    "Constant", "Construct", "Continue", "Decl", "DeclList", "Declaration", "Default",
+    "DirectInit", "DoWhile", "EmptyStatement", "Enum", "Enumerator", "ExprList", "Expression",
+    "Extent", "FloorDivision", "FloorModulo", "Fold", "For", "FuncCall", "FuncDecl", "FuncDef",
+    "Goto", "IdentifierType", "If", "InitList", "Label", "Lambda", "Launch", "Loop", "MemberInit",
+    "NamedInitializer", "New", "Node", "Opaque", "OtherMembers", "PackExpansion", "PtrDecl",
+    "RangeElement", "RangeFor", "Requires", "Return", "SizeofPack", "Statement", "StaticAssert",
+    "Struct", "StructRef", "Switch", "TernaryOp", "Throw", "Try", "Type", "TypeArgument",
+    "TypeDecl", "Typedef", "Typename", "UnaryOp", "Union", "Unparsed", "UnparsedType", "Using",
+    "While", "WrappedIndex", "called_name",
     "names_place",
 ]  # fmt: skip

@@ -44,21 +44,6 @@ def test_lines_and_columns_count_from_one_and_the_end_is_exclusive() -> None:
     assert unit.table.last_line(access) == 3
 
 
-@pytest.mark.parametrize(
-    ("body", "line"),
-    [
-        ('asm volatile(\n"ld.shared.u32 %0, [%1];"\n: "=r"(x)\n: "r"(n));', 2),
-        ('asm\nvolatile\n("ld.shared.u32 %0, [%1];" : "=r"(x)\n: "r"(n));', 2),
-        ('x = 1;\nasm("st.shared.u32 [%0], %1;"\n::\n"r"(n), "r"(x) : "memory");', 3),
-    ],
-)
-def test_a_statement_of_assembly_is_on_the_line_of_its_keyword(body: str, line: int) -> None:
-    """Lines of LDS, LDSM and STS as nvcc 13.5.37 gives them with -lineinfo."""
-    unit, tree = load(body)
-    (statement,) = found(tree.body, ir.Assembly)
-    assert unit.table.last_line(statement) == line
-
-
 def test_columns_are_code_points() -> None:
     unit, tree = load('f("äß😀"); s[n] = 1;')
     assert unit.span(found(tree.body, ir.ArrayRef)[0]).column == 11

@@ -64,8 +64,7 @@ class SpanTable:
 
         All that a macro is replaced by, its arguments too, stands on the line of its call, and what
         a header's function inlines on that of the function's name (nvcc 13.0.88: atomics,
-        `load_matrix_sync`, `store_matrix_sync`, `__pipeline_memcpy_async`). An `asm` statement is
-        on that of its keyword.
+        `load_matrix_sync`, `store_matrix_sync`, `__pipeline_memcpy_async`).
         """
         if node not in self._last_lines:  # every execution of an access asks for it
             self._last_lines[node] = self._find_last_line(node)
@@ -74,8 +73,6 @@ class SpanTable:
     def _find_last_line(self, node: ir.Node) -> int:
         named = node.name if isinstance(node, ir.FuncCall) else node
         numbers = [n for n in _operands(named) if n < len(self._tokens)]
-        if isinstance(node, ir.Assembly):  # its keyword stands for all of it
-            numbers = numbers[:1]
         if not numbers:
             return 1
         last = max(numbers)
