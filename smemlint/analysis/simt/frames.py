@@ -226,6 +226,7 @@ class LoopPlan:
             (LLVM's `isEpilogProfitable`).
         is_behind_step: it begins at a variable and what it steps by.
         surely_runs: it does so at least once.
+        is_empty: it did not in the trial, and is laid out where it runs.
         is_staggered: threads of one warp left it in different iterations.
         is_first_apart: the first iteration stands in front of a test of all others.
         tried: how often it just ran in the trial, where the header does not tell.
@@ -244,6 +245,7 @@ class LoopPlan:
     leaves_behind: bool = False
     is_behind_step: bool = False
     surely_runs: bool = False
+    is_empty: bool = False
     is_first_apart: bool = False
     tried: int | None = None
     is_staggered: bool = False

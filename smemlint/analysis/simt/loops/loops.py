@@ -133,7 +133,8 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     plan = state.loop_plans.get(node)
     asks = plan is None or plan.is_rolled or plan.constant is not None or state.budget.has_shares
     foreseen = foresee_trips(ev, parts) if asks else None
-    if plan is not None and plan.constant in (None, foreseen):
+    was_empty = plan is not None and plan.is_empty
+    if plan is not None and plan.constant in (None, foreseen) and not was_empty:
         _execute_planned(ev, parts, plan, _carried_now(state, plan), foreseen)
         return
     tried = _TRIED if foreseen is not None and foreseen > _TRIED else None
@@ -155,7 +156,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
         together,
         is_counted=not trial.is_constant,
         is_from_constant=is_from_constant,
-        surely_runs=parts.first or (trips > 0 and _hangs_on_counters(ev, parts)),
+        surely_runs=parts.first or (trips > 0 and not was_empty and _hangs_on_counters(ev, parts)),
         constant=foreseen if trial.is_constant else None,
         is_first_apart=layout is Layout.FIRST,
     )
@@ -163,8 +164,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     is_whole = trips <= together and not was_cut_short and layout is Layout.WHOLE
     if is_final or (is_whole and (trial.is_constant or trips < 1)):
         state.memory.commit()
-        if trips < 1 and not trial.is_constant:
-            del state.loop_plans[node]  # what an iteration changes shows where there is one
+        plan.is_empty = trips < 1 and not trial.is_constant
         return
     ends = state.memory.rollback()
     for inner in state.loop_plans.keys() - planned - {node} if not is_unrolled else ():
