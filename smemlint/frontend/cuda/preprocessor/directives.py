@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import accumulate, count
@@ -212,7 +212,17 @@ class PreparedFile:
         """Returns whether the branch that directive `k` opens has a token of that text."""
         stop = self.directives[k].next
         last = self.directives[stop].at if stop < len(self.directives) else len(self.tokens)
-        return any(token.text == text for token in self.tokens[self.directives[k].stop : last])
+        places = self._places.get(text, ())
+        first = bisect_left(places, self.directives[k].stop)
+        return first < len(places) and places[first] < last
+
+    @cached_property
+    def _places(self) -> Mapping[str, Sequence[int]]:
+        """Where each text stands among the tokens, in order."""
+        found: dict[str, list[int]] = {}
+        for number, token in enumerate(self.tokens):
+            found.setdefault(token.text, []).append(number)
+        return found
 
     def branch(self, k: int) -> range:
         """Returns the directives in the branch that directive `k` opens, at most a few hundred."""
