@@ -24,6 +24,7 @@ from smemlint.analysis.simt.codegen.unroll import (
 from smemlint.analysis.simt.domain.environment import WARP, Mask, Variable, is_any, kept
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.masking import formed, number_of, seen_by, truth_bounds
+from smemlint.analysis.simt.domain.memory import UndoLog
 from smemlint.analysis.simt.domain.scev import Scev, atom, power_of_two, sum_of
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
 from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Unknown, Value
@@ -66,6 +67,7 @@ class Trips:
         is_constant: the compiler knows how many there are.
         cost: of those that were run.
         atoms: names that sums have for what it advances.
+        first: what the first iteration changed, as that left it.
     """
 
     count: int
@@ -74,6 +76,7 @@ class Trips:
     is_constant: bool
     cost: int
     atoms: frozenset[str] = frozenset()
+    first: UndoLog = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +114,7 @@ class _Run:
         masks: the threads that run it.
         is_constant: no thread's condition ended it before that of all.
         heads: what the cells that it changes hold at the head of each block.
+        first: what the first iteration changed, as that left it, where it is to be found out.
     """
 
     asked: Iterations
@@ -119,6 +123,7 @@ class _Run:
     masks: list[Mask] = field(default_factory=list)
     is_constant: bool = True
     heads: dict[tuple[int, int], list[Head]] = field(default_factory=lambda: defaultdict(list))
+    first: UndoLog = field(default_factory=dict)
 
 
 def execute_iterations(ev: Evaluator, asked: Iterations) -> Trips:
@@ -159,7 +164,8 @@ def execute_iterations(ev: Evaluator, asked: Iterations) -> Trips:
     if plan is not None and plan.is_first_apart and not asked.done and len(run.starts) > 1:
         state.trace.part_stores_from(run.starts[1])
     atoms = atoms_of(run.heads.values())
-    return Trips(len(run.starts), together, loop.is_general, is_constant, loop.cost, atoms)
+    count, is_general = len(run.starts), loop.is_general
+    return Trips(count, together, is_general, is_constant, loop.cost, atoms, run.first)
 
 
 def _mark_pointers(ev: Evaluator, run: _Run, together: int, cost: int) -> None:
@@ -242,6 +248,8 @@ def _iterate(ev: Evaluator, run: _Run) -> None:
         run.masks.append(state.mask)
         tested = numbers_tested(ev, parts.cond)
         execute_iteration(ev, loop.counter, parts, loop)
+        if together is None and len(starts) == 1:
+            run.first = state.memory.since(state.memory.depth - 1)
         if not loop.is_left_openly and not _has_returned_openly(state.frame.returns[returned:]):
             continue
         if _is_endless(parts):

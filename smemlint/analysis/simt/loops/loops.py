@@ -18,15 +18,15 @@ from smemlint.analysis.simt.codegen.staggered import mark_staggered
 from smemlint.analysis.simt.codegen.unroll import RUN_TIME, is_block_settled, is_close
 from smemlint.analysis.simt.dispatch import executes
 from smemlint.analysis.simt.domain.ctypes import CType, IntType
-from smemlint.analysis.simt.domain.environment import Mask, Variable, content_of
+from smemlint.analysis.simt.domain.environment import Variable, content_of
 from smemlint.analysis.simt.domain.integer_scev import one_of, scev_of
-from smemlint.analysis.simt.domain.masking import number_of, same, seen_by
-from smemlint.analysis.simt.domain.memory import UndoLog
+from smemlint.analysis.simt.domain.masking import number_of
 from smemlint.analysis.simt.domain.trace import Event, Fence
-from smemlint.analysis.simt.domain.values import AffineInt, Object, Pointer, Space, Value
+from smemlint.analysis.simt.domain.values import AffineInt, Object, Space, Value
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import LoopPlan
 from smemlint.analysis.simt.interpreter.names import find_binding
+from smemlint.analysis.simt.loops.carried import carried_by
 from smemlint.analysis.simt.loops.chunks import Layout, chunk_of
 from smemlint.analysis.simt.loops.counted_trips import counted_trips
 from smemlint.analysis.simt.loops.float_only import execute_float_only, is_float_only
@@ -176,7 +176,7 @@ def _execute_as_compiled(ev: Evaluator, parts: LoopParts) -> None:
     state.mask = mask
     state.count(0, costs)
     plan.leaves_behind = any(map(_begins_at_constant, ends.values()))
-    carried = _carried_by(ends, trips, mask) if not is_unrolled else {}
+    carried = carried_by(ends, trial, mask) if not is_unrolled else {}
     plan.tried = trips if foreseen is None and not trial.is_general else None
     plan.carried = [(obj.key, at, by) for obj, at, by in carried.values()]
     plan.is_rolled = foreseen is not None and foreseen // together >= REPEATED
@@ -211,15 +211,6 @@ def _begins_at_constant(change: tuple[Object, int, Value | None]) -> bool:
 def _may_be_parted(trial: Trips, together: int, expected: int) -> bool:
     """Returns whether what so many iterations cost leaves open how many are put together."""
     return is_close(together, expected, trial.cost * expected // max(trial.count, 1))
-
-
-def _carried_by(ends: UndoLog, trips: int, mask: Mask) -> Carried:
-    """Returns what each iteration adds, for those threads, to the cells that so many changed."""
-    steps = {
-        key: (obj, at, _advance(seen_by(mask, obj.cells.get(at)), seen_by(mask, end), trips))
-        for key, (obj, at, end) in ends.items()
-    }
-    return {key: (obj, at, by) for key, (obj, at, by) in steps.items() if by is not None}
 
 
 def _hangs_on_counters(ev: Evaluator, parts: LoopParts) -> bool:
@@ -428,21 +419,3 @@ def _barriers_part(iterations: Sequence[Event | Fence]) -> bool:
     """Returns whether iterations end at a barrier, so that their accesses do not meet."""
     last = iterations[-1] if iterations else None
     return isinstance(last, Fence) and last.kind == "barrier"
-
-
-def _advance(begin: Value | None, end: Value | None, trips: int) -> int | None:
-    """Returns a cell's constant change by iteration; 0 if not constant, None if no number."""
-    if isinstance(begin, Pointer) and isinstance(end, Pointer) and begin.object is end.object:
-        begin, end = begin.offset, end.offset
-    if not isinstance(begin, AffineInt) or not isinstance(end, AffineInt):
-        return None
-    if not isinstance(begin.base, int) or not isinstance(end.base, int):
-        change = np.unique(np.asarray(end.base) - np.asarray(begin.base))
-        if len(change) != 1 or not same(
-            AffineInt(0, terms=begin.terms), AffineInt(0, terms=end.terms)
-        ):
-            return 0
-        total = int(change[0])
-    else:
-        total = end.base - begin.base
-    return total // trips if total % trips == 0 else 0

@@ -78,3 +78,44 @@ __global__ void k(float *o, int n) {
 int main(int c, char **v) { float *o; k<<<4, 256, 32768>>>(o, atoi(v[1])); }
 """)
     assert [(a.wavefronts.mean, a.instructions) for a in found] == [(4, 8), (2, 8), (1, 8)]
+
+
+KNOWN = (
+    "__global__ void k(float *o) {{ __shared__ __align__(16) float m[8208]; int t = threadIdx.x;"
+    " int at = 0; m[t] = o[t]; {pragma} for (int i = 0; i < {trips}; i++) {{ __syncthreads();"
+    f" o[t + i] += {READ};"
+    " {step} m[at + t] = o[i]; }} }}"
+    " int main(int c, char **v) {{ float *o; k<<<4, 256>>>(o); }}"
+)
+"""A loop of known length."""
+
+
+def widths_where_known(pragma, trips, step):
+    source = KNOWN.format(pragma=pragma, trips=trips, step=step)
+    found = [a for a in accesses_of(source) if a.kind is AccessKind.LOAD and a.instructions]
+    is_decided = all(a.certainty.is_decided for a in found)
+    return sum(a.instructions for a in found), {a.width_bytes for a in found}, is_decided
+
+
+@pytest.mark.parametrize(("pragma", "trips"), [("\n#pragma unroll 1\n", 40), ("", 35)])
+@pytest.mark.parametrize(
+    "step",
+    ["at ^= 4096;", "at = 4096 - at;", "at = (at + 4096) & 8191;", "at = at ? 0 : 4096;"],
+)
+def test_what_alternates_in_a_loop_of_known_length_keeps_its_alignment(pragma, trips, step):
+    """One LDS.128 an iteration: they were four conflicts of LDS."""
+    assert widths_where_known(pragma, trips, step) == (8 * trips, {16}, True)
+
+
+@pytest.mark.parametrize("step", ["at ^= 4098;", "at = at == 4098 ? 0 : 4098;"])
+def test_what_alternates_by_two_words_has_their_alignment(step):
+    """Two LDS.64 an iteration."""
+    found = widths_where_known("\n#pragma unroll 1\n", 40, step)
+    assert found == (2 * 8 * 40, {8}, True)
+
+
+@pytest.mark.parametrize("step", ["at ^= 4096;", "at = (at + 4096) & 8191;"])
+def test_more_iterations_of_a_block_are_open_or_aligned(step):
+    """Four LDS.128 in a block of four: no LDS of 4 bytes is decided."""
+    _, widths, is_decided = widths_where_known("\n#pragma unroll 4\n", 40, step)
+    assert not is_decided or widths == {16}
