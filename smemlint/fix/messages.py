@@ -101,8 +101,10 @@ def pitch_advice(array: SharedArray, usage: Usage, spacing: Spacing) -> str:
 
 def swizzle_advice(array: SharedArray, usage: Usage, swizzle: Swizzle) -> str:
     """Returns the swizzle as an expression, in coordinates where rows are powers of two."""
+    columns = {a.array.dims[-1:] for a in usage.accesses if a.array is not None}
+    index = _expression(array, swizzle, has_rows=len(columns) == 1)
     return (
-        f"swizzle the index: {_expression(array, swizzle)} removes the bank conflicts of "
+        f"swizzle the index: {index} removes the bank conflicts of "
         f"{_all(usage)}; it is {swizzle} of the element offset"
     )
 
@@ -143,12 +145,12 @@ def _all(usage: Usage) -> str:
     )
 
 
-def _expression(array: SharedArray, swizzle: Swizzle) -> str:
+def _expression(array: SharedArray, swizzle: Swizzle, *, has_rows: bool) -> str:
     """Spells `tile[y][x ^ (y & 31)]`, or `s[i ^ ((i & 992) >> 5)]` of the element offset."""
     columns = array.dims[-1] or 0
     bits = max(columns.bit_length() - 1, 0)
     splits = columns == 1 << bits and swizzle.z_mask < columns <= swizzle.y_mask & -swizzle.y_mask
-    if len(array.dims) == 2 and splits:
+    if has_rows and len(array.dims) == 2 and splits:
         moved = _shifted(f"y & {swizzle.y_mask >> bits}", swizzle.shift - bits)
         if is_python_path(array.span.path):  # which may hold C++
             return f"`x ^ {moved}` in place of each column `x` in row `y` of `{array.name}`"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smemlint.facts import FRAGMENT, Access, AccessKind, Facts, SharedArray, Span, WarpPattern
 from smemlint.hardware.arch import BANKS, WORD
-from smemlint.layout.solver import CopySource, Pattern, Score, freeing_swizzle, price
+from smemlint.layout.solver import CopySource, Pattern, Score, candidates, freeing_swizzles, price
 from smemlint.layout.swizzle import Swizzle
 from smemlint.lazy_dataclasses import dataclass
 from smemlint.limits.budgets import MAX_PRICED_PATTERNS, MAX_SWIZZLE_BITS
@@ -309,23 +309,29 @@ def best_swizzle(usage: Usage) -> Swizzle | None:
     None as well where the addresses are not fully known, since a swizzle does not commute with an
     unknown offset.
     """
-    groups = batches(usage)
-    sizes = {(g.array.element_bytes, g.array.bytes) for g in groups}
-    if len(sizes) != 1 or not usage.is_complete or usage.may_be_fused or usage.takes_pitch:
+    if not usage.is_complete or usage.may_be_fused or usage.takes_pitch:
         return None
     if usage.is_torn_by_an_index:
         return None
-    element, size = sizes.pop()
-    if not size or element not in (1, 2, 4, 8, 16):
+    of_size: dict[tuple[int, int], list[Group]] = {}
+    for group in batches(usage):  # instances may have elements of other types
+        array = group.array
+        of_size.setdefault((array.element_bytes, array.bytes or 0), []).append(group)
+    extents = [size // element if element in (1, 2, 4, 8, 16) else 0 for element, size in of_size]
+    least = min(extents, default=0)
+    if least < 1:
         return None
-    if any((g.offsets[g.active] % element).any() for g in groups):
-        return None
-    extent = size // element
-    bits = min(max(extent - 1, 1).bit_length(), MAX_SWIZZLE_BITS)
-    patterns = [g.pattern(element) for g in (*(g.first() for g in groups), *groups)]
-    if usage.widest_copy:  # must not be torn apart, priced or not
-        patterns.append(Pattern(np.zeros((1, 1), np.int64), usage.widest_copy))
-    return freeing_swizzle(patterns, element, extent=extent, bits=bits)
+    left: Sequence[Swizzle] = candidates(min(max(least - 1, 1).bit_length(), MAX_SWIZZLE_BITS))
+    for (element, _), extent, groups in zip(of_size, extents, of_size.values(), strict=True):
+        if any((g.offsets[g.active] % element).any() for g in groups):
+            return None
+        patterns = [g.pattern(element) for g in (*(g.first() for g in groups), *groups)]
+        if usage.widest_copy:  # must not be torn apart, priced or not
+            patterns.append(Pattern(np.zeros((1, 1), np.int64), usage.widest_copy))
+        left = freeing_swizzles(patterns, element, extent=extent, among=left)
+        if not left:
+            return None
+    return left[0]
 
 
 def batches(usage: Usage) -> list[Group]:

@@ -184,19 +184,19 @@ def best_swizzle(
     Raises:
         ValueError: the bank model refuses an access of the array as it is.
     """
-    candidates = [
-        s for s in _candidates(bits) if not any(_is_torn(p, element_bytes, s) for p in patterns)
+    tried = [
+        s for s in candidates(bits) if not any(_is_torn(p, element_bytes, s) for p in patterns)
     ]
     lanes = [p.lanes()[0] for p in patterns]
     step = max(1, _AT_A_TIME // max(sum(x.size for x in lanes), 1))
     scores: list[Score] = []
-    for at in range(0, len(candidates), step):
-        moved = [_swizzled(x, candidates[at : at + step]) for x in lanes]
+    for at in range(0, len(tried), step):
+        moved = [_swizzled(x, tried[at : at + step]) for x in lanes]
         scores += price(moved, patterns, element_bytes, banks)
-    ranked = sorted(range(len(candidates)), key=lambda i: scores[i])  # stable: smallest first
+    ranked = sorted(range(len(tried)), key=lambda i: scores[i])  # stable: smallest first
     for i in ranked:
-        if extent is None or stays_within(candidates[i], extent):
-            return candidates[i], scores[i]
+        if extent is None or stays_within(tried[i], extent):
+            return tried[i], scores[i]
     raise AssertionError("the identity is a candidate and leaves nothing")
 
 
@@ -210,9 +210,21 @@ def freeing_swizzle(
     Raises:
         ValueError: the bank model refuses an access of the array as it is.
     """
+    found = freeing_swizzles(patterns, element_bytes, extent=extent, among=candidates(bits))
+    return found[0] if found else None
+
+
+def freeing_swizzles(
+    patterns: Sequence[Pattern], element_bytes: int, *, extent: int, among: Sequence[Swizzle]
+) -> list[Swizzle]:
+    """Returns which of some swizzles of element offsets free every access, in their order.
+
+    Raises:
+        ValueError: the bank model refuses an access of the array as it is.
+    """
     left = [
         s
-        for s in _candidates(bits)
+        for s in among
         if stays_within(s, extent) and not any(_is_torn(p, element_bytes, s) for p in patterns)
     ]
     for pattern in patterns:
@@ -223,8 +235,8 @@ def freeing_swizzle(
             scores += price([_swizzled(lanes, left[at : at + step])], [pattern], element_bytes)
         left = [s for s, achieved in zip(left, scores, strict=True) if achieved.is_free]
         if not left:
-            return None
-    return left[0]
+            break
+    return left
 
 
 def best_padding(
@@ -268,7 +280,7 @@ def _is_torn(pattern: Pattern, element_bytes: int, swizzle: Swizzle) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _candidates(bits: int) -> tuple[Swizzle, ...]:
+def candidates(bits: int) -> tuple[Swizzle, ...]:
     """Returns every swizzle of bits below `bits`, by B, |S|, M, a positive S first."""
     found = [Swizzle(0, 0, 0)]
     for b in range(1, bits // 2 + 1):

@@ -100,6 +100,21 @@ def test_where_indices_are_flat_there_is_no_fix_but_a_swizzle():
     assert "`i ^ ((i & 0x3e0) >> 5)`" in found.help and "Swizzle<5,0,5>" in found.help
 
 
+@pytest.mark.parametrize("rows", [16, 32])
+def test_instances_with_elements_of_other_sizes_are_offered_a_swizzle_of_both(rows):
+    """It frees unsigned (8 ways) and unsigned long long (16 ways) in arrays of 16 columns."""
+    source = (
+        "template <class T, int N> __global__ void k(T *o, const T *g) { __shared__ T s[N][16];"
+        " int x = threadIdx.x, y = threadIdx.y; s[y][{a}] = g[y * 16 + x]; __syncthreads();"
+        " o[y * 16 + x] = s[x][{b}]; }"
+        " int main() { unsigned *p; unsigned long long *q; k<unsigned, 16><<<4, dim3(16, 16)>>>(p, p);"
+        f" k<unsigned long long, {rows}><<<4, dim3(16, 16)>>>(q, q); }}"
+    )
+    (found,) = conflicts(source.replace("{a}", "x").replace("{b}", "y"))
+    assert "`s[y][x ^ (y & 15)]`" in found.help and "Swizzle<4,0,4>" in found.help
+    assert conflicts(source.replace("{a}", "x ^ (y & 15)").replace("{b}", "y ^ (x & 15)")) == []
+
+
 def test_code_that_counts_on_the_pitch_gets_no_fix():
     flat = "float *p = &s[0][0]; p[threadIdx.x * 32] = n;"
     parameter = "__device__ void f(float (*p)[32]) { p[threadIdx.x][0] = 1; }\n"
