@@ -16,6 +16,7 @@ from smemlint.analysis.program.roots import MainFiles, main_files
 from smemlint.analysis.program.units import ProgramIndex
 from smemlint.analysis.program.user_input import UserInput
 from smemlint.analysis.simt.amd import is_for_amd
+from smemlint.analysis.simt.domain.environment import MAX_THREADS
 from smemlint.analysis.simt.elsewhere import defined_elsewhere
 from smemlint.analysis.simt.guard import Guard
 from smemlint.analysis.simt.kernel.alike_instances import with_alike
@@ -398,6 +399,9 @@ def _left_out(instances: Instances, function: Function, budget: InstanceBudget) 
         which = "the launch" if is_one else f"{len(places)} launches, the first of them"
         has = "has a block" if is_one else "have blocks"
         yield f"{which} at {places[0]} {has} of an unknown size: not evaluated for that"
+    if places := instances.failing(function):
+        more = f" and {len(places) - 1} more" if places[1:] else ""
+        yield f"the launch at {places[0]}{more} fails: a block has at most {MAX_THREADS} threads"
     if unnamed := instances.unnamed(function):
         more = f" and {len(unnamed) - 1} more" if unnamed[1:] else ""
         yield f"the launch at {unnamed[0]}{more} is of a kernel that is not known: perhaps this"

@@ -74,6 +74,7 @@ class Instances:
         self._left: dict[int, int] = {}
         self._cut: set[int] = set()
         self._open: dict[int, tuple[Line, ...]] = {}
+        self._failing: dict[int, tuple[Line, ...]] = {}
         self._unnamed: dict[int, tuple[Line, ...]] = {}
 
     def left(self, function: Function) -> int:
@@ -87,6 +88,10 @@ class Instances:
     def left_open(self, function: Function) -> tuple[Line, ...]:
         """Returns launches of unknown blocks that none of the groups that `of` returned is for."""
         return self._open.get(id(function), ())
+
+    def failing(self, function: Function) -> tuple[Line, ...]:
+        """Returns launches of blocks that are too large."""
+        return self._failing.get(id(function), ())
 
     def unnamed(self, function: Function) -> tuple[Line, ...]:
         """Returns launches of kernels that are not known, which may be of this one."""
@@ -143,8 +148,10 @@ class Instances:
         if found.is_cut:
             self._cut.add(id(function))
         is_left = {launch: keys[launch] not in trusted for launch in launches}
+        failing = dict.fromkeys(_line(n) for n in launches if n.fails and forced is None)
         left = (_line(n) for n in launches if is_left[n] or (n.is_also_open and forced is None))
-        self._open[id(function)] = tuple(dict.fromkeys(left))
+        self._failing[id(function)] = tuple(failing)
+        self._open[id(function)] = tuple(n for n in dict.fromkeys(left) if n not in failing)
         launched = {text for text, *_ in trusted}
         unnamed = self._unnamed_launches(function, found)
         written = self._written(function) if unnamed or not trusted else []
@@ -245,6 +252,8 @@ class Instances:
             fitting = within(shapes, launch.limits) or at_limits(launch.extents, launch.limits)
             shapes = fitting or shapes
             known = f"the {_LAUNCH} has a block size that is known only at run time"
+            if launch.fails:
+                known = f"the {_LAUNCH} fails, as its block is too large"
         place = _line(launch) if launch is not None else None
         tied = launch.tied if launch is not None else ()
         return self._for_shapes(function, scope, shapes, known, assumptions, place, tied=tied)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import NamedTuple
 
-from smemlint.analysis.simt.domain.environment import Scope
+from smemlint.analysis.simt.domain.environment import MAX_THREADS, Scope
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.launches.block_shapes import UNKNOWN, Block, Extents
 from smemlint.facts import Span
@@ -61,6 +62,12 @@ class Launch:
     is_also_open: bool = False
     tied: tuple[tuple[str, int], ...] = ()
     hangs_on_choices: bool = True
+
+    @property
+    def fails(self) -> bool:
+        """Whether it has more threads in a block than any may have."""
+        known = [n for n in self.extents if n is not None]
+        return self.block is None and prod(known) > MAX_THREADS and min(known) > 0
 
     def is_of(self, function: Function) -> bool:
         """Returns whether it launches this kernel, not one of its name in another program."""

@@ -796,3 +796,22 @@ template <typename T> void solve(const unsigned n, T* o) { k<T><<<1, 128, 4096>>
     main = f"int main() {{ {declared} = 7; check((void*)0, n); float* o; solve<float>(n, o); }}"
     (access,) = accesses_of(f'#include "absent.cuh"\n{kernel}{main}')
     assert access.wavefronts.mean == cost
+
+
+@pytest.mark.parametrize(
+    ("launches", "failing"),
+    [
+        ("k<<<4, 2048>>>(g);", 1),
+        ("k<<<4, dim3(16, 16, 8)>>>(g);", 1),
+        ("k<<<4, dim3(n, 2048)>>>(g);", 1),
+        ("k<<<4, 1024>>>(g);", 0),
+        ("k<<<4, n>>>(g);", 0),
+        ("k<<<4, dim3(2048, n - n)>>>(g);", 0),  # no thread
+        ("k<<<4, 2048>>>(g);\n k<<<4, 128>>>(g);", 1),
+        ("k<<<4, 2048>>>(g);\n k<<<4, 1025>>>(g);", 1),  # one note
+    ],
+)
+def test_launches_of_too_many_threads_fail(launches, failing):
+    facts = facts_of(f"{K} int main(int n, char **v) {{ float *g; {launches} }}")
+    notes = [n for n in facts.not_analysed if n.reason.code is ReasonCode.LEFT_OUT]
+    assert sum("1024" in n.reason.text for n in notes) == failing == len(notes)
