@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from smemlint.analysis.simt.budget import Budget, BudgetExceeded
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.codegen.strength_reduction import Sums
 from smemlint.analysis.simt.domain.ctypes import RecordType
 from smemlint.analysis.simt.domain.environment import Binding, Geometry, Mask, Scope, is_any
@@ -254,7 +255,14 @@ class State:
     def loop_entry(self) -> LoopEntry:
         """Returns how a loop is entered that begins here."""
         conditions = (a for a in self.assumptions if a.topic is Topic.CONDITION)
-        return LoopEntry(self.mask, frozenset(conditions), self.trace.scope)
+        effects, assembly = self.trace.effects, self.trace.splits[SlowPath.ASSEMBLY]
+        return LoopEntry(self.mask, frozenset(conditions), self.trace.scope, effects, assembly)
+
+    def keeps_stores(self, entry: LoopEntry) -> bool:
+        """Returns whether the compiler moves no store out of a loop that was entered so."""
+        trace = self.trace
+        is_open = trace.splits[SlowPath.ASSEMBLY] > entry.assembly
+        return is_open or trace.effects > entry.effects
 
     # ---- budget
 

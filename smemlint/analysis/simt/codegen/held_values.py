@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from smemlint.analysis.simt.codegen.slots import may_meet, position_of
+from smemlint.analysis.simt.codegen.slow_paths import SlowPath
 from smemlint.analysis.simt.domain.integer_scev import scev_of
 from smemlint.analysis.simt.domain.scev import Shifted
 from smemlint.analysis.simt.domain.trace import Event, Fence, LoopEntry
@@ -62,6 +63,18 @@ class Held:
             isinstance(before, AffineInt) and scev_of(before) == scev_of(offset)
         )
         return not self.is_lost and is_seen and dominates(self.first or self.event, load)
+
+    def moves_out_of(self, entry: LoopEntry, *, stores: bool) -> bool:
+        """Returns whether it is a load that each iteration of a loop finds made in front of it.
+
+        LLVM moves none from behind inline assembly, which perhaps does not end; ptxas moves those,
+        out of a loop that stores nothing.
+        """
+        event = self.event
+        is_moved = not stores or self.is_of_before
+        is_moved |= event.splits[SlowPath.ASSEMBLY] == entry.assembly
+        is_load = event.kind is AccessKind.LOAD
+        return is_load and is_moved and is_in_each_iteration(event, entry)
 
     def is_of_way(self, load: Event) -> bool:
         """Returns whether some of the paths to a load come by it.

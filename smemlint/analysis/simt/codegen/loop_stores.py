@@ -9,7 +9,8 @@ sure. nvcc 13.5.37, -O3, sm_90, loops that stay ones:
     for (int j = 0; j < n; j++) { m[0] += m[1]; m[1] ^= m[2]; }  // LDS.64 and LDS, loop, STS.64
     for (int j = 0; j < n; j++) if (in[j]) s[t] += 3;  // a STS each time that the condition holds
 
-Not where it has a barrier, or what the compiler moves no store across: shuffles, `asm volatile`.
+Not where it has a barrier, or what the compiler moves no store across: shuffles, `asm volatile`,
+nor inline assembly that perhaps does not end, as operators and conversions of half are.
 """
 
 from __future__ import annotations

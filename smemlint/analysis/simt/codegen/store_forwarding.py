@@ -51,7 +51,8 @@ unless one had the place before: `for (j < i) s[t] -= s[t + j];` and `s[t] /= d`
 A loop that is not unrolled is another basic block each time. What was loaded or stored before it,
 and what it leaves alone or stores to that very place alone, is in a register all the time, on
 conditions, too. Of the rest, what each iteration loads from one place is loaded in front of it, out
-of all loops in which it is the same, and what a condition guards is loaded each time. There a
+of all loops in which it is the same, and what a condition guards is loaded each time; so is, if
+the loop stores, what stands behind inline assembly as conversions of half are. There a
 thread that accumulates into an element, as `s[t][i] -= s[t][j] * s[j][i]` does over j, loads it
 once and stores it each time.
 """
@@ -68,7 +69,6 @@ from smemlint.analysis.simt.codegen.held_values import (
     bytes_behind,
     dominates,
     is_computed_before,
-    is_in_each_iteration,
     place_key,
 )
 from smemlint.analysis.simt.codegen.loop_stores import is_carried, stores_of_loop
@@ -136,6 +136,7 @@ class _Registers:
         self._guards: list[tuple[int, set[_Key]]] = []  # of loops that perhaps never run: where
         # they began, and what was held there
         self._kept: list[set[_Key]] = []  # what loops around that stay ones leave alone
+        self._begins: list[int] = []  # where those begin
         self._assembly: dict[tuple[object, ...], Held] = {}
         self._joins_since = 0  # where the last loop began or ended
         self._stored = self._loaded = -1  # where memory was written and read last
@@ -218,18 +219,20 @@ class _Registers:
         if not fence.begins:
             self._hoist()
             self._kept.pop()
+            self._begins.pop()
             return
-        self.pass_loop(stores)
+        self.pass_loop(stores, is_moved=not fence.has_effects)
+        self._begins.append(len(self.out))
         self._kept.append({key for accesses in self._held.values() for key in accesses})
 
     def leave_iteration(self, entry: LoopEntry) -> None:
         """Keeps what the compiler has in front of the loop, and loads that each iteration makes."""
         kept = self._kept[-1] if self._kept else ()
+        stores = bool(self._begins) and self._stored >= self._begins[-1]
         self._hoist()
         for accesses in self._held.values():
             for key, access in list(accesses.items()):
-                is_load = access.event.kind is AccessKind.LOAD and access.is_asked_for
-                is_loaded = is_load and is_in_each_iteration(access.event, entry)
+                is_loaded = access.is_asked_for and access.moves_out_of(entry, stores=stores)
                 if key not in kept and (not is_loaded or access.depth > len(self._kept)):
                     del accesses[key]
                 access.is_of_before, access.is_asked_for = True, False

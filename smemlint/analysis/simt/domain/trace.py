@@ -128,11 +128,15 @@ class LoopEntry:
         mask: by which threads of the block.
         conditions: under which conditions.
         scope: the conditional pieces of code that it stands in.
+        effects: how many calls had been met that the compiler moves no store across.
+        assembly: how much inline assembly, which perhaps comes to no end.
     """
 
     mask: NDArray[np.bool_]
     conditions: frozenset[Assumption]
     scope: tuple[int, ...]
+    effects: int = 0
+    assembly: int = 0
 
 
 @dataclass(slots=True)
@@ -149,7 +153,7 @@ class Fence:
             loops there are, this one included; 0 elsewhere.
         guard: 1 where a loop begins that runs as often as a variable says; -1 where it ends, if it
             runs at least once, -2 if it perhaps never does; 0 elsewhere.
-        has_effects: where a loop of `depth` begins: the compiler moves no store out of it.
+        has_effects: where a loop begins: the compiler moves no store out of it.
     """
 
     kind: str
@@ -362,10 +366,9 @@ class Trace:
         for position in sorted(positions, reverse=True):
             self.items.insert(position, Fence("iteration", entry))
 
-    def enclose(self, position: int, entry: LoopEntry, effects: int) -> None:
+    def enclose(self, position: int, entry: LoopEntry, *, has_effects: bool) -> None:
         """Marks what was recorded from a position on as a loop that stays one."""
         if not self._muted:
-            has_effects = self.effects > effects
             begin = Fence("iteration", entry, begins=True, has_effects=has_effects)
             self.items.insert(position, begin)
             self.items.append(Fence("block", entry))

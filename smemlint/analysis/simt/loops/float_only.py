@@ -135,7 +135,7 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
     """Runs the body once and the header to its end, for what the iterations cost."""
     state = ev.state
     loop = begun(ev, parts.node)
-    entry, begin, met = state.mask, len(state.trace.items), state.trace.effects
+    entry, begin = state.loop_entry(), len(state.trace.items)
     before = state.costs()
     state.loops.append(loop)
     trips = cost = 0
@@ -162,11 +162,12 @@ def execute_float_only(ev: Evaluator, parts: LoopParts) -> None:
             trips += 1
     finally:
         state.loops.pop()
-        state.mask = entry
+        state.mask = entry.mask
     cost = loop.cost + cost * max(trips - 1, 0)
     together = in_one_block(ev, parts, trips, None, cost, is_constant)
     if not is_constant or (trips > together and _loads_in_each(ev, loop, parts)):
-        state.trace.enclose(begin, state.loop_entry(), met)  # it stays a loop, in blocks of its own
+        # it stays a loop, in blocks of its own
+        state.trace.enclose(begin, entry, has_effects=state.keeps_stores(entry))
     elif trips > together:
         state.trace.part(SlowPath.BRANCH)  # of LLVM; ptxas may know that it ends
     state.count(max(trips, 1), before)

@@ -36,7 +36,6 @@ def execute_blocks(ev: Evaluator, asked: Iterations) -> None:
     state, entry, together = ev.state, ev.state.loop_entry(), asked.together or 1
     asked = replace(asked, around=entry)
     begin, is_general = len(state.trace.items), False
-    effects = state.trace.effects
     for size in (together, 2 * together):
         blocks = ((asked.foreseen or 0) - asked.done) // size
         if blocks < REPEATED:
@@ -61,7 +60,7 @@ def execute_blocks(ev: Evaluator, asked: Iterations) -> None:
             state.trace.fence("iteration", entry)
         done += execute_iterations(ev, asked).count
     if done > together:  # a loop that stays one is in blocks of its own
-        state.trace.enclose(begin, entry, effects)
+        state.trace.enclose(begin, entry, has_effects=state.keeps_stores(entry))
 
 
 def _execute_representative(

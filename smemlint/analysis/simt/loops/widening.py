@@ -195,12 +195,12 @@ def _execute_general(
     """Records the accesses of the iteration that stands for all, as a block of its own."""
     state, loop = ev.state, ev.state.loops[-1]
     state.trace.fence("loop", entry, state.open_loops)
-    begin, before, effects = len(state.trace.items), loop.cost, state.trace.effects
+    begin, before = len(state.trace.items), loop.cost
     execute_iteration(ev, "", parts, loop)
     cost = loop.cost - before
     head = state.trace.items[begin - 1] if begin else None
     if isinstance(head, Fence):
-        head.has_effects |= state.trace.effects > effects
+        head.has_effects |= state.keeps_stores(entry)
     if not loop.is_left_openly:
         items = _in_one_block(ev, parts.body, state.trace.items[begin:])
         is_rolled = tests_indices(parts.node) or not is_countable(ev, parts)
