@@ -3,10 +3,13 @@
 Of accesses of `s[16 * t + 32 * k + i]` in a loop over k that stays one, LLVM makes one pointer that
 advances, and ptxas proves no more of it than the offset that it points to lets it. That is the
 last one, the first behind the middle of 0 and the last, or 0 itself: the one for which
-the offsets in the instructions have the fewest bits, of two that are alike the earlier in this list
-(`GenerateCrossUseConstantOffsets` and `ImmCost` of LLVM). Of the kernels of test_register_tiles.py
-with 1 to 8 rows and columns, 8, 16 and 32 deep (nvcc 13.0.88, -O3, sm_90), all 323 such pointers
-are so; 8 further ones are computed from the loop's counter, which is not modelled. By the offsets
+the offsets in the instructions have the fewest bits (`GenerateCrossUseConstantOffsets` and
+`ImmCost` of LLVM). Of two that are alike it is the earlier in this list for 0 to 2; else it differs
+with where the loop begins, the order of the accesses, and whether the index is written as `s[k][c]`
+or `s[64 * k + c]`, and is open where they are not aligned alike: of -1 to 1, 1 to 4, or 4, 5 and 7
+(the PTX of 1,950 loops, nvcc 13.5.37). Of the kernels of test_register_tiles.py with 1 to 8 rows
+and columns, 8, 16 and 32 deep (nvcc 13.0.88, -O3, sm_90), all 323 such pointers are so; 8 further
+ones are computed from the loop's counter, which is not modelled. By the offsets
 of a `float` array:
 
 | offsets | SASS |
@@ -16,7 +19,6 @@ of a `float` array:
 | 0 to 5 | six LDS |
 | 0 to 7; 0 to 3, 16 to 19 | two LDS.128 |
 | 0 to 11; 0 to 15 | six LDS.64; four LDS.128 |
-| 0, 1, 4, 5 | four LDS |
 | 0 to 3 of `s[32 * k + i]`, of an array with `__align__(16)`, of a `float4` | LDS.128 |
 | 0 to 3 of a pointer that the text advances | LDS.128 |
 
@@ -330,6 +332,9 @@ def _pointer_of(
     is_middle = is_constant and are_many
     at = _middle(places) if is_middle else _pointed_at(places, from_middle=are_many)
     proved = power_of_two(at)
+    alike = set(map(power_of_two, _may_be_pointed_at(places)))
+    if not is_middle and len(alike) > 1 and places != [*range(0, len(places) * width, width)]:
+        return min(alike), True
     is_open = not (is_sure or proved >= min(_FEW, len(run)) * width)
     return (width, True) if is_open else (proved, False)
 
@@ -350,7 +355,7 @@ def _may_be_pointed_at(places: Sequence[int]) -> set[int]:
     """Returns the places that a pointer may have of which none is cheaper than another."""
     at, first = _pointed_at(places), places[0]
     of_first = _middle([place - first for place in places]) + first
-    choices = (min(first, 0), at, _middle(places), of_first, max(places[-1], 0))
+    choices = (min(first, 0), 0, at, _middle(places), of_first, max(places[-1], 0))
     return {x for x in choices if _immediates(places, x) == _immediates(places, at)}
 
 

@@ -44,7 +44,6 @@ def test_a_pointer_into_the_middle_of_neighbours_is_as_aligned_as_the_middle(cou
     ("offsets", "widths", "number"),
     [
         ((0, 1, 2), {4, 8}, 2),
-        ((0, 1, 4, 5), {4}, 4),
         ((0, 1, 2, 4), {4, 8}, 3),
         ((0, 1, 6, 7), {4}, 4),
         ((0, 1, 2, 3, 4), {4, 8}, 3),
@@ -54,8 +53,6 @@ def test_a_pointer_into_the_middle_of_neighbours_is_as_aligned_as_the_middle(cou
         ((*range(4), 32, 33), {8, 16}, 2),
         ((*range(8), *range(16, 20)), {16}, 3),
         ((2, 3), {4}, 2),  # the pointer is to the last; it would be there of 4 to 7, too
-        ((1, 2, 3, 4), {4, 16}, 2),
-        ((1, 2, 3), {4}, 3),
         ((4, 5, 6, 7), {4}, 4),
         (range(4, 12), {8}, 4),  # to 6, behind the middle of 0 and the last
         (range(-5, -1), {4, 8}, 3),  # in front of 0: nvcc 13.5
@@ -64,7 +61,6 @@ def test_a_pointer_into_the_middle_of_neighbours_is_as_aligned_as_the_middle(cou
         (range(-7, -3), {4}, 4),
         (range(-9, -1), {4, 16}, 3),
         (range(-12, 0), {8}, 6),
-        (range(-3, 0), {4}, 3),
         (range(-3, 1), {4}, 4),
         (range(-7, 1), {4}, 8),
         (range(-5, 1), {4, 8}, 4),
@@ -73,11 +69,30 @@ def test_a_pointer_into_the_middle_of_neighbours_is_as_aligned_as_the_middle(cou
         (range(-6, 2), {8}, 4),
         (range(8, 16), {4}, 8),
         ((3, 4, 5, 6, 7, 8), {4, 16}, 3),
-        ((32, 33, 64, 65), {4}, 4),
     ],
 )
 def test_the_pointer_lets_offsets_have_the_fewest_bits(offsets, widths, number):
     assert loads(product(offsets)) == ({(width, Certainty.ASSUMED) for width in widths}, number)
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [
+        (-1, 0, 1),
+        (4, 5, 7),
+        (1, 2, 3),
+        (1, 2, 3, 4),
+        (1, 2, 4, 5),
+        (0, 1, 4, 5),
+        (-3, -2, -1),
+        (-1, 0, 1, 3),
+        (32, 33, 64, 65),
+    ],
+)
+def test_which_of_two_pointers_it_is_whose_offsets_have_as_many_bits_is_open(offsets):
+    """Depends on where the loop begins and on how the index is written (nvcc 13.5.37)."""
+    found, _ = loads(product(offsets))
+    assert Certainty.SAMPLED in {certainty for _, certainty in found}
 
 
 def test_addresses_that_need_no_such_pointer_stay_as_aligned_as_they_are():
