@@ -17,8 +17,10 @@ nvcc 13.0.88, -O3, sm_90, where `t & 1` chooses; `s` and `q` lie in shared memor
 
 Where all threads take one way it is the same, and ptxas fuses the load with others of one way: of
 `if (n > 3) v = s[2 * t] * 3 + s[2 * t + 1]; else v = s[2 * t];` an LDS.64 is all that is left, and
-of a float4's `x * x + z * w` and `x` an LDS.128 (nvcc 13.5.37). Functions that are inlined may
-compute something else first: whether loads in them are moved is open.
+of a float4's `x * x + z * w` and `x` an LDS.128 (nvcc 13.5.37). Of a vector of which the ways read
+other members, `float2 v = s[t];` with `v.x` and with `v.y`, both are loaded at once, in an LDS.64
+or LDS.128, or in two LDS for x and z: open here. Functions that are inlined may compute something
+else first: whether loads in them are moved is open.
 
 The line table names no line for such a load, and shows one in front of it; it is counted with the
 first way here.
@@ -30,6 +32,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from smemlint.analysis.simt.codegen.branches.branch_shapes import are_equal
 from smemlint.analysis.simt.codegen.selected_loads import PAIR_OF_WORDS, Items, load_selected
 from smemlint.analysis.simt.domain.trace import Event
 from smemlint.analysis.simt.domain.values import AffineInt
@@ -61,7 +64,14 @@ def load_in_front(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items) -> N
                 return
             continue
         a, b = next(loads, None), next(others, None)
-        if a is None or b is None or not _begin_alike(a, b):
+        if a is None or b is None:
+            return
+        if a.node is one and b.node is other and _are_of_one_vector(a, b):
+            for event in (*_loads(ours), *_loads(theirs)):
+                if event.node is one or event.node is other:
+                    event.may_fuse = WIDEST_ACCESS
+            return
+        if not _begin_alike(a, b):
             return
         kept, left = (a, b) if _reach(a, ours) >= _reach(b, theirs) else (b, a)
         if a.callers != b.callers or isinstance(one, ir.FuncCall) or isinstance(other, ir.FuncCall):
@@ -72,6 +82,12 @@ def load_in_front(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items) -> N
         kept.mask = a.mask | b.mask
         kept.assumptions = tuple(each for each in a.assumptions if each in b.assumptions)
         left.issued = 0
+
+
+def _are_of_one_vector(a: Event, b: Event) -> bool:
+    """Returns whether two loads take other members of what is spelled as one vector."""
+    is_one = 0 < a.word == b.word and a.object is b.object and are_equal(a.node, b.node)
+    return is_one and not (_begin_alike(a, b) and a.width == b.width)
 
 
 def _reach(load: Event, items: Items) -> int:

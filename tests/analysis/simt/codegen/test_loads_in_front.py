@@ -103,3 +103,25 @@ def test_loads_in_inlined_functions_are_open(type_name: str, one: str, other: st
     kernel = _kernel(type_name, f"if (n > 3) out[t] = {one}; else out[t] = {other};")
     narrow = [a for a in kernel.accesses if a.width_bytes == 4 and a.instructions]
     assert {a.certainty.value for a in narrow} == {"sampled"}
+
+
+@pytest.mark.parametrize("condition", ["n > 3", "t & 1", "in[t + 99] > 3.f"])
+@pytest.mark.parametrize(
+    ("type_name", "one", "other", "certainties"),
+    [
+        ("float2", "v.y", "v.x", {"sampled"}),  # LDS.64
+        ("float2", "v.y * 3.f", "v.x + m.x", {"sampled"}),  # LDS.64
+        ("float2", "expf(v.y)", "sinf(v.x)", {"sampled"}),  # LDS.64
+        ("float4", "v.y", "v.x", {"sampled"}),  # LDS.64
+        ("float4", "v.x + v.y", "v.z + v.w", {"sampled"}),  # LDS.128
+        ("float2", "v.x", "v.x * 3.f", {"assumed"}),  # LDS
+    ],
+)
+def test_other_members_of_one_vector_are_open(
+    condition: str, type_name: str, one: str, other: str, certainties: set[str]
+) -> None:
+    load = f"{type_name} v = s[t ^ 1];"
+    ways = f"{{ {load} out[t] = {one}; }} else {{ {load} out[t] = {other}; }}"
+    kernel = _kernel(type_name, f"if ({condition}) {ways}")
+    loads = [a for a in kernel.accesses if a.kind.value == "load" and a.instructions]
+    assert {a.certainty.value for a in loads} == certainties
