@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import facts_of
+from conftest import accesses_of, facts_of
 
 from smemlint.reasons import ReasonCode
 
@@ -185,3 +185,40 @@ void go() { k<<<1, 64, 1024>>>(); }
     (kernel,) = facts_of(text).kernels
     assert kernel.accesses == ()
     assert [n.span.line for n in kernel.not_analysed] == [7]
+
+
+ELEMENTS = (
+    HEAD
+    + """
+__global__ void k(half *g, void *v, long pitch) {
+  __shared__ __align__(128) half s[64 * 64];
+  Tensor t = make_tensor(make_gmem_ptrOF, make_layout(Shape<_64, _64>{}, make_stride(PITCH, _1{})));
+  int row = threadIdx.x / 8, col = threadIdx.x % 8 * 8;
+  DO
+}
+void go(half *p, long n) { k<<<1, 128>>>(p, p, n); }
+"""
+)
+
+
+@pytest.mark.parametrize(("of", "begin"), [("(g)", "g"), ("<half>(v)", "(half *)v")])
+@pytest.mark.parametrize(("stride", "ways"), [(64, 32), (4, 2), (2, 1)])
+def test_an_element_of_a_global_tensor_lies_where_its_layout_says(of, begin, stride, ways):
+    do = f"s[&t(threadIdx.x % 32, 0) - {begin}] = 1;"
+    text = ELEMENTS.replace("OF", of).replace("PITCH", f"Int<{stride}>{{}}").replace("DO", do)
+    (access,) = accesses_of(text)
+    assert access.certainty.is_decided
+    assert access.ways == ways
+
+
+@pytest.mark.parametrize("pitch", ["_64{}", "pitch"])
+@pytest.mark.parametrize("operation", ["(*from, *to)", "_ZFILL(*from, *to, row < pitch)"])
+def test_a_copy_of_an_element_of_a_global_tensor_reads_its_row(pitch, operation):
+    name, _, given = operation.partition("(")
+    do = f"""auto from = reinterpret_cast<int4 *>(&t(row, col));
+    auto to = reinterpret_cast<int4 *>(&s[row * 64 + col]);
+    SM80_CP_ASYNC_CACHEGLOBAL{name}<int4>::copy({given};"""
+    text = ELEMENTS.replace("OF", "(g)").replace("PITCH", pitch).replace("DO", do)
+    (access,) = accesses_of(text)
+    assert access.certainty.is_decided
+    assert (access.worst.wavefronts, access.worst.ideal) == (4, 4)

@@ -225,7 +225,7 @@ def element_of_tensor(
     if not isinstance(origin, Origin):
         return Unknown.because(ReasonCode.UNKNOWN_ADDRESS, "a coordinate of a tensor")
     pointer = origin.pointer
-    if not tensor.is_shared:
+    if not tensor.is_shared and tensor.space is not cute.Space.GLOBAL:
         return LValue(pointer.object, AffineInt(ev.state.geometry.linear), pointer.target)
     offset: AffineInt | Unknown
     try:
