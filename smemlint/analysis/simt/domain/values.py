@@ -73,10 +73,8 @@ class Symbol:
 
     def part(self) -> Symbol:
         """Returns what is left when what divides it is divided out."""
-        name = f"{self.name}/{self.multiple}"
-        return replace(
-            self, key=f"{self.key}/{self.multiple}", name=name, multiple=1, most=None, least=0
-        )
+        key, name = (f"{text}/{self.multiple}" for text in (self.key, self.name))
+        return replace(self, key=key, name=name, multiple=1, most=None, least=0)
 
 
 _OF_LAUNCH = ("param:", "gridDim.", ADDRESS)
@@ -86,6 +84,11 @@ def is_of_launch(key: str) -> bool:
     """Returns whether the symbol of a key is one number in a launch: computed of arguments only."""
     names = _NAME.findall(_OPERATOR.sub(" ", key))
     return bool(names) and all(name.startswith(_OF_LAUNCH) for name in names)
+
+
+def hangs_on_launch(key: str) -> bool:
+    """Returns whether an argument, or an extent of the block or the grid, has a say in a key."""
+    return "param:" in key or "Dim." in key
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from smemlint.analysis.simt.domain.values import (
     Space,
     Unknown,
     Value,
+    hangs_on_launch,
 )
 from smemlint.analysis.simt.evaluator import Evaluator
 from smemlint.analysis.simt.frames import Loop
@@ -273,7 +274,7 @@ def _moved_to_and_fro(
     if unit == 1 or len(found.terms) != 1:
         return found
     keys = (*(s.key for s, _ in end.terms), *(key for key, _ in scev_of(end).terms))
-    if any(word in key for key in keys for word in ("param:", "Dim.")):
+    if any(map(hangs_on_launch, keys)):
         return with_form(found, replace(atom(found.terms[0][0].key), is_open=True))
     known = min(power_of_two(unit), alignment_of(begin), alignment_of(end))
     return with_form(found, atom(found.terms[0][0].key, known))
@@ -422,10 +423,7 @@ def _widen_integer(
 def _any_number(
     ev: Evaluator, begin: AffineInt, obj: Object, trip: AffineInt, unit: int = 1, *, floor: bool
 ) -> AffineInt:
-    """Returns the number that a variable has in an iteration, a multiple of some unit.
-
-    Of a pointer that `p += direction * size` moves to and fro that keeps the alignment.
-    """
+    """Returns the number that a variable has in an iteration, a multiple of some unit."""
     key = f"loop:{obj.key}:{trip.terms[0][0].key if trip.terms else ''}"
     key += f":{unit}" if unit > 1 else ""
     return ev.state.domain.symbol(key, obj.name, begin.type, multiple=unit, nonnegative=floor)
