@@ -14,6 +14,11 @@ So it is of 2 to 8 iterations (LLVM's `unroll-max-upperbound`), and of any numbe
 unroll`. Loads are one LDS.128 in all of these if no iteration stores. Of more iterations LLVM sees
 no end, but of `int b = t * 16` those up to 16: STS, STS.64 or STS.128 by types and numbers, open.
 Loops that count down are never fused, but of `long` as if they counted up.
+
+Of two ends, `b < 256 && b < e`, LLVM makes no copies itself where one is a constant and both are
+orders, `<`, `<=`, `>` or `>=`: one STS or LDS (int, unsigned, size_t; e of the first two rows; 2 to
+16 iterations; also with `__launch_bounds__`, as `256 > b` and by `&`). Of `b != 256`, `n > 3` and
+`b < blockDim.x * 4` in front they are one STS.128, and of `#pragma unroll` some: open.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from smemlint.analysis.simt.domain.integer_scev import begins_whole, may_wrap, s
 from smemlint.analysis.simt.domain.masking import number_of
 from smemlint.analysis.simt.domain.values import AffineInt
 from smemlint.analysis.simt.evaluator import Evaluator
-from smemlint.analysis.simt.loops.heads import LoopParts, step_of
+from smemlint.analysis.simt.loops.heads import LoopParts, is_constant, step_of
 from smemlint.frontend import ir
 from smemlint.lazy_dataclasses import dataclass
 
@@ -56,17 +61,19 @@ class Chunk:
     Attributes:
         op: compares what counts with the end.
         is_alone: nothing else ends it; LLVM takes the least of several ends, which is open.
+        is_cut_short: it has one other end, a constant.
     """
 
     op: str
     begin: AffineInt
     end: AffineInt
     is_alone: bool = True
+    is_cut_short: bool = False
 
     def layout(self, trips: int, pragma: str) -> Layout:
         """Returns what becomes of so many iterations."""
         if not self.is_alone:
-            return Layout.OPEN
+            return Layout.APART if self.is_cut_short and not pragma else Layout.OPEN
         is_signed = self.begin.type.signed and self.end.type.signed
         if self.op in (">", ">="):
             is_exact = is_signed and max(self.begin.type.bits, self.end.type.bits) >= _WIDE
@@ -86,10 +93,13 @@ def chunk_of(ev: Evaluator, parts: LoopParts) -> Chunk | None:
     cond, advance = parts.cond, step_of(parts.node, parts.step)
     if not isinstance(cond, ir.BinaryOp) or advance is None:
         return None
-    if cond.op == "&&":
-        ends = (chunk_of(ev, replace(parts, cond=part)) for part in (cond.left, cond.right))
-        found = next((end for end in ends if end is not None), None)
-        return None if found is None else replace(found, is_alone=False)
+    if cond.op in ("&&", "&"):
+        for part, other in ((cond.left, cond.right), (cond.right, cond.left)):
+            found = chunk_of(ev, replace(parts, cond=part))
+            if found is not None:
+                is_cut_short = found.is_alone and _ends_at_constant(ev, other, found.begin)
+                return replace(found, is_alone=False, is_cut_short=is_cut_short)
+        return None
     if cond.op not in _TURNED:
         return None
     facts = ev.state.node_facts
@@ -108,3 +118,13 @@ def chunk_of(ev: Evaluator, parts: LoopParts) -> Chunk | None:
         is_unsure = last.is_divergent or any(k.startswith(_EXTREMES) for k, _ in last.terms)
         return Chunk(op, begin, end, is_alone=False) if is_unsure else None
     return Chunk(op, begin, end) if terms else None
+
+
+def _ends_at_constant(ev: Evaluator, cond: ir.Node, begin: AffineInt) -> bool:
+    """Returns whether a condition orders what begins there and a constant."""
+    if not isinstance(cond, ir.BinaryOp) or _TURNED.get(cond.op, "!=") == "!=":
+        return False
+    with ev.state.dry():
+        sides = [number_of(ev.evaluate(side)) for side in (cond.left, cond.right)]
+    ends = [side for side in sides if side is not None and scev_of(side) != scev_of(begin)]
+    return None not in sides and len(ends) == 1 and is_constant(ends[0])
