@@ -42,6 +42,8 @@ from smemlint.facts import AccessKind
 from smemlint.frontend import ir
 
 _PAIR = 2
+_SLACK = 4, 3
+"""What an iteration may cost of what it is taken to cost."""
 
 
 def mark_open_fusions(
@@ -61,6 +63,9 @@ def mark_open_fusions(
         return
     if holds_loops(items):
         return
+    most, least = _SLACK
+    if _PAIR in (together, unrolled(1, cost * most // least, pragma, is_constant=False)):
+        _mark_left_over([item for item in items if isinstance(item, Event)], trip)
     for is_block, block in groupby(items, lambda item: isinstance(item, Event)):
         if is_block:
             _mark_open_slots([e for e in block if isinstance(e, Event)], trip, together)
@@ -171,6 +176,23 @@ def _mark_open_slots(block: Sequence[Event], trip: AffineInt, together: int) -> 
             for event in chain.from_iterable(neighbours.values()):
                 assert isinstance(event.offset, AffineInt)
                 event.may_fuse, event.offset = widest, with_open_form(event.offset)
+
+
+def _mark_left_over(events: Sequence[Event], trip: AffineInt) -> None:
+    """Marks neighbours that a loop has in registers: the iteration left over of two has them alone.
+
+    Of `s[6 * t + i] += in[i]` for six floats in each of n iterations, three LDS.64 stand in front
+    of the loop and three STS.64 behind it, six LDS and six STS in what is left over (nvcc 13.5.37).
+    """
+    kept = [event for event in events if not _moved(event, trip)]
+    stored = {event.object for event in kept if event.kind is AccessKind.STORE}
+    for neighbours in _runs([event for event in kept if event.object in stored]).values():
+        some = next(iter(neighbours.values()))[0]
+        assert isinstance(some.offset, AffineInt)
+        slot = max(min(SLOT[some.width], scev_of(some.offset).alignment), some.width)
+        if max(fused_widths(neighbours, slot), default=0) > some.width:
+            for event in chain.from_iterable(neighbours.values()):
+                event.may_part = True
 
 
 def _runs(block: Sequence[Event]) -> Mapping[object, dict[int, list[Event]]]:
