@@ -20,7 +20,8 @@ Of stores of two runs of one array in turns, which lie apart by an unknown multi
 Two runs in turns whose indexes differ in a constant that more was added to are open likewise (see
 `Scev.buried`): of `s[(ty + 8 * i) * 256 + 4 * t + j]` with i inside j, the stores of one are two
 STS.64 and those of the other four STS, of `s[ty * 256 + 4 * t + 64 * i + j]` all are STS.128, and
-so they are in rows of `s[96][256]` (44 kernels, nvcc 13.5.37, sm_90).
+so they are in rows of `s[96][256]` (44 kernels, nvcc 13.5.37, sm_90). A pointer buries what it was
+made of: of `a = s + ty * 256, b = a + 4096`, a[4 * t + j] and b[4 * t + j] are two STS.64 each.
 
 Of four words of a union in shared memory it is open, too: with `union { float4 v; float f[4]; }`,
 `u[t].f[0] + u[t].f[1] + u[t].f[2] + u[t].f[3]` is an LDS.128 and an LDS of f[2], in descending

@@ -97,6 +97,9 @@ def advance(
         offset.form = _class_scev(ev, pointer, index, offset)
     if form is not None and form.shifted in _BEHIND_SHIFTS and ev.state.open_loops:
         offset.form = replace(scev_of(offset), is_open=True)
+    is_sum = form is not None and bool(form.terms and scev_of(pointer.offset).terms)
+    if is_computed and is_sum and ev.policy.tracks_scev:
+        offset.form = replace(scev_of(offset), buried=buried_by(pointer.offset, step))
     return Pointer(pointer.object, offset, pointer.target, pointer.is_volatile)
 
 

@@ -60,6 +60,24 @@ def test_runs_fuse_that_differ_in_what_is_added_last(
     assert certainties(turns.format(a=a, b=b), array) == {Certainty.ASSUMED}
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("s + ty * 256", "s + 4096 + ty * 256"),
+        ("s + ty * 256", "s + (ty + 16) * 256"),
+        ("s + ty * 256", "a + 4096"),
+        ("s + m * 256", "s + 4096 + m * 256"),
+    ],
+)
+def test_pointers_bury_constants_as_sums_do(a: str, b: str) -> None:
+    """Both stores are two STS.64 where the index differs by thread, else each is an STS.128."""
+    pointers = f"float *a = {a}, *b = {b}; "
+    turns = TURNS.format(a="a[t * 4 + j]", b="b[t * 4 + j]")
+    assert certainties(pointers + turns, FLAT) == {Certainty.SAMPLED}
+    turns = TURNS.format(a="a[j]", b="b[j]")
+    assert certainties(pointers + turns, FLAT) == {Certainty.ASSUMED}
+
+
 def test_a_run_that_takes_no_turns_fuses() -> None:
     body = "for (int i = 0; i < 2; ++i) for (int j = 0; j < 4; ++j) s[(ty + 8 * i) * 256 + t * 4 + j] = p[i * 4 + j];"
     assert certainties(body, FLAT) == {Certainty.ASSUMED}
