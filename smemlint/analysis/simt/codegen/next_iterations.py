@@ -64,8 +64,10 @@ def mark_open_fusions(
     if holds_loops(items):
         return
     most, least = _SLACK
-    if _PAIR in (together, unrolled(1, cost * most // least, pragma, is_constant=False)):
-        _mark_left_over([item for item in items if isinstance(item, Event)], trip)
+    alone = [item for item in items if isinstance(item, Event)]
+    factors = together, unrolled(1, cost * most // least, pragma, is_constant=False)
+    if len(alone) == len(items) and _PAIR in factors:
+        _mark_left_over(alone, trip)
     for is_block, block in groupby(items, lambda item: isinstance(item, Event)):
         if is_block:
             _mark_open_slots([e for e in block if isinstance(e, Event)], trip, together)
@@ -184,9 +186,11 @@ def _mark_left_over(events: Sequence[Event], trip: AffineInt) -> None:
     Of `s[6 * t + i] += in[i]` for six floats in each of n iterations, three LDS.64 stand in front
     of the loop and three STS.64 behind it, six LDS and six STS in what is left over (nvcc 13.5.37).
     """
-    kept = [event for event in events if not _moved(event, trip)]
-    stored = {event.object for event in kept if event.kind is AccessKind.STORE}
-    for neighbours in _runs([event for event in kept if event.object in stored]).values():
+    runs = _runs([event for event in events if not _moved(event, trip)])
+    stored = [run for (kind, run) in runs if kind is AccessKind.STORE]
+    for (_, run), neighbours in runs.items():
+        if run not in stored:
+            continue
         some = next(iter(neighbours.values()))[0]
         assert isinstance(some.offset, AffineInt)
         slot = max(min(SLOT[some.width], scev_of(some.offset).alignment), some.width)
@@ -195,9 +199,11 @@ def _mark_left_over(events: Sequence[Event], trip: AffineInt) -> None:
                 event.may_part = True
 
 
-def _runs(block: Sequence[Event]) -> Mapping[object, dict[int, list[Event]]]:
+def _runs(block: Sequence[Event]) -> Mapping[tuple[AccessKind, object], dict[int, list[Event]]]:
     """Returns accesses that may fuse by their run and place."""
-    runs: dict[object, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    runs: dict[tuple[AccessKind, object], dict[int, list[Event]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for event in block:
         if isinstance(event.offset, AffineInt) and event.width in SLOT and not event.stays_alone:
             run, position = run_and_position(event, event.offset)

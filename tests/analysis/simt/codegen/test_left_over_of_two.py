@@ -38,3 +38,24 @@ def test_neighbours_are_open_where_one_iteration_is_left_over(count, is_open):
     found = [a for a in accesses_of(KERNEL.format(count=count)) if a.span.line == 9]
     assert {a.kind for a in found} == {AccessKind.LOAD, AccessKind.STORE}
     assert {a.certainty is Certainty.SAMPLED for a in found} == {is_open}
+
+
+def test_tiles_that_each_iteration_fills_are_not_open():
+    source = """
+    __global__ void k(double *o, const double *g, int n) {
+      __shared__ double a[16][16], b[16][16];
+      int tx = threadIdx.x, ty = threadIdx.y;
+      double sum = 0;
+      for (int m = 0; m < n / 16; m++) {
+        a[ty][tx] = g[ty * n + m * 16 + tx];
+        b[ty][tx] = g[(m * 16 + ty) * n + tx];
+        __syncthreads();
+        #pragma unroll
+        for (int k = 0; k < 16; k++) sum += a[ty][k] * b[k][tx];
+        __syncthreads();
+      }
+      o[ty * n + tx] = sum;
+    }
+    void f(double *o, const double *g, int n) { k<<<64, dim3(16, 16)>>>(o, g, n); }
+    """
+    assert all(a.certainty is not Certainty.SAMPLED for a in accesses_of(source))
