@@ -18,7 +18,8 @@ Loops that count down are never fused, but of `long` as if they counted up.
 Of two ends, `b < 256 && b < e`, LLVM makes no copies itself where one is a constant and both are
 orders, `<`, `<=`, `>` or `>=`: one STS or LDS (int, unsigned, size_t; e of the first two rows; 2 to
 16 iterations; also with `__launch_bounds__`, as `256 > b` and by `&`). Of `b != 256`, `n > 3` and
-`b < blockDim.x * 4` in front they are one STS.128, and of `#pragma unroll` some: open.
+`b < blockDim.x * 4` in front they are one STS.128, and of `#pragma unroll` some: open. Of
+`i < 8 && 8 * t + i < 256` it makes none either, without a `#pragma unroll`.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def chunk_of(ev: Evaluator, parts: LoopParts) -> Chunk | None:
             if found is not None:
                 is_cut_short = found.is_alone and _ends_at_constant(ev, other, found.begin)
                 return replace(found, is_alone=False, is_cut_short=is_cut_short)
-        return None
+        return None if parts.node.pragma else _cut_short(ev, cond, advance)
     if cond.op not in _TURNED:
         return None
     facts = ev.state.node_facts
@@ -128,3 +129,22 @@ def _ends_at_constant(ev: Evaluator, cond: ir.Node, begin: AffineInt) -> bool:
         sides = [number_of(ev.evaluate(side)) for side in (cond.left, cond.right)]
     ends = [side for side in sides if side is not None and scev_of(side) != scev_of(begin)]
     return None not in sides and len(ends) == 1 and is_constant(ends[0])
+
+
+def _cut_short(ev: Evaluator, cond: ir.BinaryOp, advance: ir.Expression) -> Chunk | None:
+    """Returns the ends of a loop between constants that threads may leave before."""
+    facts = ev.state.node_facts
+    moved, ends = facts.mod_ref(advance), list[Chunk]()
+    for part in (cond.left, cond.right):
+        if not isinstance(part, ir.BinaryOp) or part.op not in ("<", "<="):
+            return None
+        if moved is None or not moved.modified & facts.names_in(part.left):
+            return None
+        with ev.state.dry():
+            begin, end = (number_of(ev.evaluate(side)) for side in (part.left, part.right))
+        if begin is None or not is_constant(end):
+            return None
+        assert end is not None
+        ends.append(Chunk(part.op, begin, end, is_alone=False, is_cut_short=True))
+    own = [each for each in ends if not is_constant(each.begin)]
+    return own[0] if len(own) == 1 and scev_of(own[0].begin).is_divergent else None

@@ -57,3 +57,30 @@ def test_iterations_with_a_second_end_that_is_constant_stay_apart(
     (store,) = (a for a in found if a.kind is AccessKind.STORE)
     assert (store.width_bytes, store.instructions, store.certainty) == (size, 8, Certainty.ASSUMED)
     assert (store.ways, store.wavefronts.max) == (ways, ways)
+
+
+@pytest.mark.parametrize(
+    ("condition", "width", "ways"),
+    [
+        ("i < 8 && t * 8 + i < 256", 4, 8),  # STS
+        ("t * 8 + i < 256 && i < 8", 4, 8),  # STS
+        ("i < 8 && t * 8 + i <= 255", 4, 8),  # STS
+        ("(i < 8) & (t * 8 + i < 256)", 4, 8),  # STS
+        ("i < 8 && t * 8 + i < 8192", 4, 8),  # STS
+        ("i < 8", 16, 2),  # two STS.128
+        ("i < 8 && i < 100", 16, 2),  # two STS.128
+    ],
+)
+def test_iterations_that_threads_may_leave_before_stay_apart(
+    condition: str, width: int, ways: int
+) -> None:
+    found = accesses_of(
+        "__global__ void k(const float *a, float *o) { __shared__ __align__(16) float s[8192];"
+        f" int t = threadIdx.x; for (int i = 0; {condition}; i++) s[t * 8 + i] = a[t * 8 + i];"
+        " __syncthreads(); o[t] = s[t]; }\n"
+        "void f(const float *a, float *o) { k<<<1, 32>>>(a, o); }\n"
+    )
+    stores = [a for a in found if a.kind is AccessKind.STORE and a.instructions]
+    assert {(a.width_bytes, a.certainty, a.ways) for a in stores} == {
+        (width, Certainty.ASSUMED, ways)
+    }
