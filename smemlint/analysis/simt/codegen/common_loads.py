@@ -56,6 +56,8 @@ def load_once(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items, *, ends_
 
 def load_in_front(branch: ir.If | ir.TernaryOp, ours: Items, theirs: Items) -> None:
     """Gives loads that both ways of a branch begin with to the threads of both."""
+    if next(_loads(ours), None) is None or next(_loads(theirs), None) is None:
+        return
     ways = _instructions(branch.iftrue), _instructions(branch.iffalse)
     loads, others = _loads(ours), _loads(theirs)
     for one, other in zip(*ways, strict=False):

@@ -258,8 +258,13 @@ def _is_triangle(ev: Evaluator, parts: LoopParts) -> bool:
 
     One that halves its counter is not unrolled at run time: it stays small, and this one is.
     """
-    inner = [part for part in parts.body.walk() if isinstance(part, ir.For)]
-    counted = [loop for loop in inner if not is_geometric(loop.next)]
-    heads = [head for loop in counted for head in (loop.init, loop.cond) if head is not None]
-    counter = counter_of(parts.node)
+    heads = ev.state.node_facts.told(_heads_inside, parts.body)
+    counter = counter_of(parts.node) if heads else ""
     return any(counter in ev.state.node_facts.names_in(head) for head in heads)
+
+
+def _heads_inside(body: ir.Node) -> tuple[ir.Node, ...]:
+    """Returns where the counted loops in a body begin and what they test."""
+    inner = (part for part in body.walk() if isinstance(part, ir.For))
+    counted = (loop for loop in inner if not is_geometric(loop.next))
+    return tuple(head for loop in counted for head in (loop.init, loop.cond) if head is not None)
