@@ -9,6 +9,8 @@ from smemlint.config.settings import Settings
 from smemlint.sources.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from smemlint.facts import Access, Facts
 
 
@@ -18,6 +20,15 @@ def facts_in(**files: str) -> Facts:
     facts, crashed = analyze(sources, Settings())
     assert not crashed, facts.not_analysed
     return facts
+
+
+def wavefronts_of_words(index: Callable[[int], int], threads: int) -> float:
+    """The mean wavefronts of warps whose lanes read word `index(t)` of four bytes."""
+    spent = []
+    for first in range(0, threads, 32):
+        words = {index(t) for t in range(first, first + 32)}
+        spent.append(max(sum(w % 32 == bank for w in words) for bank in range(32)))
+    return sum(spent) / len(spent)
 
 
 def kernel(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from smemlint.frontend.cuda.preprocessor.cutlass_headers import is_of_cutlass, is_within_cutlass
 from smemlint.frontend.cuda.preprocessor.includes import nearby
-from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system
+from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system, may_be_of_project
 
 
 class IncludedFiles:
@@ -38,8 +38,8 @@ class IncludedFiles:
 
         The build names its folder: `<project/types.hpp>` is in `common/base/include/project`.
         """
-        has_suffix = "." in name and not is_of_system(name)
-        alike = self._alike(posixpath.normpath(name)) if "/" in name or has_suffix else ()
+        is_asked_for = "/" in name or may_be_of_project(name)
+        alike = self._alike(posixpath.normpath(name)) if is_asked_for else ()
         return alike[0] if len(alike) == 1 else None
 
     def find(self, name: str, includer: str, *, is_quoted: bool) -> str | None:

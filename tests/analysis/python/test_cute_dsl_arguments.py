@@ -2,7 +2,7 @@
 
 import pytest
 from test_cute_dsl_callers import analysed
-from test_cute_dsl_kernels import facts_of, ways
+from test_cute_dsl_kernels import LAUNCHED, facts_of, ways
 
 from smemlint.facts import AccessKind, Certainty
 from smemlint.frontend.heuristics import guessed_rows, guessed_shapes
@@ -132,21 +132,14 @@ class Rows:
         arch = cutlass.base_dsl.BaseDSL._get_dsl().get_arch_enum()
         self.lanes = 1 if arch < Arch.sm_80 else 32
 
-    @cute.jit
-    def __call__(self, a: cute.Tensor):
-        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
-
-    @cute.kernel
-    def kernel(self, a: cute.Tensor):
-        tx, _, _ = cute.arch.thread_idx()
-        smem = cutlass.utils.SmemAllocator()
+LAUNCHED
         s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 4), stride=(4, 1)), 16)
         r = cute.make_rmem_tensor((4,), cutlass.Float32)
         row = s[tx % self.lanes, None]
         cute.autovec_copy(r, row)
         if cutlass.const_expr(self.reload == "smem"):
             cute.autovec_copy(row, r)
-"""
+""".replace("LAUNCHED\n", LAUNCHED)
 
 
 def test_code_for_long_rows_is_executed_with_long_rows(tmp_path):

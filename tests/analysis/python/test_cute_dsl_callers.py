@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from test_cute_dsl_kernels import HEAD
+from test_cute_dsl_kernels import HEAD, LAUNCHED
 
 from smemlint.analysis.analyze import Analyzer
 from smemlint.analysis.python.cute_dsl.execution.outside.callers import Callers
@@ -17,15 +17,8 @@ from smemlint.lint.check import run_rules
 from smemlint.reasons import Topic
 from smemlint.sources.source import Source
 
-METHODS = """
-    @cute.jit
-    def __call__(self, a: cute.Tensor):
-        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
-
-    @cute.kernel
-    def kernel(self, a: cute.Tensor):
-        tx, _, _ = cute.arch.thread_idx()
-        smem = cutlass.utils.SmemAllocator()
+METHODS = f"""
+{LAUNCHED}\
         layout = cute.make_layout((32, 32), stride=(self.pitch, 1))
         s = smem.allocate_tensor(cutlass.Float32, layout, 16)
         x = s[tx, 0]

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from test_cute_dsl_kernels import facts_of, ways
+from test_cute_dsl_kernels import LAUNCHED, facts_of, ways
 
 from smemlint.analysis.python.cute_dsl.execution.outside.declared_types import declared_types
 from smemlint.facts import AccessKind, Certainty
@@ -673,18 +673,11 @@ class Rows:
     def __init__(self, config: CONFIG):
         self.config = config
 
-    @cute.jit
-    def __call__(self, a: cute.Tensor):
-        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
-
-    @cute.kernel
-    def kernel(self, a: cute.Tensor):
-        tx, _, _ = cute.arch.thread_idx()
-        smem = cutlass.utils.SmemAllocator()
+LAUNCHED
         s = smem.allocate_tensor(cutlass.Float32, cute.make_layout(4096), 16)
         pitch = cutlass.const_expr(64 if self.config.is_wide else self.config.pitch)
         x = s[tx * pitch + self.config.width]
-"""
+""".replace("LAUNCHED\n", LAUNCHED)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,17 @@ from cutlass.cute.nvgpu import cpasync, warp
 from cutlass.cute.runtime import from_dlpack
 
 """
+LAUNCHED = """\
+    @cute.jit
+    def __call__(self, a: cute.Tensor):
+        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor):
+        tx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+"""
+"""How kernels of one warp begin that are methods."""
 
 
 def facts_of(text, tmp_path, arch="sm_90"):

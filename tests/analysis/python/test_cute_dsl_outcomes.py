@@ -1,20 +1,10 @@
 """Kernels of the DSL that hang on what no call in sight fixes: asserted numbers, modes, flags."""
 
 import pytest
-from test_cute_dsl_kernels import facts_of, ways
+from test_cute_dsl_kernels import LAUNCHED, facts_of, ways
 
 from smemlint.facts import Certainty
 
-LAUNCHED = """\
-    @cute.jit
-    def __call__(self, a: cute.Tensor):
-        self.kernel(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
-
-    @cute.kernel
-    def kernel(self, a: cute.Tensor):
-        tx, _, _ = cute.arch.thread_idx()
-        smem = cutlass.utils.SmemAllocator()
-"""
 ASSERTED = """
 class Columns:
     def __init__(self, rows: int = 1):

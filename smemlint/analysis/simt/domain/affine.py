@@ -226,8 +226,8 @@ class AffineDomain:
         if is_below(a, b):
             return a
         is_index = not type.signed or lower(a) >= 0
-        rest = self._fresh("%", a, b, type, modulus=m, nonnegative=is_index)
-        return (self._in_ring(a, m) if m and is_index else None) or rest
+        ring = self._in_ring(a, m) if m and is_index else None
+        return ring or self._fresh("%", a, b, type, modulus=m, nonnegative=is_index)
 
     def shift_left(self, a: AffineInt, b: AffineInt) -> AffineInt | Unknown:
         """Returns `a << b`."""

@@ -29,7 +29,11 @@ from smemlint.frontend.cuda.preprocessor.includes import PREPARED, Includes
 from smemlint.frontend.cuda.preprocessor.macros import Expander, macro_of_value
 from smemlint.frontend.cuda.preprocessor.options import LoadOptions, predefined
 from smemlint.frontend.cuda.preprocessor.pytorch import may_name_pytorch, pytorch_macros
-from smemlint.frontend.cuda.preprocessor.system_headers import is_of_system, may_define_kernels
+from smemlint.frontend.cuda.preprocessor.system_headers import (
+    is_of_system,
+    may_be_of_project,
+    may_define_kernels,
+)
 from smemlint.frontend.cuda.preprocessor.unread_branches import UnreadBranches
 from smemlint.frontend.cuda.scanner.definition_tokens import SourceFile
 from smemlint.frontend.program import Dropped
@@ -321,10 +325,13 @@ class _Run:
         name, is_quoted = self._named(arguments)
         includer = prepared.source.path
         of_cub = cub_header(name)
-        if not is_quoted and of_cub is None and self._includes.is_of_library(name, includer):
-            has_suffix = "." in name and not is_of_system(name)
-            if not has_suffix or not self._search_home(f"<{name}>"):
-                return
+        if (
+            not is_quoted
+            and of_cub is None
+            and self._includes.is_of_library(name, includer)
+            and not (may_be_of_project(name) and self._search_home(f"<{name}>"))
+        ):
+            return
         is_modelled = is_of_cutlass(name)
         is_followed = is_quoted or not is_modelled
         is_given = is_followed and (is_quoted or of_cub is None)

@@ -18,6 +18,11 @@ def is_of_system(name: str) -> bool:
     return name in _NAMES or name.partition("/")[0] in _FOLDERS
 
 
+def may_be_of_project(name: str) -> bool:
+    """Returns whether `<name>` may be a header of the project: those of C++ have no suffix."""
+    return "." in name and not is_of_system(name)
+
+
 def may_define_kernels(name: str, is_quoted: bool) -> bool:
     """Returns whether an include names a file of the project, or one of CUDA of another library.
 

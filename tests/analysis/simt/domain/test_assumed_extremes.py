@@ -10,19 +10,11 @@ import re
 
 import pytest
 from conftest import accesses_of
+from figures import wavefronts_of_words
 
 from smemlint.reasons import Topic
 
 THREADS = 256
-
-
-def wavefronts(index):
-    """Returns the mean wavefronts of warps whose lanes read word `index(t)` of four bytes."""
-    spent = []
-    for first in range(0, THREADS, 32):
-        words = {index(t) for t in range(first, first + 32)}
-        spent.append(max(sum(w % 32 == bank for w in words) for bank in range(32)))
-    return sum(spent) / len(spent)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +40,7 @@ def test_known_limits_count_beside_an_open_one(code, index):
         f" void f(float *o, int n) {{ k<<<1, {THREADS}>>>(o, n); }}"
     )
     (read,) = found
-    assert read.wavefronts.mean == wavefronts(index)
+    assert read.wavefronts.mean == wavefronts_of_words(index, THREADS)
     assert {a.topic for a in read.assumptions} & {Topic.NUMBER, Topic.CONDITION}
 
 
@@ -82,5 +74,5 @@ def test_a_bound_that_touches_some_threads_for_sure_is_taken_at_the_end_of_its_r
         "__global__ void k(float *o, int n) { __shared__ float s[2048]; int t = threadIdx.x,"
         f" {code} o[t] = s[x]; }} void f(float *o, int n) {{ k<<<1, 256>>>(o, n); }}"
     )
-    assert read.wavefronts.mean == wavefronts(index)
+    assert read.wavefronts.mean == wavefronts_of_words(index, THREADS)
     assert ["z", bound] in [re.findall("`(.*?)`", a.text) for a in read.assumptions]

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import pytest
 from conftest import accesses_of
+from figures import wavefronts_of_words
 
 from smemlint.facts import AccessKind
 
 THREADS = 256
-
-
-def wavefronts(index):
-    """Returns the mean wavefronts of warps whose lanes read word `index(t)` of four bytes."""
-    spent = []
-    for first in range(0, THREADS, 32):
-        words = {index(t) for t in range(first, first + 32)}
-        spent.append(max(sum(w % 32 == bank for w in words) for bank in range(32)))
-    return sum(spent) / len(spent)
 
 
 def load_of(index, elements=4096, before="", around=""):
@@ -34,7 +26,10 @@ def load_of(index, elements=4096, before="", around=""):
 @pytest.mark.parametrize("apart", [1, 32])
 def test_a_figure_is_that_of_every_head(size, stride, apart):
     read = load_of(f"(t * {stride} + n) % {size} * {apart}", 32 * 1024)
-    costs = {wavefronts(lambda t, n=n: (t * stride + n) % size * apart) for n in range(0, size)}
+    costs = {
+        wavefronts_of_words(lambda t, n=n: (t * stride + n) % size * apart, THREADS)
+        for n in range(0, size)
+    }
     if len(costs) > 1:
         assert not read.certainty.is_decided
     elif read.certainty.is_decided:
